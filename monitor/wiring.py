@@ -181,36 +181,35 @@ def _labelers(
     for yes or no or for the class, and of which classes. Any other kind is read as the config
     says today, so that a wrong path or name can be corrected.
     """
-    requested = monitor.labeling
+    labeling = monitor.labeling
     if settings.labeling is None:
         return (today,)
-    if _asks_equally(settings.labeling, requested) and type(today) is not FilesLabeler:
-        of_block = LABELERS.adapter(requested.own()["kind"]).wants_block
+    if _asks_equally(settings.labeling, labeling) and type(today) is not FilesLabeler:
+        of_block = LABELERS.adapter(labeling.own()["kind"]).wants_block
         is_other = of_block and settings.block != monitor.block
-        return (make(requested, settings.block) if is_other else today,)
-    retained = _stored_labeler(settings.labeling, settings.block, make)
+        return (make(labeling, settings.block) if is_other else today,)
+    stored = _stored_labeler(settings.labeling, settings.block, make)
     # By the very class: a package may derive its own labeler from it.
-    if type(retained) is not FilesLabeler or type(today) is not FilesLabeler:
-        return (retained,)
-    return _folders(retained, today)
+    if type(stored) is not FilesLabeler or type(today) is not FilesLabeler:
+        return (stored,)
+    return _folders(stored, today)
 
 
-def _folders(files_labeler: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
+def _folders(opened_with: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
     """Labelers of a round's own folder and of today's, where that is another one."""
     if not today.filled.exists():
-        return (files_labeler,)
-    if files_labeler.settings.own() == today.settings.own():
+        return (opened_with,)
+    if opened_with.settings.own() == today.settings.own():
         return (today,)
-    return (files_labeler,) if files_labeler.place == today.place else (files_labeler, today)
+    return (opened_with,) if opened_with.place == today.place else (opened_with, today)
 
 
-def _asks_equally(retained: Mapping[str, Any], labeling: Labeling) -> bool:
+def _asks_equally(stored: Mapping[str, Any], labeling: Labeling) -> bool:
     """Whether a round's labeler is of the config's kind, and asks for the same kind of answer."""
     today = labeling.own()
     defaults = {"answer": "yes_no"}  # rounds of older versions do not say
     return all(
-        {**defaults, **retained}.get(name) == {**defaults, **today}[name]
-        for name in _ANSWER_SETTINGS
+        {**defaults, **stored}.get(name) == {**defaults, **today}[name] for name in _ANSWER_SETTINGS
     )
 
 
@@ -263,8 +262,8 @@ def _refused(section: str) -> Iterator[None]:
 
 
 def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], ReferenceItems] | None:
-    requested = monitor.reference
-    if not isinstance(requested, ReferenceFile):
+    settings = monitor.reference
+    if not isinstance(settings, ReferenceFile):
         return None
 
     def read() -> ReferenceItems:
@@ -273,15 +272,15 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
         source, usual = monitor.source, monitor.source.item_format
         reference = within(
             source.timeout,
-            str(config.folder / requested.path),
+            str(config.folder / settings.path),
             lambda: read_reference(
-                requested.path,
+                settings.path,
                 config.folder,
                 item_id=usual.id,
-                value=requested.value,
-                positive=(1, True) if requested.positive is None else requested.positive,
-                score=requested.score or usual.score,
-                predicted=requested.predicted or usual.predicted,
+                value=settings.value,
+                positive=(1, True) if settings.positive is None else settings.positive,
+                score=settings.score or usual.score,
+                predicted=settings.predicted or usual.predicted,
                 threshold=source.threshold,
                 flagged_values=usual.flagged,
                 passed_values=usual.passed,

@@ -62,13 +62,13 @@ class Commands(TyperGroup):
         longest = max(map(len, commands))
         limit = formatter.width - 6 - longest
         for title, names in SECTIONS.items():
-            results = [(name, commands[name]) for name in names]
+            listed = [(name, commands[name]) for name in names]
             with formatter.section(title):
                 formatter.write_dl(
                     [
-                        (name.ljust(longest), one.get_short_help_str(limit))
-                        for name, one in results
-                        if one
+                        (name.ljust(longest), command.get_short_help_str(limit))
+                        for name, command in listed
+                        if command
                     ]
                 )
 

@@ -106,9 +106,9 @@ class Kinds(Generic[AdapterT, SettingsT]):
         brought = self._entries(kind)
         # Refused and not overridden: which of two wins would depend on the order of installation.
         if len(brought) > (kind not in self.built_in):
-            others = " and ".join(map(_described, brought))
+            described = " and ".join(map(_described, brought))
             also = " and is built in" if kind in self.built_in else ""
-            message = f"{kind!r} is brought by {others}{also}; uninstall all but one"
+            message = f"{kind!r} is brought by {described}{also}; uninstall all but one"
             raise SettingRefused(setting=_KIND, why=message)
         if brought:
             return self._loaded(brought[0])
@@ -166,8 +166,8 @@ class Kinds(Generic[AdapterT, SettingsT]):
         settings = adapter.settings
         if not (isinstance(settings, type) and issubclass(settings, self.base)):
             return f"its settings do not derive from {self.base.__name__}"
-        own = settings.model_fields.get(_KIND)
-        if own is None or own.default != kind:
+        kind_field = settings.model_fields.get(_KIND)
+        if kind_field is None or kind_field.default != kind:
             return f"its settings want `kind: Literal[{kind!r}] = {kind!r}`"
         return ""
 

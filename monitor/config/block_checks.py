@@ -25,7 +25,7 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def check_blocks(
-    tree: Tree, monitors: Sequence[Value], requested: Sequence[BlockRequest | None]
+    tree: Tree, monitors: Sequence[Value], blocks: Sequence[BlockRequest | None]
 ) -> None:
     """Refuse what no monitor, or not the one that is meant, could be made of."""
     singles = {
@@ -36,7 +36,7 @@ def check_blocks(
         and isinstance(name := monitor.get("name"), str)
     }
     names: dict[str, int] = {}
-    for index, (monitor, block) in enumerate(zip(monitors, requested, strict=True)):
+    for index, (monitor, block) in enumerate(zip(monitors, blocks, strict=True)):
         if block is None or not isinstance(monitor, dict):
             continue
         way: Way = ("monitors", index)
@@ -47,11 +47,11 @@ def check_blocks(
         name = monitor.get("name")
         if isinstance(name, str) and block.placeholder in placeholders_in(name):
             _check_names_of(tree, way, name, block)
-            own = block_name(name, block.placeholder)
-            line = tree.lines[("monitors", names.setdefault(own, index))]
-            if names[own] != index or own in singles:
-                other = f"the block of line {line}" if names[own] != index else "a monitor"
-                message = f"the block is called {own}, as is {other}; give it another name"
+            title = block_name(name, block.placeholder)
+            line = tree.lines[("monitors", names.setdefault(title, index))]
+            if names[title] != index or title in singles:
+                other = f"the block of line {line}" if names[title] != index else "a monitor"
+                message = f"the block is called {title}, as is {other}; give it another name"
                 tree.refuse((*way, "name"), message)
         else:
             example = f"{'mail' if name is None else text_of(name)}-{{{block.placeholder}}}"
@@ -78,18 +78,20 @@ def _asks_for_class(monitor: Mapping[str, Value]) -> bool:
 def _check_placeholders(
     tree: Tree, way: Way, monitor: Mapping[str, Value], block: BlockRequest
 ) -> None:
-    existing = list(block.rows[0])
-    listed = ", ".join(f"{{{each}}}" for each in existing)
+    placeholders = list(block.rows[0])
+    listed = ", ".join(f"{{{each}}}" for each in placeholders)
     used: set[str] = set()
-    for path, value in leaves({key: of for key, of in monitor.items() if key not in BLOCKS}):
+    for path, value in leaves(
+        {key: setting for key, setting in monitor.items() if key not in BLOCKS}
+    ):
         used |= {*placeholders_in(value)}
-        for name in {*placeholders_in(value)}.difference(existing):
+        for name in {*placeholders_in(value)}.difference(placeholders):
             message = (
                 f"{{{name}}} is no placeholder of this block, which has {listed}; "
                 f"write {{{{{name}}}}} for the text"
             )
             tree.refuse((*way, *path), message)
-        if value in [{name: None} for name in existing]:
+        if value in [{name: None} for name in placeholders]:
             message = f"YAML reads braces without quotes as a mapping; put {listed} in quotes"
             tree.refuse((*way, *path), message)
         if path and placeholders_in(path[-1] if isinstance(path[-1], str) else None):
@@ -102,7 +104,9 @@ def _check_use(
     tree: Tree, way: Way, monitor: Mapping[str, Value], block: BlockRequest, used: set[str]
 ) -> None:
     """Refuse a placeholder by which no two monitors differ."""
-    in_source = {name for _, of in leaves(monitor.get("source")) for name in placeholders_in(of)}
+    in_source = {
+        name for _, value in leaves(monitor.get("source")) for name in placeholders_in(value)
+    }
     if block.kind == FOR_EACH and not in_source:
         message = (
             f"no setting of source has {{{block.placeholder}}}, so all monitors of the block would "
@@ -117,11 +121,13 @@ def _check_use(
 
 def _check_class_settings(tree: Tree, way: Way, block: BlockRequest) -> None:
     """Refuse settings that the class decides."""
-    own = (*way, "source", "negative")
-    provided = [value for _, value in leaves(tree.at(own)) if isinstance(value, str | int | float)]
-    others = {text_of(value) for value in provided}
-    for both in sorted(others & {text_of(value) for value in block.values}):
-        tree.refuse(own, f"{both!r} is among classes.values, each of which has its monitor")
+    negative = (*way, "source", "negative")
+    values = [
+        value for _, value in leaves(tree.at(negative)) if isinstance(value, str | int | float)
+    ]
+    negatives = {text_of(value) for value in values}
+    for both in sorted(negatives & {text_of(value) for value in block.values}):
+        tree.refuse(negative, f"{both!r} is among classes.values, each of which has its monitor")
     decided = {
         ("source", "threshold"): "each class is flagged where it is the predicted one",
         ("source", "positive"): "each monitor's is its own class",

@@ -54,15 +54,15 @@ def block_request(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> BlockRe
 
 
 def _for_each(
-    tree: Tree, way: Way, requested: Value, in_name: Collection[str]
+    tree: Tree, way: Way, section: Value, in_name: Collection[str]
 ) -> BlockRequest | None:
-    if not isinstance(requested, dict) or not requested:
+    if not isinstance(section, dict) or not section:
         tree.refuse(way, f"it has a name and its values, {_EXAMPLE}")
         return None
-    for name in requested:
+    for name in section:
         if not re.fullmatch(WORD, name):
             tree.refuse((*way, name), "a placeholder is a word of letters, digits and '_'")
-    lists = {name: _scalars(tree, (*way, name), values) for name, values in requested.items()}
+    lists = {name: _scalars(tree, (*way, name), values) for name, values in section.items()}
     first = next(iter(lists))
     for name, values in lists.items():
         if lists[first] and values and len(values) != len(lists[first]):
@@ -79,16 +79,16 @@ def _for_each(
     return BlockRequest(FOR_EACH, telling, rows, lists[telling])
 
 
-def _classes(tree: Tree, way: Way, requested: Value) -> BlockRequest | None:
-    if not isinstance(requested, dict):
+def _classes(tree: Tree, way: Way, section: Value) -> BlockRequest | None:
+    if not isinstance(section, dict):
         tree.refuse(way, f"it has a column and its values, {_CLASSES_EXAMPLE}")
         return None
-    _check_keys(tree, way, requested)
-    if not isinstance(requested.get("column", ""), str):
+    _check_keys(tree, way, section)
+    if not isinstance(section.get("column", ""), str):
         tree.refuse((*way, "column"), "it is the name of the column with the predicted class")
-    if "values" not in requested:
+    if "values" not in section:
         return None
-    values, named = requested["values"], None
+    values, named = section["values"], None
     if isinstance(values, dict):
         named, values = list(values), list(values.values())
     result = _scalars(tree, (*way, "values"), values)
@@ -107,11 +107,11 @@ def _classes(tree: Tree, way: Way, requested: Value) -> BlockRequest | None:
     return BlockRequest(CLASSES, CLASS, [{CLASS: name} for name in named or result], result)
 
 
-def _check_keys(tree: Tree, way: Way, requested: Mapping[str, Value]) -> None:
-    existing = ("column", "values")
-    for key in [key for key in requested if key not in existing]:
-        tree.refuse((*way, key), f"there is no such setting here; known are {', '.join(existing)}")
-    for key in [key for key in existing if key not in requested]:
+def _check_keys(tree: Tree, way: Way, section: Mapping[str, Value]) -> None:
+    allowed = ("column", "values")
+    for key in [key for key in section if key not in allowed]:
+        tree.refuse((*way, key), f"there is no such setting here; known are {', '.join(allowed)}")
+    for key in [key for key in allowed if key not in section]:
         tree.refuse((*way, key), f"this setting is missing; {_CLASSES_EXAMPLE}")
 
 

@@ -48,21 +48,21 @@ def written_out(tree: Tree) -> WrittenOut:
     check_class_answers(tree, monitors)
     if not any(is_block(monitor) for monitor in monitors):
         return WrittenOut(tree, [None] * len(monitors))
-    requested = [
+    blocks = [
         block_request(tree, ("monitors", index), monitor) if isinstance(monitor, dict) else None
         for index, monitor in enumerate(monitors)
     ]
-    check_blocks(tree, monitors, requested)
+    check_blocks(tree, monitors, blocks)
     if tree.problems:
         return WrittenOut(tree, is_refused=True)
-    return _written(tree, tree.values, monitors, requested)
+    return _written(tree, tree.values, monitors, blocks)
 
 
 def _written(
     tree: Tree,
     values: Mapping[str, Value],
     monitors: Sequence[Value],
-    requested: Sequence[BlockRequest | None],
+    requests: Sequence[BlockRequest | None],
 ) -> WrittenOut:
     lines: list[dict[Way, int]] = [{} for _ in monitors]
     new = Tree()
@@ -73,16 +73,18 @@ def _written(
             new.lines[way] = line
     listed: list[Value] = []
     blocks: list[RawBlock | None] = []
-    for monitor, own, block in zip(monitors, lines, requested, strict=True):
-        retained = own
-        for written, of in _monitors_of(monitor, own, block):
+    for monitor, own_lines, block in zip(monitors, lines, requests, strict=True):
+        inherited = own_lines
+        for written, raw_block in _monitors_of(monitor, own_lines, block):
             way = ("monitors", len(listed))
-            new.lines |= {(*way, *rest): line for rest, line in retained.items()}
+            new.lines |= {(*way, *path): line for path, line in inherited.items()}
             listed.append(written)
-            blocks.append(of)
-            if of is not None:
-                retained = {
-                    rest: line for rest, line in retained.items() if rest[:1] != (of["kind"],)
+            blocks.append(raw_block)
+            if raw_block is not None:
+                inherited = {
+                    path: line
+                    for path, line in inherited.items()
+                    if path[:1] != (raw_block["kind"],)
                 }
     new.values = {**values, "monitors": listed}
     return WrittenOut(new, blocks)
@@ -97,14 +99,17 @@ def _monitors_of(
     texts = [text_of(value) for value in block.values]
     name = block_name(text_of(monitor.get("name")), block.placeholder)
     for index, (row, value) in enumerate(zip(block.rows, block.values, strict=True)):
-        written = {key: of if key in BLOCKS else filled(of, row) for key, of in monitor.items()}
+        written = {
+            key: setting if key in BLOCKS else filled(setting, row)
+            for key, setting in monitor.items()
+        }
         written["name"] = text_of(written.get("name"))
         if block.kind == CLASSES:
             _set_class(written, lines, value, block.values)
         if index:
             del written[block.kind]  # read with the first alone: each would repeat all values
-        of: RawBlock = {"name": name, "kind": block.kind, "value": text_of(value)}
-        yield written, {**of, "values": list(texts)}
+        raw_block: RawBlock = {"name": name, "kind": block.kind, "value": text_of(value)}
+        yield written, {**raw_block, "values": list(texts)}
 
 
 def _set_class(
@@ -114,10 +119,10 @@ def _set_class(
     source, labeling, classes = (monitor.get(key) for key in ("source", "labeling", CLASSES))
     line = lines[(CLASSES,)]
     if isinstance(source, dict) and isinstance(classes, dict):
-        others = source.get("negative", [])
+        negative = source.get("negative", [])
         source["negative"] = [
             *(other for other in values if other is not value),
-            *(others if isinstance(others, list) else [others]),
+            *(negative if isinstance(negative, list) else [negative]),
         ]
         source["positive"] = value
         columns = source.get("columns")

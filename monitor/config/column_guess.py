@@ -142,7 +142,7 @@ class ColumnGuess:
     def _repeated(self) -> set[str]:
         """Name columns with too many equal values for an id."""
         first = self._first.items()
-        return {name for name, of in first if len({*of}) < _LEAST_DIFFERENT * len(of)}
+        return {name for name, values in first if len({*values}) < _LEAST_DIFFERENT * len(values)}
 
     def _free(self, kinds: str) -> dict[str, list[object]]:
         """Return the values of those columns of a type that hold nothing else."""
@@ -166,8 +166,8 @@ class ColumnGuess:
         why = f"{_listed(times)} are columns of times" if times else ""
         for name, values in ({} if times else self._free(_WHOLE)).items():
             if _are_within(_EPOCH, values):
-                unit, of = ("", "") if _are_within(_EPOCH_S, values) else (" / 1000", "milli")
-                why = f"{name!r} counts {of}seconds since 1970, where files need times"
+                unit, prefix = ("", "") if _are_within(_EPOCH_S, values) else (" / 1000", "milli")
+                why = f"{name!r} counts {prefix}seconds since 1970, where files need times"
                 self._conversion = f").project('* replace (to_timestamp({name}{unit}) as {name})'"
                 times.append(name)
         question = "which column is the time of the prediction (--time)"
@@ -230,7 +230,9 @@ class ColumnGuess:
 
 
 def _options(chosen: Chosen) -> list[str]:
-    options = {f"--{name}": f"{of}" for name, of in asdict(chosen).items() if of is not None}
+    options = {
+        f"--{name}": f"{value}" for name, value in asdict(chosen).items() if value is not None
+    }
     return [word for option in options.items() for word in option]
 
 
@@ -303,6 +305,10 @@ def _problems(types: dict[str, str], flags: Chosen, chosen: Chosen) -> list[str]
         "--positive needs --predicted": chosen.positive and chosen.predicted is None,
     }
     return [
-        *(f"there is no column {of!r} (--{flag})" for flag, of in named.items() if of not in types),
+        *(
+            f"there is no column {column!r} (--{flag})"
+            for flag, column in named.items()
+            if column not in types
+        ),
         *(sentence for sentence, is_so in refused.items() if is_so),
     ]

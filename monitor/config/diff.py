@@ -48,10 +48,10 @@ def written(path: Path) -> Written:
         if isinstance(value, dict | list):
             continue
         monitor = _monitor_of(tree, way)
-        rest = way if monitor is None else way[2:]
-        if monitor is not None and rest[0] in BLOCKS:
+        key_path = way if monitor is None else way[2:]
+        if monitor is not None and key_path[0] in BLOCKS:
             continue  # its values are monitors, which are added and removed
-        result.setdefault(monitor or "", {})[_joined(rest)] = value
+        result.setdefault(monitor or "", {})[_joined(key_path)] = value
     return result
 
 

@@ -65,15 +65,15 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
 
 def _blocks(raw: Sequence[RawBlock | None], filling: Filling) -> Iterator[Block | None]:
     """Make the block of each monitor; the values of one are read once for all of its monitors."""
-    existing: dict[str, Block] = {}
+    blocks_by_name: dict[str, Block] = {}
     for each in raw:
         if each is None:
             yield None
             continue
         name = str(each["name"])
-        if name not in existing:
-            existing[name] = Block.model_validate(filling.values(each))
-        yield existing[name].model_copy(update={"value": filling.values(each["value"])})
+        if name not in blocks_by_name:
+            blocks_by_name[name] = Block.model_validate(filling.values(each))
+        yield blocks_by_name[name].model_copy(update={"value": filling.values(each["value"])})
 
 
 def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
@@ -83,8 +83,8 @@ def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
         first.setdefault((_of_block(way, blocks), problem), way)
     problems = [(line, tree.path(way), why) for (_, (line, why)), way in first.items()]
     lines = [
-        f"{path}:{line}, {location}: {' '.join(why.split())[:_LONGEST]}"
-        for line, location, why in sorted(problems)[:MOST_PROBLEMS]
+        f"{path}:{line}, {setting}: {' '.join(why.split())[:_LONGEST]}"
+        for line, setting, why in sorted(problems)[:MOST_PROBLEMS]
     ]
     if len(problems) > MOST_PROBLEMS:
         lines.append(f"{path}: {len(problems) - MOST_PROBLEMS} more problems; fix these first")
@@ -93,8 +93,8 @@ def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
 
 def _of_block(way: Way, blocks: Sequence[RawBlock | None]) -> Way:
     """Where the file has it: what is wrong with a block is wrong with all of its monitors."""
-    location = way[1] if way[:1] == ("monitors",) and len(way) > 1 else None
-    block = blocks[location] if isinstance(location, int) and location < len(blocks) else None
+    index = way[1] if way[:1] == ("monitors",) and len(way) > 1 else None
+    block = blocks[index] if isinstance(index, int) and index < len(blocks) else None
     return way if block is None else ("monitors", str(block["name"]), *way[2:])
 
 
@@ -102,15 +102,17 @@ def _check_names(tree: Tree) -> None:
     """Refuse monitors that share a name, and hooks that do not exist."""
     first: dict[str, Way] = {}
     hooks = tree.at(("hooks",))
-    existing = [*hooks] if isinstance(hooks, dict) else []
-    choice = f"known are {', '.join(existing)}" if existing else "add a section `hooks:` with it"
+    hook_names = [*hooks] if isinstance(hooks, dict) else []
+    choice = (
+        f"known are {', '.join(hook_names)}" if hook_names else "add a section `hooks:` with it"
+    )
     for way in tree.lines:
         match way, tree.at(way):
             case ("monitors", int(), "name"), str(name) if first.setdefault(name, way) != way:
                 line = tree.lines[first[name]]
                 message = f"line {line} has a monitor of this name already; names must differ"
                 tree.refuse(way, message)
-            case ("monitors", int(), "hooks", int()), str(hook) if hook not in existing:
+            case ("monitors", int(), "hooks", int()), str(hook) if hook not in hook_names:
                 tree.refuse(way, f"there is no hook {hook!r}; {choice}")
 
 
@@ -141,7 +143,7 @@ def _way_in_file(error: ErrorDetails, tree: Tree) -> Way:
     return (*way, "kind") if error["type"].startswith("union_tag_") else way
 
 
-def _explained(way: Way, errors: list[ErrorDetails], existing: list[str]) -> tuple[Way, str]:
+def _explained(way: Way, errors: list[ErrorDetails], settings: list[str]) -> tuple[Way, str]:
     """Return what is wrong, and the way to the setting that it is wrong with."""
     match errors[0]:
         case {"type": "value_error", "ctx": {"error": SettingRefused() as refused}}:
@@ -151,37 +153,37 @@ def _explained(way: Way, errors: list[ErrorDetails], existing: list[str]) -> tup
         case {"type": "value_error", "ctx": {"error": error}}:
             return way, str(error)
         case {"type": "missing" | "union_tag_not_found"}:
-            return way, _missing_setting(str(way[-1]), existing)
+            return way, _missing_setting(str(way[-1]), settings)
         case {"type": "extra_forbidden"}:
-            return way, _unknown_setting(way, existing)
+            return way, _unknown_setting(way, settings)
         case {"type": "union_tag_invalid", "ctx": {"tag": kind, "expected_tags": kinds}}:
             close = _closest(kind, re.findall(r"'(.*?)'", kinds))
             return way, f"{shown(kind)} is not known; {close}"
     return way, _of_another_type(errors)
 
 
-def _missing_setting(key: str, existing: list[str]) -> str:
+def _missing_setting(key: str, settings: list[str]) -> str:
     if key == "kind":  # of a hook: sources and labelers name theirs in config/adapters.py
         return f"this setting is missing; it is one of {', '.join(HOOKS)}"
-    is_secret = f"{key}_file" in existing
+    is_secret = f"{key}_file" in settings
     line = f"`{key}: ${{NAME}}` or `{key}_file: PATH`" if is_secret else f"a line `{key}: ...`"
     return f"this setting is missing; add {line}"
 
 
-def _unknown_setting(way: Way, existing: list[str]) -> str:
+def _unknown_setting(way: Way, settings: list[str]) -> str:
     key = str(way[-1])
     section = way[-2] if len(way) > 1 else None
     kinds = _KINDS[section].with_setting(key) if section in _KINDS else []
-    hint = _closest(key, existing)
+    hint = _closest(key, settings)
     if kinds:
         has = "has" if len(kinds) == 1 else "have"
         hint = f"kind: {' and '.join(kinds)} {has} it; leave it out, or change the kind"
     return f"there is no such setting here; {hint}"
 
 
-def _closest(word: str, existing: list[str]) -> str:
-    close = difflib.get_close_matches(word, existing, n=1)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(existing)}"
+def _closest(word: str, candidates: list[str]) -> str:
+    close = difflib.get_close_matches(word, candidates, n=1)
+    return f"did you mean {close[0]}?" if close else f"known are {', '.join(candidates)}"
 
 
 def _of_another_type(errors: list[ErrorDetails]) -> str:
@@ -191,8 +193,8 @@ def _of_another_type(errors: list[ErrorDetails]) -> str:
     for terms, plain in _PLAIN:
         expected = re.sub(terms, plain, expected)
     hidden = not isinstance(value, str | int | float) or code.startswith(_MAY_HIDE)
-    result = _kind_of(value) if hidden else shown(value)
-    return f"{expected}, found {result}{_hint(code, value)}"
+    actual = _kind_of(value) if hidden else shown(value)
+    return f"{expected}, found {actual}{_hint(code, value)}"
 
 
 def _hint(code: str, value: object) -> str:

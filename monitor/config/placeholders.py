@@ -16,16 +16,16 @@ _PLACEHOLDER = re.compile(rf"\{{\{{({WORD})\}}\}}|(?<!\$)\{{({WORD})\}}")
 
 
 def filled(value: Value, row: Row) -> Value:
-    """Place the values of one monitor in; one that is all of a setting keeps its type."""
+    """Fill in the values of one monitor; a placeholder that is all of a setting keeps its type."""
     if isinstance(value, dict):
-        return {key: filled(of, row) for key, of in value.items()}
+        return {key: filled(child, row) for key, child in value.items()}
     if isinstance(value, list):
-        return [filled(of, row) for of in value]
+        return [filled(child, row) for child in value]
     if not isinstance(value, str):
         return value
-    whole = _PLACEHOLDER.fullmatch(value)
-    if whole is not None and whole[2] is not None:
-        return row[whole[2]]
+    match = _PLACEHOLDER.fullmatch(value)
+    if match is not None and match[2] is not None:
+        return row[match[2]]
     return _PLACEHOLDER.sub(
         lambda result: f"{{{result[1]}}}" if result[1] else text_of(row[result[2]]), value
     )
@@ -35,17 +35,17 @@ def leaves(value: Value, way: Way = ()) -> Iterator[tuple[Way, Value]]:
     """Go through all values of a section, mappings before what is in them."""
     yield way, value
     if isinstance(value, dict):
-        for key, of in value.items():
-            yield from leaves(of, (*way, key))
+        for key, child in value.items():
+            yield from leaves(child, (*way, key))
     if isinstance(value, list):
-        for index, of in enumerate(value):
-            yield from leaves(of, (*way, index))
+        for index, child in enumerate(value):
+            yield from leaves(child, (*way, index))
 
 
 def placeholders_in(value: Value) -> list[str]:
     """Names of the placeholders in a text; nothing else has any."""
-    result = _PLACEHOLDER.finditer(value) if isinstance(value, str) else ()
-    return [each[2] for each in result if each[2] is not None]
+    matches = _PLACEHOLDER.finditer(value) if isinstance(value, str) else ()
+    return [each[2] for each in matches if each[2] is not None]
 
 
 def text_of(value: Value) -> str:

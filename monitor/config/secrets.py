@@ -50,7 +50,9 @@ class Filling:
         if isinstance(value, list):
             return [self.values(item, (*way, i)) for i, item in enumerate(value)]
         if isinstance(value, dict):
-            section = _Placed({key: self.values(of, (*way, key)) for key, of in value.items()})
+            section = _Placed(
+                {key: self.values(child, (*way, key)) for key, child in value.items()}
+            )
             section.way = way
             return section
         if not isinstance(value, str):
@@ -74,7 +76,7 @@ class Filling:
         return values
 
     def without_secrets(self, way: Way, message: str) -> str:
-        """Place ``${NAME}`` back wherever a message repeats what was read for its place."""
+        """Restore ``${NAME}`` wherever a message repeats the value that was read for it."""
         held = [one for one in self.held if one[0][: len(way)] == way[: len(one[0])]]
         # The longest first, as one secret may be part of another; escaped or cut in messages.
         for _, text, name in sorted(held, key=lambda one: -len(one[1])):
@@ -119,11 +121,11 @@ class Filling:
     def _refuse_literals(self, way: Way, key: str) -> None:
         """Refuse a secret in the file itself; of a URL any part may be the secret."""
         value = self.tree.at(way)
-        expected = _NAMED if key.endswith("url") else rf"\A({_NAMED})+\Z"
+        pattern = _NAMED if key.endswith("url") else rf"\A({_NAMED})+\Z"
         if isinstance(value, dict | list):
             for part in value if isinstance(value, dict) else range(len(value)):
                 self._refuse_literals((*way, part), key)
-        elif value is not None and not re.search(expected, str(value)):
+        elif value is not None and not re.search(pattern, str(value)):
             instead = f"`{key}: ${{NAME}}`, or write `{key}_file: PATH`"
             message = f"a secret may not stand in this file; set a variable and write {instead}"
             self.tree.refuse(way, message)
@@ -140,8 +142,8 @@ class _OfModel(NamedTuple):
 @cache
 def _settings_of(model: type[BaseModel]) -> _OfModel:
     types = {key: _types_in(setting.annotation) for key, setting in model.model_fields.items()}
-    secrets = [key for key, of in types.items() if SecretStr in of]
-    numbers = [key for key, of in types.items() if bool not in of and _NUMBERS & {*of}]
+    secrets = [key for key, kinds in types.items() if SecretStr in kinds]
+    numbers = [key for key, kinds in types.items() if bool not in kinds and _NUMBERS & {*kinds}]
     return _OfModel(sorted([*types, *(f"{key}_file" for key in secrets)]), secrets, numbers)
 
 

@@ -31,19 +31,19 @@ def first_config(
     columns and a command that names all.
     """
     guess = ColumnGuess(described, chosen, command)
-    types, result = guess.types, guess.chosen
-    name = _name(result.table or "" if _is_address(predictions) else predictions)
+    types, columns = guess.types, guess.chosen
+    name = _name(columns.table or "" if _is_address(predictions) else predictions)
     lines = [
         "# Written by `pr-monitor init` from the columns: please read it.",
         "# The reference in the documentation has each setting, its default and the reason for it.",
         "store: sqlite:///monitor.db              # rounds, labels and estimates",
         "mlflow: {tracking_uri: sqlite:///mlflow.db}",
         "monitors:",
-        *_named(name, result, described),
-        *_source(predictions, types, result, described),
+        *_named(name, columns, described),
+        *_source(predictions, types, columns, described),
         '    schedule: {cron: "0 6 * * MON", time_zone: UTC}   # every Monday at six',
         "    sample: {margin: {precision: 0.05, recall: 0.05}, max_labels: 1000}",
-        *_labeling(predictions, result),
+        *_labeling(predictions, columns),
         "    # The first rounds propose limits; false_alarm_every counts rounds:",
         "    # limits: {precision: 0.80, recall: 0.50, false_alarm_every: 52}",
     ]
@@ -111,9 +111,9 @@ def _negative(chosen: Chosen, described: Described) -> list[str]:
             f"{', '.join(map(repr, values))}{hint}"
         )
         raise InputRefused(message)
-    others = [value for value in values if value != chosen.positive]
-    listed = ", ".join(_value(value) for value in others)
-    return [f"      negative: [{listed}]   # any other value is refused"] if others else []
+    negatives = [value for value in values if value != chosen.positive]
+    listed = ", ".join(_value(value) for value in negatives)
+    return [f"      negative: [{listed}]   # any other value is refused"] if negatives else []
 
 
 def _table(chosen: Chosen) -> list[str]:

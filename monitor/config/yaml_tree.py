@@ -117,7 +117,7 @@ def _tree_of(content: bytes) -> Tree:
 
 
 class _NoTree(Exception):
-    """There are no values; the message goes on after the name of the file."""
+    """The file has no values; the message continues after the name of the file."""
 
 
 def _check_size(line: int, *, depth: int, values: int) -> None:
@@ -195,12 +195,12 @@ def _mapping(tree: Tree, node: _Node, way: Way) -> dict[str, Value]:
             tree.refuse(way, "a key must be a plain word", key.line)
             continue
         name = key.event.value
-        here = (*way, name)
+        path = (*way, name)
         if name in values:
-            first = f"the key stands here twice, first in line {tree.lines[here]}"
-            tree.refuse(here, f"{first}; keep one of them", key.line)
+            first = f"the key stands here twice, first in line {tree.lines[path]}"
+            tree.refuse(path, f"{first}; keep one of them", key.line)
         else:
-            values[name] = _value(tree, value, key.line, here)
+            values[name] = _value(tree, value, key.line, path)
     return values
 
 

@@ -188,10 +188,10 @@ class _Handwriting:
 
     def draw(self, rng: np.random.Generator, size: int, prevalence: float) -> tuple[Values, Truths]:
         """Draw images with replacement, as many of them eights as comes by chance."""
-        expected = rng.random(size) < prevalence
+        is_eight = rng.random(size) < prevalence
         eights, others = np.flatnonzero(self.is_eight), np.flatnonzero(~self.is_eight)
-        chosen = np.where(expected, rng.choice(eights, size), rng.choice(others, size))
-        return self.images[chosen], expected
+        chosen = np.where(is_eight, rng.choice(eights, size), rng.choice(others, size))
+        return self.images[chosen], is_eight
 
 
 def jittered(images: Values, rng: np.random.Generator, *, lost_pixels: float = 0.0) -> Values:

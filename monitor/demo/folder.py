@@ -104,17 +104,17 @@ def fill(
     ``pictures`` adds the images of the last week.
     """
     camera = Camera(scenario)
-    before = camera.reference()
+    reference = camera.reference()
     weeks: list[Batch] = []
     for number in range(1, scenario.rounds + 1):
         on_week(number)
         weeks.append(camera.week(number))
-    _write_files(folder, before, weeks, pictures=pictures)
-    limits = limits_of(before.confusion, scenario.room)
+    _write_files(folder, reference, weeks, pictures=pictures)
+    limits = limits_of(reference.confusion, scenario.room)
     _write_config(folder, limits, labels=scenario.labels, labeling=_BY_TRUTH)
     eights = frozenset(compress(weeks[-1].ids, weeks[-1].is_eight))
     truths = tuple(week.confusion for week in weeks)
-    return WrittenFolder(before.confusion, truths, limits, START, eights)
+    return WrittenFolder(reference.confusion, truths, limits, START, eights)
 
 
 def ask_people(folder: Path, written: WrittenFolder, labels: int) -> None:
@@ -137,7 +137,7 @@ def limits_of(reference: Confusion, room: float) -> dict[str, float]:
     return {metric: math.floor(100 * (value - room)) / 100 for metric, value in values.items()}
 
 
-def _write_files(folder: Path, before: Batch, weeks: list[Batch], *, pictures: bool) -> None:
+def _write_files(folder: Path, launch: Batch, weeks: list[Batch], *, pictures: bool) -> None:
     import numpy as np  # noqa: PLC0415
     import pandas as pd  # noqa: PLC0415  0.5 s, the demo only
 
@@ -151,13 +151,13 @@ def _write_files(folder: Path, before: Batch, weeks: list[Batch], *, pictures: b
         }
     )
     if pictures:
-        earlier = [None] * (len(predictions) - len(weeks[-1].ids))
+        missing = [None] * (len(predictions) - len(weeks[-1].ids))
         names = write_pictures(folder / PICTURES, weeks[-1].paper)
-        predictions["picture"] = [*earlier, *names]
+        predictions["picture"] = [*missing, *names]
     truth = pd.DataFrame(
         {"id": predictions["id"], "is_eight": np.concatenate([week.is_eight for week in weeks])}
     )
-    reference = pd.DataFrame({"id": before.ids, "score": before.score, "is_eight": before.is_eight})
+    reference = pd.DataFrame({"id": launch.ids, "score": launch.score, "is_eight": launch.is_eight})
     tables = {"predictions": predictions, "truth": truth, "reference": reference}
     for name, table in tables.items():
         table.to_parquet(folder / f"{name}.parquet", index=False)

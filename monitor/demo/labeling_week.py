@@ -161,13 +161,13 @@ class LabelingWeek:
 
 def story(answered: Answered, usual: int) -> list[str]:
     """Word what the answers came to; ``usual`` is how many labels the weeks before had."""
-    results = [f"{answered.answers} answers, {answered.right} of them what the image really shows."]
+    lines = [f"{answered.answers} answers, {answered.right} of them what the image really shows."]
     before, after = answered.before, answered.after
     if after is None:
-        return [*results, "They are too few for an estimate: most of them are “cannot tell”."]
+        return [*lines, "They are too few for an estimate: most of them are “cannot tell”."]
     heads = (f"week {before.number}", f"week {after.number}, your answers", "really")
     return [
-        *results,
+        *lines,
         "",
         _row("", *heads),
         *(_row(metric, *_values(metric, before, after)) for metric in METRICS),

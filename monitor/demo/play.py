@@ -96,8 +96,8 @@ def _mlflow() -> str:
     executable = shutil.which("mlflow")
     if not adjacent.exists() or (executable is not None and Path(executable).samefile(adjacent)):
         return "mlflow"
-    here = Path.cwd()
-    return str(adjacent.relative_to(here) if adjacent.is_relative_to(here) else adjacent)
+    folder = Path.cwd()
+    return str(adjacent.relative_to(folder) if adjacent.is_relative_to(folder) else adjacent)
 
 
 def open_application(folder: Path, scenario: DigitScenario) -> Application:
@@ -148,13 +148,13 @@ def send(console: Console, application: Application, rounds: int) -> SentLabels:
     return SentLabels(newest[0] if newest else None, delivered.failed)
 
 
-def _counter(whole: int, show: Callable[[str], None]) -> Callable[[], None]:
+def _counter(total: int, show: Callable[[str], None]) -> Callable[[], None]:
     done = 0
 
     def one_more() -> None:
         nonlocal done
         done += 1
-        show(f"to MLflow: {done} of {whole}")
+        show(f"to MLflow: {done} of {total}")
 
     return one_more
 

@@ -86,8 +86,8 @@ class DemoResult:
 
 def mean(rounds: Sequence[DemoRound], value: Callable[[DemoRound], float | None]) -> float | None:
     """Average over the rounds that have the value; None if none has."""
-    matches = [each for each in map(value, rounds) if each is not None]
-    return fmean(matches) if matches else None
+    values = [each for each in map(value, rounds) if each is not None]
+    return fmean(values) if values else None
 
 
 def _round(round_: DemoRound) -> dict[str, Any]:

@@ -32,12 +32,12 @@ _FEW = 10  # evidence under this is shown with two decimals
 
 def show_start(console: Console, scenario: DigitScenario, written: WrittenFolder) -> None:
     """Print what was set up before the first round."""
-    before = written.reference
+    reference = written.reference
     limits = ", ".join(f"{metric} {value:.2f}" for metric, value in written.limits.items())
     echo(
         console,
-        f"Before launch, {before.size:,} labeled images: precision {before.precision:.2f}, "
-        f"recall {before.recall:.2f}.",
+        f"Before launch, {reference.size:,} labeled images: precision {reference.precision:.2f}, "
+        f"recall {reference.recall:.2f}.",
     )
     echo(console, f"Limits, {100 * scenario.room:.0f} points under that: {limits}.")
     echo(console)

@@ -162,10 +162,10 @@ def _answers(strata: Iterable[StratumTally]) -> tuple[int, int]:
 
 
 def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, WatchedEstimate]:
-    result = {metric: find_row(rows, metric, basis) for metric in METRICS}
+    rows_by_metric = {metric: find_row(rows, metric, basis) for metric in METRICS}
     return {
         metric: WatchedEstimate(row.point, row.low, row.high)
-        for metric, row in result.items()
+        for metric, row in rows_by_metric.items()
         if row is not None
         and row.point is not None
         and row.low is not None

@@ -125,9 +125,9 @@ def next_reading(
     gathered = _gathered(last, (limit, log_threshold), len(log_e))
     if last is not None and gathered is None:
         chain += 1
-    before = _chain(gathered)
+    evidence = _chain(gathered)
     # A round without evidence (e = 1) takes no step: M would grow by 1 and in the end fire.
-    after = before.after(log_e) if any(log_e) else before
+    after = evidence.after(log_e) if any(log_e) else evidence
     return LimitReading(
         limit=limit,
         log_threshold=log_threshold,
@@ -174,10 +174,10 @@ def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:
 
 def evidence_after_each(log_e: Sequence[Sequence[float]]) -> list[Evidence]:
     """Evidence of a chain after each of its rounds: what `evidence_of` gives of those up to it."""
-    results = [_chain()]
+    steps = [_chain()]
     for row in log_e:
-        results.append(results[-1].after(row) if any(row) else results[-1])
-    return results[1:]
+        steps.append(steps[-1].after(row) if any(row) else steps[-1])
+    return steps[1:]
 
 
 def is_comparable(log_e: Sequence[Sequence[float]]) -> bool:

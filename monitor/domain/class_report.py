@@ -46,7 +46,7 @@ class ClassReport(Report):
 
     ``averages`` is empty where a class is missing. ``round`` is the window's position among the
     block's, the number of the first classes' rounds, and stays in step when these classes leave;
-    ``version`` grows with every report of the window. ``labels`` are those of all rounds,
+    ``version`` grows with every report of the window. ``labels`` counts the labels in all rounds,
     ``items`` the different items among them, ``unlabeled`` the missing answers of all rounds.
     ``new`` and ``gone`` are classes that the window before did not have, or had. ``state`` is a
     digest of the rounds and labels that it rests on.

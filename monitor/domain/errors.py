@@ -12,7 +12,7 @@
     ├── TryLater             exit 75   something outside is down; running again is safe
     │   ├── StoreUnavailable
     │   ├── SourceUnavailable
-    │   │   └── SnapshotGone           what a round was counted in is kept no longer
+    │   │   └── SnapshotMissing        what a round was counted in is kept no longer
     │   ├── LabelsUnavailable
     │   ├── RegistryUnavailable        MLflow did not tell which version an alias names
     │   └── DeliveryFailed             MLflow or a hook did not take an effect

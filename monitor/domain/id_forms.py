@@ -1,4 +1,4 @@
-"""Forms in which other tools write an id, so that a label is found that its item does not find."""
+"""Forms in which other tools write an id, to find a label whose id differs from its item's."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
     >>> id_styles(["mail:m00017", "mail:m00019", "m00018"], items).around
     frozenset({('mail:', '')})
     """
-    existing = set(items)
-    folded = {item.casefold() for item in existing}
-    beginnings = {item[:width] for item in existing for width in range(CUT, len(item))}
+    ids = set(items)
+    folded = {item.casefold() for item in ids}
+    beginnings = {item[:width] for item in ids for width in range(CUT, len(item))}
     written = list(examples)
     exponents = set[tuple[int, str]]()
-    around, cuts = Counter[tuple[str, str]](), Counter[int]()
+    frames, cuts = Counter[tuple[str, str]](), Counter[int]()
     for example in written:
-        if number := _SCIENTIFIC.fullmatch(example):
-            exponents.add((len(number[2] or ""), number[3]))
-        if example in existing:
+        if match := _SCIENTIFIC.fullmatch(example):
+            exponents.add((len(match[2] or ""), match[3]))
+        if example in ids:
             continue
         if example in beginnings:
             cuts[len(example)] += 1
         elif (affixes := _affixes(example, folded)) is not None:
-            around[affixes] += 1
+            frames[affixes] += 1
     return IdStyles(
         frozenset(len(each) for each in written if each.isdigit() and each.startswith("0")),
         frozenset(len(each) for each in written if each != each.rstrip()),
-        frozenset(each for each, count in around.items() if count >= _OFTEN),
+        frozenset(each for each, count in frames.items() if count >= _OFTEN),
         frozenset(each for each, count in cuts.items() if count >= _OFTEN),
         frozenset(exponents),
     )
@@ -119,8 +119,8 @@ def other_forms(item: str, styles: IdStyles) -> Iterator[tuple[str, str]]:
     if not item.isascii():
         composed = (unicodedata.normalize(how, item) for how in ("NFC", "NFD", "NFKC"))
         forms += [("the composition of its letters", form) for form in composed]
-    for before, after in styles.around:
-        forms += [("what is around it", f"{before}{form}{after}") for form in {item, *cases[:2]}]
+    for prefix, suffix in styles.around:
+        forms += [("what is around it", f"{prefix}{form}{suffix}") for form in {item, *cases[:2]}]
     forms += [("its end", item[:width]) for width in styles.cuts]
     seen = {item}
     for what, form in forms:

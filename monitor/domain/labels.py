@@ -39,8 +39,11 @@ def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
     answer outlives a withdrawal, since no answer may be lost, and two that differ are "cannot
     tell".
     """
-    current = {name: _answer_at_once(result) for name, result in _latest(statements).items()}
-    return {name: answer for name, answer in current.items() if answer is not None}
+    latest = {
+        name: _answer_at_once(latest_statements)
+        for name, latest_statements in _latest(statements).items()
+    }
+    return {name: answer for name, answer in latest.items() if answer is not None}
 
 
 def _latest(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
@@ -97,20 +100,20 @@ def evidence_label(
     The ``adjudicator``'s, else the answer of the annotator whose answer was accepted first, as it
     stands now. Others who contradict it change neither it nor whether the item counts.
     """
-    current = _current(statements)
-    if adjudicator in current:
-        return current[adjudicator]
+    answers = _current(statements)
+    if adjudicator in answers:
+        return answers[adjudicator]
     first = (statement.annotator for statement in statements if _is_answer(statement))
-    return next((current[name] for name in first if name in current), None)
+    return next((answers[name] for name in first if name in answers), None)
 
 
 def _current(statements: Sequence[Statement]) -> dict[str, Answer | None]:
     """Answer of each annotator as it is now, the first of several given at once."""
-    provided = {
+    latest_answers = {
         name: [statement.answer for statement in latest if _is_answer(statement)]
         for name, latest in _latest(statements).items()
     }
-    return {name: answers[0] for name, answers in provided.items() if answers}
+    return {name: answers[0] for name, answers in latest_answers.items() if answers}
 
 
 def corrected_evidence_label(
@@ -125,12 +128,14 @@ def corrected_evidence_label(
     label = current_label(statements, adjudicator)
     if label in _ANSWERS:
         return label
-    retained = evidence_label(statements, adjudicator)
-    provided = [statement for statement in statements if _is_answer(statement)]
-    if retained is not None or not provided:
-        return retained
-    own = [statement for statement in provided if statement.annotator == provided[0].annotator]
-    return max(own, key=lambda statement: statement.at).answer
+    at_close = evidence_label(statements, adjudicator)
+    answers = [statement for statement in statements if _is_answer(statement)]
+    if at_close is not None or not answers:
+        return at_close
+    same_annotator = [
+        statement for statement in answers if statement.annotator == answers[0].annotator
+    ]
+    return max(same_annotator, key=lambda statement: statement.at).answer
 
 
 def _is_answer(statement: Statement) -> bool:

@@ -36,24 +36,24 @@ _TRUST = (
 
 
 @cache
-def _trust(insecure: str | None, authority: str | None, own: str | None) -> ssl.SSLContext:
-    """Make of MLflow's variables what certificates are checked by; loading them takes a while."""
+def _trust(insecure: str | None, authority: str | None, certificate: str | None) -> ssl.SSLContext:
+    """Build the TLS context that MLflow's variables ask for; loading certificates takes a while."""
     import httpx  # noqa: PLC0415
 
     context = ssl.create_default_context(cafile=authority) if authority else None
     if context is None:
         context = httpx.create_ssl_context(verify=(insecure or "").lower() not in {"true", "1"})
-    if own:
-        context.load_cert_chain(own)
+    if certificate:
+        context.load_cert_chain(certificate)
     return context
 
 
 def basic() -> tuple[str, str] | None:
     """User and password as MLflow's client takes them: of the environment, else of its file."""
-    retained = _stored_credentials()
+    stored = _stored_credentials()
     pair = [
         os.environ.get(f"MLFLOW_TRACKING_{name}")
-        or retained.get(f"mlflow_tracking_{name.lower()}", "")
+        or stored.get(f"mlflow_tracking_{name.lower()}", "")
         for name in ("USERNAME", "PASSWORD")
     ]
     return (pair[0], pair[1]) if all(pair) else None
@@ -69,7 +69,7 @@ def _stored_credentials() -> Mapping[str, str]:
 
 
 def secrets() -> list[str]:
-    """Collect what no message may repeat of it."""
+    """Collect the credentials, which no message may repeat."""
     pair = basic()
     token = os.environ.get("MLFLOW_TRACKING_TOKEN", "")
     return [one for one in ((pair or ("", ""))[1], token) if one.strip()]

@@ -38,9 +38,9 @@ def read_page_answer(text: str) -> PageAnswer:
     >>> read_page_answer("class 2"), read_page_answer("0")
     (ClassChosen(place=2), <Answer.NEGATIVE: '0'>)
     """
-    location = text.removeprefix(_CLASS)
-    if location != text and location.isdecimal() and location.isascii():
-        return ClassChosen(int(location))
+    index = text.removeprefix(_CLASS)
+    if index != text and index.isdecimal() and index.isascii():
+        return ClassChosen(int(index))
     return Answer(text)
 
 

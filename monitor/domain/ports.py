@@ -104,7 +104,7 @@ class Snapshots(Protocol):
     def at(self, snapshot: str) -> Source:
         """Return the source as it was when a frame with this ``snapshot`` was read.
 
-        Reading it raises `SnapshotGone` once it is not kept any more.
+        Reading it raises `SnapshotMissing` once it is not kept any more.
         """
 
 

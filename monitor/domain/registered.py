@@ -63,7 +63,7 @@ class AliasObservation:
 
 @dataclass(frozen=True, slots=True)
 class AliasMove:
-    """An alias that named another version some time after the one look and by the other."""
+    """An alias that began to name another version between two looks."""
 
     before: str
     now: str
@@ -136,5 +136,5 @@ def spellings(version: str | None) -> tuple[str | None, ...]:
     >>> spellings("7"), spellings("7.0"), spellings("1.10")
     (('7', '7.0'), ('7', '7.0'), ('1.10',))
     """
-    whole = None if version is None else _WHOLE.fullmatch(version)
-    return (version,) if whole is None else (whole[1], f"{whole[1]}.0")
+    match = None if version is None else _WHOLE.fullmatch(version)
+    return (version,) if match is None else (match[1], f"{match[1]}.0")

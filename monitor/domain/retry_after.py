@@ -20,13 +20,13 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
-        requested = timedelta(seconds=int(text))
+        wait = timedelta(seconds=int(text))
     else:
         at = _http_date(text)
         if at is None:
             return None
-        requested = max(at - now, timedelta(0))
-    return min(requested, LONGEST)
+        wait = max(at - now, timedelta(0))
+    return min(wait, LONGEST)
 
 
 def _http_date(text: str) -> datetime | None:

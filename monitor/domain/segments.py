@@ -36,16 +36,16 @@ def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) 
     return frozenset(ordered[:most])
 
 
-def folded(sizes: Mapping[str, int], retained: frozenset[str]) -> dict[str, int]:
-    """Place the values that are not kept together as ``(other)``; empty ones are left out.
+def folded(sizes: Mapping[str, int], largest: frozenset[str]) -> dict[str, int]:
+    """Add up the values that are not among the largest as ``(other)``; omit empty ones.
 
     >>> folded({"CZ": 5, "SK": 1, "PL": 2, "DE": 0}, frozenset({"CZ"}))
     {'CZ': 5, '(other)': 3}
     """
     result: dict[str, int] = {}
-    for value in sorted(sizes, key=lambda value: (value not in retained, value)):
+    for value in sorted(sizes, key=lambda value: (value not in largest, value)):
         if sizes[value]:
-            name = value if value in retained else OTHER
+            name = value if value in largest else OTHER
             result[name] = result.get(name, 0) + sizes[value]
     return result
 
@@ -76,17 +76,17 @@ def with_segments(
     """Keep the largest values of each segment column; the others become one."""
     empty: tuple[Mapping[str, int], ...] = tuple({} for _ in columns)
     sizes = [tuple(map(_shown, part.segments)) or empty for part in parts]
-    retained = [largest_values([of[i] for of in sizes]) for i in range(len(columns))]
-    return tuple(_with_largest(part, of, retained) for part, of in zip(parts, sizes, strict=True))
+    largest = [largest_values([of[i] for of in sizes]) for i in range(len(columns))]
+    return tuple(_with_largest(part, of, largest) for part, of in zip(parts, sizes, strict=True))
 
 
 def _with_largest(
-    part: StratumFrame, sizes: Sequence[Mapping[str, int]], retained: Sequence[frozenset[str]]
+    part: StratumFrame, sizes: Sequence[Mapping[str, int]], largest: Sequence[frozenset[str]]
 ) -> StratumFrame:
     return replace(
         part,
-        candidates=tuple(_named(candidate, retained) for candidate in part.candidates),
-        segments=tuple(folded(values, keep) for values, keep in zip(sizes, retained, strict=True)),
+        candidates=tuple(_named(candidate, largest) for candidate in part.candidates),
+        segments=tuple(folded(values, keep) for values, keep in zip(sizes, largest, strict=True)),
     )
 
 
@@ -98,9 +98,9 @@ def _shown(sizes: Mapping[str, int]) -> Mapping[str, int]:
     return result
 
 
-def _named(candidate: Candidate, retained: Sequence[frozenset[str]]) -> Candidate:
-    if not retained:
+def _named(candidate: Candidate, largest: Sequence[frozenset[str]]) -> Candidate:
+    if not largest:
         return candidate
-    values = zip(map(visible, candidate.segments), retained, strict=True)
+    values = zip(map(visible, candidate.segments), largest, strict=True)
     named = tuple(value if value in keep else OTHER for value, keep in values)
     return replace(candidate, segments=named)

@@ -171,7 +171,7 @@ class Limits(Settings):
             return value
         adjacent = {metric: bound for metric, bound in value.items() if metric not in _OWN_KEYS}
         bounds = {metric: _bound(metric, bound) for metric, bound in adjacent.items()}
-        promise = {key: of for key, of in value.items() if key == "false_alarm_every"}
+        promise = {key: setting for key, setting in value.items() if key == "false_alarm_every"}
         return {"bounds": {**value.get("bounds", {}), **bounds}, **promise}
 
     def sides(self) -> list[LimitSide]:

@@ -63,13 +63,13 @@ def _is_at_set_times(cron: str) -> bool:
 def _first_wall(zone: ZoneInfo, start: datetime, *, reverse: bool) -> datetime:
     """Where to begin on the wall clock so that no instant beyond ``start`` is left out.
 
-    If the clock is set back between the two, times of the wall come that it showed before.
+    If the clock is set back between the two, it shows some times again.
     """
-    here = start.astimezone(zone)
-    prefetcher = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
-    change = (_offset(prefetcher) - _offset(here)) * (1 if reverse else -1)
+    local = start.astimezone(zone)
+    beyond = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
+    change = (_offset(beyond) - _offset(local)) * (1 if reverse else -1)
     back = max(change, timedelta(0))
-    return here.replace(tzinfo=None, fold=0) + (back if reverse else -back)
+    return local.replace(tzinfo=None, fold=0) + (back if reverse else -back)
 
 
 def _offset(moment: datetime) -> timedelta:
@@ -142,8 +142,8 @@ def _days(cron_days: str) -> tuple[datetime, ...]:
 
     Hundreds of monitors differ in their time of day, but hardly in their days.
     """
-    before = _FIRST.replace(tzinfo=None) - timedelta(days=1, minutes=1)
-    return tuple(islice(CronSim(f"0 0 {cron_days}", before), _MANY + 2))
+    start = _FIRST.replace(tzinfo=None) - timedelta(days=1, minutes=1)
+    return tuple(islice(CronSim(f"0 0 {cron_days}", start), _MANY + 2))
 
 
 def newest_slot(schedule: Schedule, now: datetime) -> datetime:

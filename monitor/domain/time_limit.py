@@ -74,11 +74,11 @@ def within(limit: timedelta, location: str, read: Callable[[], T], advice: str =
     return cast("T", reading.result)
 
 
-def _leave(reading: _ReadingThread[T], location: str) -> None:
+def _leave(reading: _ReadingThread[T], source: str) -> None:
     threading.Thread(target=_stop, args=(reading,), name="stopping", daemon=True).start()
     reading.join(_TO_STOP)
     if reading.is_alive():
-        _abandoned[location] = cast("_ReadingThread[object]", reading)
+        _abandoned[source] = cast("_ReadingThread[object]", reading)
 
 
 def _stop(reading: _ReadingThread[T]) -> None:

@@ -56,8 +56,8 @@ def truth_rows(
     newest: dict[str, int] = {}
     for value, at, style in rows:
         time = UNORDERED if style in unordered else at or 0
-        before = newest.get(value, time)
-        newest[value] = UNORDERED if UNORDERED in (before, time) else max(before, time)
+        previous = newest.get(value, time)
+        newest[value] = UNORDERED if UNORDERED in (previous, time) else max(previous, time)
     return [TruthRow(*row) for row in newest.items()]
 
 
@@ -69,9 +69,9 @@ def bare_ids(ids: Iterable[str]) -> set[str]:
     return {bare for each in ids if (bare := each.strip(BLANKS))}
 
 
-def of_items(ids: Iterable[str], result: Mapping[str, list[TruthRow]]) -> Truths:
+def of_items(ids: Iterable[str], by_bare_id: Mapping[str, list[TruthRow]]) -> Truths:
     """Return the truth by id, from the truth by ids without blanks."""
-    return {each: result[bare] for each in ids if (bare := each.strip(BLANKS)) in result}
+    return {each: by_bare_id[bare] for each in ids if (bare := each.strip(BLANKS)) in by_bare_id}
 
 
 class JoinedTruth(NamedTuple):

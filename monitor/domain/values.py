@@ -54,8 +54,8 @@ def synonyms(text: str) -> tuple[str, ...]:
     """
     folded = text.strip().lower()
     group = next((each for each in _SAME if folded in each), (folded,))
-    others = _LETTERS - {folded} if folded in _LETTERS else ()
-    return tuple(word for word in group if word not in others)
+    excluded = _LETTERS - {folded} if folded in _LETTERS else ()
+    return tuple(word for word in group if word not in excluded)
 
 
 def listed(values: Mapping[str, int]) -> str:

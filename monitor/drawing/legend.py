@@ -42,9 +42,9 @@ def column(keys: Sequence[Key], at: LegendPosition, size: float = 9.0) -> list[s
     """Write entries one under the other, the last one at a place."""
     x, y = at
     first = y - (len(keys) - 1) * _LINE_HEIGHT * size
-    locations = [(x, first + each * _LINE_HEIGHT * size) for each in range(len(keys))]
+    positions = [(x, first + index * _LINE_HEIGHT * size) for index in range(len(keys))]
     return [
-        shape for key, at in zip(keys, locations, strict=True) for shape in _entry(key, at, size)
+        shape for key, at in zip(keys, positions, strict=True) for shape in _entry(key, at, size)
     ]
 
 

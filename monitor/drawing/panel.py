@@ -53,13 +53,13 @@ class Panel:
         self, x: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str
     ) -> None:
         """Fill between two curves; over one place only, a wide stroke."""
-        there = [self._at(*location) for location in zip(x, high, strict=True)]
-        back = [self._at(*location) for location in zip(x, low, strict=True)]
+        upper = [self._at(*point) for point in zip(x, high, strict=True)]
+        lower = [self._at(*point) for point in zip(x, low, strict=True)]
         if len(x) == 1:
-            (middle, top), (_, bottom) = there[0], back[0]
-            remaining, right = middle - _WIDE / 2, middle + _WIDE / 2
-            there, back = [(remaining, top), (right, top)], [(remaining, bottom), (right, bottom)]
-        self._inside.append(area([*there, *reversed(back)], colour, BAND))
+            (middle, top), (_, bottom) = upper[0], lower[0]
+            start, end = middle - _WIDE / 2, middle + _WIDE / 2
+            upper, lower = [(start, top), (end, top)], [(start, bottom), (end, bottom)]
+        self._inside.append(area([*upper, *reversed(lower)], colour, BAND))
 
     def curve(
         self,
@@ -71,8 +71,8 @@ class Panel:
         dash: str | None = None,
     ) -> None:
         """Draw a line through places."""
-        locations = (self._at(*location) for location in zip(x, y, strict=True))
-        self._inside.append(path(locations, colour, width, dash))
+        points = (self._at(*point) for point in zip(x, y, strict=True))
+        self._inside.append(path(points, colour, width, dash))
 
     def dot(self, x: float, y: float, radius: float, colour: str, edge: str | None = None) -> None:
         """Draw a filled circle."""
@@ -89,11 +89,11 @@ class Panel:
 
     def level(self, y: float, low: float, high: float, colour: str, width: float = 1.0) -> None:
         """Draw an interval of the horizontal axis."""
-        (remaining, at), (right, _) = self._at(low, y), self._at(high, y)
+        (start, at), (stop, _) = self._at(low, y), self._at(high, y)
         cap = 2 * width
-        self._inside += [line((remaining, at), (right, at), colour, width)]
+        self._inside += [line((start, at), (stop, at), colour, width)]
         self._inside += [
-            line((end, at - cap), (end, at + cap), colour, width) for end in (remaining, right)
+            line((end, at - cap), (end, at + cap), colour, width) for end in (start, stop)
         ]
 
     def across(self, y: float, colour: str, width: float, dash: str | None = None) -> None:
@@ -108,12 +108,12 @@ class Panel:
 
     def shade(self, low: float, high: float, colour: str, opacity: float) -> None:
         """Tint a part of the horizontal axis."""
-        remaining, right = self._width(low), self._width(high)
+        start, end = self._width(low), self._width(high)
         corners = [
-            (remaining, 0.0),
-            (right, 0.0),
-            (right, self.box.height),
-            (remaining, self.box.height),
+            (start, 0.0),
+            (end, 0.0),
+            (end, self.box.height),
+            (start, self.box.height),
         ]
         self._inside.append(area(corners, colour, opacity))
 
@@ -123,45 +123,45 @@ class Panel:
 
     def axes(self, *, labels: bool = True) -> None:
         """Draw the left and the lower edge with their ticks, labels of the lower one if asked."""
-        remaining, top, width, height = self.box
+        left, top, width, height = self.box
         bottom = top + height
         self._outside += [
-            line((remaining, top), (remaining, bottom), INK, 0.8),
-            line((remaining, bottom), (remaining + width, bottom), INK, 0.8),
+            line((left, top), (left, bottom), INK, 0.8),
+            line((left, bottom), (left + width, bottom), INK, 0.8),
         ]
         for tick in self._x.ticks():
-            at, long = remaining + self._width(tick.value), _TICK if tick.label else _SMALL_TICK
+            at, long = left + self._width(tick.value), _TICK if tick.label else _SMALL_TICK
             self._outside.append(line((at, bottom), (at, bottom + long), INK, 0.8))
             if labels and tick.label:
-                location = (at, bottom + _TICK + _LABEL + 1)
-                self._outside.append(text_at(location, tick.label, _LABEL, anchor="middle"))
+                corner = (at, bottom + _TICK + _LABEL + 1)
+                self._outside.append(text_at(corner, tick.label, _LABEL, anchor="middle"))
         for tick in self._y.ticks():
             at, long = top + self._height(tick.value), _TICK if tick.label else _SMALL_TICK
-            self._outside.append(line((remaining - long, at), (remaining, at), INK, 0.8))
+            self._outside.append(line((left - long, at), (left, at), INK, 0.8))
             if tick.label:
-                location = (remaining - _TICK - 2.5, at + _LABEL / 3)
-                self._outside.append(text_at(location, tick.label, _LABEL, anchor="end"))
+                corner = (left - _TICK - 2.5, at + _LABEL / 3)
+                self._outside.append(text_at(corner, tick.label, _LABEL, anchor="end"))
 
     def names(self, x: str | None, y: str, size: float = _NAME) -> None:
         """Write what the axes show."""
-        remaining, top, width, height = self.box
+        left, top, width, height = self.box
         if x is not None:
-            location = (remaining + width / 2, top + height + 2 * _LABEL + size)
-            self._outside.append(text_at(location, x, size, anchor="middle"))
+            corner = (left + width / 2, top + height + 2 * _LABEL + size)
+            self._outside.append(text_at(corner, x, size, anchor="middle"))
         widest = max(text_width(tick.label, _LABEL) for tick in self._y.ticks())
-        location = (remaining - _TICK - 9 - max(widest, _LEAST_LABEL), top + height / 2)
-        self._outside.append(text_at(location, y, size, anchor="middle", turned=True))
+        corner = (left - _TICK - 9 - max(widest, _LEAST_LABEL), top + height / 2)
+        self._outside.append(text_at(corner, y, size, anchor="middle", turned=True))
 
     def title(self, text: str) -> None:
         """Write a line over the left end."""
-        location = (self.box.left, self.box.top - 6)
-        self._outside.append(text_at(location, text, _NAME, room=self.box.width + 30))
+        corner = (self.box.left, self.box.top - 6)
+        self._outside.append(text_at(corner, text, _NAME, room=self.box.width + 30))
 
     def shapes(self) -> list[str]:
         """Give all that was drawn."""
-        remaining, top, width, height = self.box
+        left, top, width, height = self.box
         inside = element(  # what lies outside of an inner picture is cut off
-            "svg", *self._inside, x=remaining, y=top, width=width, height=height
+            "svg", *self._inside, x=left, y=top, width=width, height=height
         )
         return [inside, *self._outside]
 

@@ -126,12 +126,12 @@ class Time:
     def _firsts(self, months: int) -> list[datetime]:
         """First days of every so many months, counted from January of year 0."""
         first = datetime.fromtimestamp(self.low, UTC)
-        number = first.year * _YEAR + first.month - 1
+        month = first.year * _YEAR + first.month - 1
         last = datetime.fromtimestamp(self.high, UTC)
         end = last.year * _YEAR + last.month
         days = [
             datetime(each // _YEAR, each % _YEAR + 1, 1, tzinfo=UTC)
-            for each in range(-(-number // months) * months, end, months)
+            for each in range(-(-month // months) * months, end, months)
         ]
         return [day for day in days if self.low <= day.timestamp() <= self.high]
 

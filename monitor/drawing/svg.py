@@ -33,7 +33,7 @@ def picture(
     width, height = size
     head = element("title", title) + element("desc", description)
     ground = element("rect", width=width, height=height, fill="white")
-    whole = element(
+    image = element(
         "svg",
         *(head, ground, *shapes),
         xmlns="http://www.w3.org/2000/svg",
@@ -44,7 +44,7 @@ def picture(
         font_family=FONTS,
         fill=INK,
     )
-    return whole.encode()
+    return image.encode()
 
 
 def element(name: str, *content: str, **attributes: str | float | None) -> str:
@@ -53,12 +53,12 @@ def element(name: str, *content: str, **attributes: str | float | None) -> str:
     Content is markup already, but for the elements that hold text.
     """
     inner = "".join(map(_clean, content)) if name in _OF_TEXT else "".join(content)
-    provided = "".join(
+    written = "".join(
         f' {key.replace("_", "-")}="{_text(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{provided}>{inner}</{name}>" if inner else f"<{name}{provided}/>"
+    return f"<{name}{written}>{inner}</{name}>" if inner else f"<{name}{written}/>"
 
 
 _OF_TEXT = frozenset({"desc", "text", "title"})
@@ -72,11 +72,11 @@ def line(start: Anchor, end: Anchor, colour: str, width: float, dash: str | None
     )
 
 
-def path(locations: Iterable[Anchor], colour: str, width: float, dash: str | None = None) -> str:
+def path(points: Iterable[Anchor], colour: str, width: float, dash: str | None = None) -> str:
     """Draw a line through places."""
     return element(
         "polyline",
-        points=_coordinates(locations),
+        points=_coordinates(points),
         fill="none",
         stroke=colour,
         stroke_width=width,
@@ -85,10 +85,10 @@ def path(locations: Iterable[Anchor], colour: str, width: float, dash: str | Non
     )
 
 
-def polygon(locations: Iterable[Anchor], fill: str, edge: str, width: float) -> str:
+def polygon(points: Iterable[Anchor], fill: str, edge: str, width: float) -> str:
     """Fill a shape and draw its outline."""
     return element(
-        "polygon", points=_coordinates(locations), fill=fill, stroke=edge, stroke_width=width
+        "polygon", points=_coordinates(points), fill=fill, stroke=edge, stroke_width=width
     )
 
 
@@ -98,9 +98,9 @@ def circle(middle: Anchor, radius: float, fill: str, edge: str | None = None) ->
     return element("circle", cx=x, cy=y, r=radius, fill=fill, stroke=edge)
 
 
-def area(locations: Iterable[Anchor], colour: str, opacity: float) -> str:
+def area(points: Iterable[Anchor], colour: str, opacity: float) -> str:
     """Fill what lies between places, as see-through as asked."""
-    return element("polygon", points=_coordinates(locations), fill=colour, fill_opacity=opacity)
+    return element("polygon", points=_coordinates(points), fill=colour, fill_opacity=opacity)
 
 
 def text_at(
@@ -136,11 +136,11 @@ def text_width(text: str, size: float) -> float:
     return len(text) * _EM * size
 
 
-def _coordinates(locations: Iterable[Anchor]) -> str:
+def _coordinates(points: Iterable[Anchor]) -> str:
     """Write places, leaving out those that fall on the one before."""
-    written = [f"{_text(x)},{_text(y)}" for x, y in locations]
-    before = [None, *written]
-    return " ".join(now for now, last in zip(written, before, strict=False) if now != last)
+    written = [f"{_text(x)},{_text(y)}" for x, y in points]
+    previous = [None, *written]
+    return " ".join(now for now, last in zip(written, previous, strict=False) if now != last)
 
 
 def _text(value: str | float) -> str:

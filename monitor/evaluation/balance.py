@@ -1,8 +1,8 @@
 """What speaks against the way in which a set is said to be drawn, as far as its labels can tell.
 
 Of a set alone little can be known: 1,013 flagged and 987 passed items may be all there are of a
-classifier that flags half, or drawn from one that flags a percent. Told are only balances that
-hardly come about by chance, and what a flagged rate that is given speaks against.
+classifier that flags half, or drawn from one that flags a percent. Only balances that hardly come
+about by chance are reported, and those that contradict a flagged rate, where one is stated.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
     if drawn.flagged_rate is not None:
         return _near_the_rate(flagged, len(rows), drawn.flagged_rate)
     positive, negative = int(rows.positive.sum()), int((~rows.positive).sum())
-    notified = None
+    problem = None
     if by := _drawn_evenly(flagged, passed):
-        notified = (
+        problem = (
             f"{flagged:,} flagged and {passed:,} passed items are labeled: {by}, so recall would "
             "be that of the set, not of the classifier's traffic"
         )
     elif by := _drawn_evenly(positive, negative):
-        notified = (
+        problem = (
             f"{positive:,} positive and {negative:,} negative items are labeled: {by}, so "
             "precision would describe the set"
         )
-    if notified is None:
+    if problem is None:
         return []
-    sure = f"{notified}; {_ADVICE}. If they are a plain random sample all the same, give"
+    sure = f"{problem}; {_ADVICE}. If they are a plain random sample all the same, give"
     if not drawn.random:
         message = f"{sure} random=True, or the flagged_rate of all items"
         raise InputRefused(message)
@@ -62,11 +62,11 @@ def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
 
 
 def _of_actual_classes(flagged: int, passed: int) -> list[str]:
-    notified = _drawn_evenly(flagged, passed)
-    if not notified:
+    problem = _drawn_evenly(flagged, passed)
+    if not problem:
         return []
     return [
-        f"{flagged:,} flagged and {passed:,} passed items are labeled: {notified}, by predicted "
+        f"{flagged:,} flagged and {passed:,} passed items are labeled: {problem}, by predicted "
         "class. A prevalence adjusts labels drawn by actual class or at random; of these recall "
         "would be wrong: give sizes instead"
     ]
@@ -82,12 +82,12 @@ def _near_the_rate(flagged: int, labeled: int, rate: float) -> list[str]:
     ]
 
 
-def _drawn_evenly(one: int, other: int) -> str | None:
+def _drawn_evenly(first: int, second: int) -> str | None:
     """Describe why two counts look chosen; None if they may be chance."""
-    if min(one, other) < _FEWEST:
+    if min(first, second) < _FEWEST:
         return None
-    if one == other:
+    if first == second:
         return "as many of each"
-    if np.all(np.array([one, other]) % _ROUND == 0):
+    if np.all(np.array([first, second]) % _ROUND == 0):
         return "round numbers of each"
     return None

@@ -49,13 +49,13 @@ class EvaluationSample:
     flagged_rate: float | None = None
 
     def __post_init__(self) -> None:
-        provided = {
+        options = {
             "random": self.random,
             "weight": self.has_weights,
             "sizes": self.sizes is not None,
             "prevalence": self.prevalence is not None,
         }
-        names = [name for name, is_set in provided.items() if is_set]
+        names = [name for name, has_value in options.items() if has_value]
         if len(names) > 1:
             message = (
                 f"{' and '.join(names)} were given; each says in its own way how the labels were "
@@ -174,18 +174,18 @@ def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int]) -> EvaluationDesign:
     names = rows.stratum
     if names is None:
         names = np.where(rows.flagged, FLAGGED, PASSED).astype(object)
-    expected = _checked_sizes(sizes, names)
-    flagged = {name: _one_class(name, rows.flagged[names == name]) for name in expected}
-    order = sorted(expected, key=lambda name: not flagged[name])
-    location = {name: h for h, name in enumerate(order)}
+    size = _checked_sizes(sizes, names)
+    flagged = {name: _one_class(name, rows.flagged[names == name]) for name in size}
+    order = sorted(size, key=lambda name: not flagged[name])
+    index = {name: h for h, name in enumerate(order)}
     sample = _sample(
         rows,
-        np.array([location[name] for name in names]),
-        [expected[name] for name in order],
+        np.array([index[name] for name in names]),
+        [size[name] for name in order],
         sum(flagged.values()),
     )
     text = (
-        f"{plural_labels(len(rows))} drawn by predicted class from {sum(expected.values()):,} "
+        f"{plural_labels(len(rows))} drawn by predicted class from {sum(size.values()):,} "
         f"items, in {plural(len(order), 'stratum').replace('stratums', 'strata')}"
     )
     return _stratified(rows, sample, order, text, sized=True)
@@ -198,22 +198,22 @@ def _checked_sizes(sizes: Any, names: NDArray[np.object_]) -> dict[str, int]:
             "{'flagged': 1600, 'passed': 48400}"
         )
         raise InputRefused(message)
-    provided = {str(name): size for name, size in sizes.items()}
-    there = dict(zip(*np.unique(names, return_counts=True), strict=True))
-    if missing := sorted(there.keys() - provided.keys()):
+    size_of = {str(name): size for name, size in sizes.items()}
+    labeled = dict(zip(*np.unique(names, return_counts=True), strict=True))
+    if missing := sorted(labeled.keys() - size_of.keys()):
         message = (
-            f"sizes names {', '.join(sorted(provided)) or 'no stratum'}, but labels are also of "
+            f"sizes names {', '.join(sorted(size_of)) or 'no stratum'}, but labels are also of "
             f"{', '.join(missing)}; give the items of each stratum"
         )
         raise InputRefused(message)
-    for name, size in provided.items():
-        _check_size(name, size, int(there.get(name, 0)))
-    return {name: int(size) for name, size in provided.items() if size}
+    for name, size in size_of.items():
+        _check_size(name, size, int(labeled.get(name, 0)))
+    return {name: int(size) for name, size in size_of.items() if size}
 
 
 def _check_size(name: str, size: Any, labeled: int) -> None:
-    whole = isinstance(size, Integral) or (isinstance(size, float) and size.is_integer())
-    if not whole or isinstance(size, bool) or size < 0:
+    is_whole = isinstance(size, Integral) or (isinstance(size, float) and size.is_integer())
+    if not is_whole or isinstance(size, bool) or size < 0:
         message = f"sizes has {size!r} for {name}; it counts items, so it is a whole number"
         raise InputRefused(message)
     if size < labeled:
@@ -244,9 +244,9 @@ def _one_class(name: str, flagged: NDArray[np.bool_]) -> bool:
 def _by_weights(rows: LabeledRows, weight: NDArray[np.float64]) -> EvaluationDesign:
     """Take weights for strata where they can be; else for chances of single items."""
     label = plural_labels(len(rows))
-    different, location = np.unique(weight, return_inverse=True)
+    different, stratum = np.unique(weight, return_inverse=True)
     by_class = np.zeros((len(different), 2), dtype=np.int64)
-    np.add.at(by_class, (location, rows.flagged.astype(np.int64)), 1)
+    np.add.at(by_class, (stratum, rows.flagged.astype(np.int64)), 1)
     if np.any(by_class.min(axis=1) > 0) or np.any(by_class.sum(axis=1) < _FEWEST_OF_A_WEIGHT):
         cells = FourCells.of_items(rows.flagged, rows.positive, weight)
         return _free(rows, cells, f"{label}, each with its weight")
@@ -256,7 +256,7 @@ def _by_weights(rows: LabeledRows, weight: NDArray[np.float64]) -> EvaluationDes
     are_counts = np.all(items == np.rint(items)) and np.all(different >= 1)
     size = np.rint(items if are_counts else items * (_WHOLE / items.sum())).astype(np.int64)
     sample = _sample(
-        rows, np.argsort(order)[location], size[order].tolist(), int((~is_passed).sum())
+        rows, np.argsort(order)[stratum], size[order].tolist(), int((~is_passed).sum())
     )
     names = [f"weight {different[h]:g}" for h in order]
     text = f"{label}, weights taken for {len(order)} strata by predicted class"

@@ -53,18 +53,18 @@ def column_of(frame: Any, name: str, setting: str) -> Any:
         raise InputRefused(message)
     if name in columns:
         return frame[name]
-    there = f"the data has {', '.join(map(str, columns))}" if columns else "the data has no names"
-    message = f"{setting} names the column {name!r}, but {there}"
+    listed = f"the data has {', '.join(map(str, columns))}" if columns else "the data has no names"
+    message = f"{setting} names the column {name!r}, but {listed}"
     raise InputRefused(message)
 
 
-def values_of(frame: Any, provided: Any, setting: str) -> Column | None:
+def values_of(frame: Any, column: Any, setting: str) -> Column | None:
     """Take values that are given by the name of their column, or themselves."""
-    if provided is None:
+    if column is None:
         return None
-    if isinstance(provided, str):
-        return Column(f"column {provided!r}", column_of(frame, provided, setting))
-    return Column(f"the {setting}s given", np.asarray(provided))
+    if isinstance(column, str):
+        return Column(f"column {column!r}", column_of(frame, column, setting))
+    return Column(f"the {setting}s given", np.asarray(column))
 
 
 def _named(frame: Any, name: str | None, setting: str) -> Column | None:

@@ -144,7 +144,7 @@ class Evaluation(Estimates):
             draw_p3(
                 self.p3,
                 title="Precision at other prevalences",
-                here="the population",
+                read_at="the population",
                 basis="",
                 band="credible band",
             )
@@ -156,7 +156,7 @@ class Evaluation(Estimates):
                 curves,
                 title="What other thresholds would do",
                 labels="of the set",
-                whole="the population",
+                weighted_to="the population",
                 operating=Operating({name: self.ends(name) for name in OPERATING}, self.threshold),
             )
         )

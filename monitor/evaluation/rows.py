@@ -143,11 +143,11 @@ def _first(wrong: pd.Series[bool]) -> int:
 
 def _zero_one(column: Column, what: str, hint: str = "") -> Flags:
     numbers = _numbers(column, what)
-    result = np.unique(numbers)
-    if np.isin(result, [0, 1]).all():
+    distinct = np.unique(numbers)
+    if np.isin(distinct, [0, 1]).all():
         return np.asarray(numbers == 1)
-    shown = ", ".join(f"{value:g}" for value in result[:_MOST_SHOWN])
-    more = f" and {len(result) - _MOST_SHOWN} more" if len(result) > _MOST_SHOWN else ""
+    shown = ", ".join(f"{value:g}" for value in distinct[:_MOST_SHOWN])
+    more = f" and {len(distinct) - _MOST_SHOWN} more" if len(distinct) > _MOST_SHOWN else ""
     message = (
         f"{column.name}: the values {shown}{more}; a {what} is 1 or 0, of a binary "
         f"classifier{hint}. Of several classes, make the one that is looked for 1 and all others 0"

@@ -63,8 +63,8 @@ def make_whole(
         if path.exists():
             shutil.copymode(path, unfinished)
         if same_time:
-            existing = path.stat()
-            os.utime(unfinished, ns=(existing.st_atime_ns, existing.st_mtime_ns))
+            replaced = path.stat()
+            os.utime(unfinished, ns=(replaced.st_atime_ns, replaced.st_mtime_ns))
         crashpoint("file")
         # `replace` would overwrite what another process made meanwhile; a link fails then.
         if not (new and _linked(unfinished, path)):
@@ -86,7 +86,7 @@ def _linked(unfinished: Path, path: Path) -> bool:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what killed processes left half written; it holds texts that should not stay."""
-    for remaining in folder.glob(f".*{UNFINISHED}"):
+    for unfinished in folder.glob(f".*{UNFINISHED}"):
         with suppress(OSError):
-            if time.time() - remaining.stat().st_mtime > STALE_AFTER:
-                remaining.unlink()
+            if time.time() - unfinished.stat().st_mtime > STALE_AFTER:
+                unfinished.unlink()

@@ -163,7 +163,7 @@ def _count(cell: str, character: str) -> str:
 
 def _refuse_swallowed(path: str, separator: str, columns: int) -> None:
     """Read the file row by row, to say in which lines it is."""
-    before = csv.field_size_limit(_LONGEST_CELL)
+    previous = csv.field_size_limit(_LONGEST_CELL)
     try:
         with _opened(path) as stream:
             reader = csv.reader(stream, delimiter=separator)
@@ -183,35 +183,33 @@ def _refuse_swallowed(path: str, separator: str, columns: int) -> None:
         message = f"{Path(path).name}, line {reader.line_num}: {error}"
         raise BrokenFile(message) from error
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(previous)
 
 
 def _holds_rows(row: Sequence[str], at: int, separator: str) -> bool:
     """Whether a cell is the end of a row, rows, and the start of one, by what their cells hold."""
-    ended, *whole = (piece.split(separator) for piece in _BREAK.split(row[at]))
-    if not whole:
+    ended, *rows = (piece.split(separator) for piece in _BREAK.split(row[at]))
+    if not rows:
         return False
-    started = whole.pop()
+    started = rows.pop()
     if len(ended) != len(row) - at or len(started) != at + 1:
         return False
-    if any(len(cells) != len(row) for cells in whole):
+    if any(len(cells) != len(row) for cells in rows):
         return False
-    notified = [_kind(cell) if index != at else "" for index, cell in enumerate(row)]
-    pieces: list[list[str | None]] = [[None] * at + ended, *map(list, whole), [*started]]
-    existing = [
-        each for each in (_is_similar(cells, notified) for cells in pieces) if each is not None
-    ]
-    return bool(existing) and sum(existing) * 2 > len(existing)
+    kinds = [_kind(cell) if index != at else "" for index, cell in enumerate(row)]
+    pieces: list[list[str | None]] = [[None] * at + ended, *map(list, rows), [*started]]
+    similar = [each for each in (_is_similar(cells, kinds) for cells in pieces) if each is not None]
+    return bool(similar) and sum(similar) * 2 > len(similar)
 
 
-def _is_similar(cells: Sequence[str | None], notified: Sequence[str]) -> bool | None:
+def _is_similar(cells: Sequence[str | None], expected: Sequence[str]) -> bool | None:
     """Whether numbers and times stand where a row has them; None if it tells of none."""
     pairs = [
         (_kind(cell), kind)
-        for cell, kind in zip(cells, notified, strict=False)
+        for cell, kind in zip(cells, expected, strict=False)
         if kind and cell is not None
     ]
-    return all(result == kind for result, kind in pairs) if pairs else None
+    return all(actual == kind for actual, kind in pairs) if pairs else None
 
 
 def _kind(text: str) -> str:

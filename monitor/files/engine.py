@@ -73,10 +73,10 @@ def _started() -> duckdb.DuckDBPyConnection:
     import duckdb  # noqa: PLC0415
 
     with _lock:
-        here = os.getpid()
-        if here not in _running:
-            _running[here] = duckdb.connect(config=_options())
-        return _running[here]
+        process = os.getpid()
+        if process not in _running:
+            _running[process] = duckdb.connect(config=_options())
+        return _running[process]
 
 
 def _options() -> dict[str, str | bool | int | float | list[str]]:
@@ -107,14 +107,14 @@ def _remove_abandoned() -> None:
     """Remove folders of this user on which no process holds a lock any more."""
     for folder in Path(tempfile.gettempdir()).glob("pr-monitor-[0-9]*-*"):
         with suppress(OSError):  # it is another user's, or no folder, or its process lives
-            here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                of = os.fstat(here)
-                if of.st_uid == os.geteuid() and of.st_mtime < time.time() - _NEWBORN_S:
-                    fcntl.flock(here, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                status = os.fstat(descriptor)
+                if status.st_uid == os.geteuid() and status.st_mtime < time.time() - _NEWBORN_S:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     shutil.rmtree(folder)
             finally:
-                os.close(here)
+                os.close(descriptor)
 
 
 def forget() -> None:

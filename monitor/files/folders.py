@@ -31,13 +31,13 @@ def reading(
     paths, columns: The files, and the columns in them.
     all_paths: More files that are read beside these, which decide what is a column.
     """
-    results = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
-    keys = {key for key in results[0] if all(key in of for of in results)}
-    own = {name.lower() for name in columns}
-    ours = sorted(key for key in keys if key.lower() not in own)
+    folders = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
+    keys = {key for key in folders[0] if all(key in names for names in folders)}
+    file_columns = {name.lower() for name in columns}
+    ours = sorted(key for key in keys if key.lower() not in file_columns)
     if not ours:
         return f"{function}({listed(paths)}, {options}, hive_partitioning = false)"
-    days = {key for key in ours if all(_DAY.fullmatch(of[key]) for of in results)}
+    days = {key for key in ours if all(_DAY.fullmatch(of[key]) for of in folders)}
     if len(ours) == len(keys):
         types = ", ".join(f"{quoted(key)}: {_type(key, days)}" for key in ours)
         hive = f"hive_partitioning = true, hive_types = {{{types}}}"
@@ -61,5 +61,5 @@ def _value(key: str) -> str:
 
 def stamps_of(paths: Iterable[str]) -> Stamps:
     """Give path, size and time of each file, of which one differs once its content does."""
-    results = [(path, Path(path).stat()) for path in paths]
-    return [[path, stamp.st_size, stamp.st_mtime_ns] for path, stamp in results]
+    stats = [(path, Path(path).stat()) for path in paths]
+    return [[path, stamp.st_size, stamp.st_mtime_ns] for path, stamp in stats]

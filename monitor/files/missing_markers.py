@@ -50,7 +50,7 @@ def value_text(column: str, kind: str, *, is_text: bool = False) -> str:
         return f"case when {is_whole} then left({text}, -2) else {text} end"
     if not NUMBERS.fullmatch(kind) or WHOLE_NUMBERS.fullmatch(kind):
         return text
-    number = f"cast({value} as double)"
-    is_whole = f"abs({number}) < {_EXACT} and {number} = trunc({number})"
-    whole = f"cast(cast({number} as bigint) as varchar)"
-    return f"case when isnan({number}) then null when {is_whole} then {whole} else {text} end"
+    double = f"cast({value} as double)"
+    is_whole = f"abs({double}) < {_EXACT} and {double} = trunc({double})"
+    integer = f"cast(cast({double} as bigint) as varchar)"
+    return f"case when isnan({double}) then null when {is_whole} then {integer} else {text} end"

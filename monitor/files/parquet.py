@@ -71,14 +71,14 @@ def _mixed(tables: Sequence[Types]) -> frozenset[str]:
         for name, kind in types.items():
             kinds.setdefault(name.lower(), set()).add(_kind(kind))
     return frozenset(
-        name for name, result in kinds.items() if len(result) > 1 and None not in result
+        name for name, kinds_of in kinds.items() if len(kinds_of) > 1 and None not in kinds_of
     )
 
 
-def _kind(of: str) -> str | None:
-    if of == "BOOLEAN":
+def _kind(sql_type: str) -> str | None:
+    if sql_type == "BOOLEAN":
         return "truth"
-    return next((name for name, types in _KINDS.items() if types.fullmatch(of)), None)
+    return next((name for name, types in _KINDS.items() if types.fullmatch(sql_type)), None)
 
 
 def _types(connection: duckdb.DuckDBPyConnection, path: str) -> Types:
@@ -88,8 +88,8 @@ def _types(connection: duckdb.DuckDBPyConnection, path: str) -> Types:
 
 def _as_texts(types: Mapping[str, Types], mixed: frozenset[str], names: set[str]) -> str:
     similar: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for path, of in types.items():
-        key = tuple((name, kind) for name, kind in of.items() if name.lower() in mixed)
+    for path, columns_of in types.items():
+        key = tuple((name, kind) for name, kind in columns_of.items() if name.lower() in mixed)
         similar.setdefault(key, []).append(path)
     parts = []
     for columns, group in similar.items():

@@ -73,11 +73,11 @@ class DataFiles:
         """Every file there is now, sorted, so that each reading sees the same order."""
         files: set[str] = set()
         for path in self.paths:
-            whole = str(self.folder / path)
-            matches = [whole] if Path(whole).is_file() else _glob(path, self.folder)
+            file = str(self.folder / path)
+            matches = [file] if Path(file).is_file() else _glob(path, self.folder)
             if not matches:
                 message = (
-                    f"no file matches {path} (looked for {whole}); check the path, or wait until "
+                    f"no file matches {path} (looked for {file}); check the path, or wait until "
                     "the first predictions are written"
                 )
                 raise self.refused(message, is_public=True)

@@ -82,19 +82,19 @@ class TableTruths:
 
     def of(self, ids: Collection[str]) -> Truths:
         """Read the truth of some items, in one scan."""
-        requested, expected = self._asked, sorted(bare_ids(ids))
+        columns, bare = self._asked, sorted(bare_ids(ids))
         with self.opened() as table:
             self._need(table)
-            item_id = bare_text(table.id_text(requested.id, "labeling.id"))
+            item_id = bare_text(table.id_text(columns.id, "labeling.id"))
             time, style = self._time(table)
             rows = table.rows(
                 f"select id, value, max(known), style from (select {item_id} as id, "  # noqa: S608
                 f"{self._value} as value, {style} as style, {time} as known "
                 f"from {table.relation} "
-                f"where {self._counts} and {table.may_be_padded(requested.id, expected)}) "
+                f"where {self._counts} and {table.may_be_padded(columns.id, bare)}) "
                 "where value is not null and id in (select unnest($ids::varchar[])) "
                 "group by id, value, style order by id, value, style",
-                {"ids": expected, **self._bound},
+                {"ids": bare, **self._bound},
             )
         by_item = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
         for item, *row in rows:
@@ -172,10 +172,8 @@ class FileTruths(TableTruths):
     @property
     def reading(self) -> str:
         """What is read: truths that have it in common are the same."""
-        requested = self._asked
-        return json.dumps(
-            [self.place, requested.table, requested.id, requested.value, requested.time]
-        )
+        columns = self._asked
+        return json.dumps([self.place, columns.table, columns.id, columns.value, columns.time])
 
     def opened(self) -> AbstractContextManager[OpenTable]:
         """Open the files."""

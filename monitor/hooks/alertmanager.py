@@ -181,8 +181,8 @@ def _labels(notice: Notice) -> dict[str, str]:
     hook = {"alertname": _NAMES.get(notice.event) or _NAMES.get(kind, "PrMonitor")}
     if kind == "delivery":
         return hook | {"hook": clean(notice.sink or "", 200)}
-    result = {"monitor": notice.monitor, "metric": notice.metric, "side": notice.side}
-    return hook | {name: clean(text, 200) for name, text in result.items() if text}
+    labels = {"monitor": notice.monitor, "metric": notice.metric, "side": notice.side}
+    return hook | {name: clean(text, 200) for name, text in labels.items() if text}
 
 
 def _annotations(notice: Notice) -> dict[str, str]:

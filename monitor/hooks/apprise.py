@@ -134,7 +134,7 @@ class AppriseHandler:
 def _quiet() -> Iterator[None]:
     """Keep to ourselves what Apprise logs: its warnings are in the result."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
-    before = [(logger.level, logger.propagate) for logger in loggers]
+    previous = [(logger.level, logger.propagate) for logger in loggers]
     try:
         for logger in loggers:
             logger.setLevel(logging.WARNING)
@@ -143,6 +143,6 @@ def _quiet() -> Iterator[None]:
             warnings.simplefilter("ignore", DeprecationWarning)  # of what its plugins import
             yield
     finally:
-        for logger, (level, propagate) in zip(loggers, before, strict=True):
+        for logger, (level, propagate) in zip(loggers, previous, strict=True):
             logger.setLevel(level)
             logger.propagate = propagate

@@ -85,10 +85,10 @@ class CommandHandler:
         notice = read_notice(effect.payload, self._link)
         text = json.dumps(notice.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
         # Files and no pipes: a program that reads or writes nothing cannot block us.
-        with tempfile.TemporaryFile() as provided, tempfile.TemporaryFile() as answer:
-            provided.write(text.encode())
-            provided.seek(0)
-            code = self._run(provided, answer)
+        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as answer:
+            stdin.write(text.encode())
+            stdin.seek(0)
+            code = self._run(stdin, answer)
             if code == 0:
                 return "exit code 0"
             raise self._failure(code, _tail(answer))
@@ -103,13 +103,13 @@ class CommandHandler:
             raise self._refused(reason)
         return executable
 
-    def _run(self, provided: IO[bytes], output: IO[bytes]) -> int:
+    def _run(self, stdin: IO[bytes], output: IO[bytes]) -> int:
         seconds = self._settings.timeout.total_seconds()
         program = self._settings.command[0]
         try:
             process = subprocess.Popen(  # noqa: S603  the words come from the config alone
                 self._settings.command,
-                stdin=provided,
+                stdin=stdin,
                 stdout=subprocess.DEVNULL,
                 stderr=output,
                 cwd=self._folder,
@@ -132,8 +132,8 @@ class CommandHandler:
         if missing:
             reason = f"the environment has no variable {', '.join(missing)}; set it"
             raise self._refused(reason)
-        retained = {name: os.environ[name] for name in self._settings.environment}
-        return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **retained}
+        passed = {name: os.environ[name] for name in self._settings.environment}
+        return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **passed}
 
     def _failure(self, code: int, tail: str) -> DeliveryFailed:
         ended = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"

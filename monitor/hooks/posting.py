@@ -132,16 +132,16 @@ def _trust() -> ssl.SSLContext:
 
 def _beginning(response: httpcore.Response, *, is_success: bool) -> str:
     """Read how an answer begins; of a success that breaks off, what came of it."""
-    result = b""
+    beginning = b""
     try:
         for part in response.iter_stream():
-            result += part
-            if len(result) >= _ANSWER:  # an answer may be endless
+            beginning += part
+            if len(beginning) >= _ANSWER:  # an answer may be endless
                 break
     except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError):
         if not is_success:
             raise
-    return result[:_ANSWER].decode(errors="replace")
+    return beginning[:_ANSWER].decode(errors="replace")
 
 
 def _refusal(status: int) -> str:

@@ -34,7 +34,7 @@ class AbsentLabeler:
         self._refuse("these rounds")
 
     def close(self, round_name: str) -> None:
-        """Refuse to end the asking: what people were shown may still are there."""
+        """Refuse to end the asking: what people were shown may still be there."""
         self._refuse(round_name)
 
     def forget(self, round_name: str, keys: Collection[str]) -> Sequence[str]:

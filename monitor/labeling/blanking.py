@@ -75,10 +75,10 @@ def _blank_workbook(path: Path, keys: frozenset[str], retained: frozenset[str]) 
         return False
     values = [
         [
-            cell.value if _is_retained(header, at, retained) or not own else ""
+            cell.value if _is_retained(header, at, retained) or not is_of_task else ""
             for at, cell in enumerate(row)
         ]
-        for row, own in ((row, _is_of(row, header, keys)) for row in rows[1:])
+        for row, is_of_task in ((row, _is_of(row, header, keys)) for row in rows[1:])
     ]
     titles = ["" if cell.value is None else str(cell.value) for cell in rows[0]]
     write_whole_bytes(path, workbook.workbook_bytes(titles, values), same_time=True)
@@ -144,10 +144,10 @@ def _blank_line(line: str, keys: frozenset[str], retained: frozenset[str]) -> st
     cells = _cells(row)
     if str(tool_rows.key_of(cells) or cells.get("task")) not in keys:
         return line
-    remaining = tool_rows.blanked(cells, retained)
-    if remaining is None:
-        remaining = {name: value for name, value in cells.items() if name in retained}
-    return line if remaining == cells else json.dumps(remaining, ensure_ascii=False)
+    blanked = tool_rows.blanked(cells, retained)
+    if blanked is None:
+        blanked = {name: value for name, value in cells.items() if name in retained}
+    return line if blanked == cells else json.dumps(blanked, ensure_ascii=False)
 
 
 def _cells(row: object) -> dict[str, Any]:

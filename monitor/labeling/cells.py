@@ -80,14 +80,14 @@ def time_of(cell: object) -> datetime | None:
     text = text_of(cell)
     if not text:
         return None
-    expected = f"{LABELED_AT} {text[:80]!r}: wanted ISO 8601 with an offset, such as "
-    expected += "2026-03-02T06:00:00+00:00, or nothing"
+    problem = f"{LABELED_AT} {text[:80]!r}: wanted ISO 8601 with an offset, such as "
+    problem += "2026-03-02T06:00:00+00:00, or nothing"
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(expected) from error
+        raise ValueError(problem) from error
     if at.tzinfo is None or not FIRST_YEAR <= at.year <= LAST_YEAR:
-        raise ValueError(expected)
+        raise ValueError(problem)
     return at
 
 
@@ -124,12 +124,12 @@ def own_names(names: Sequence[str]) -> list[str]:
     that asks the question holds the answers.
     """
     exact = set(names)
-    results = [_matching_name(name, exact) for name in names]
-    for column, times in Counter(results).items():
+    columns = [_matching_name(name, exact) for name in names]
+    for column, times in Counter(columns).items():
         if times > 1 and is_ours(column):
             message = f"has the column {column} {times} times; keep one"
             raise LabelsRefused(message)
-    return results
+    return columns
 
 
 def _matching_name(name: str, exact: Collection[str]) -> str:

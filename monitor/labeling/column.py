@@ -312,18 +312,18 @@ class ColumnLabeler:
 
         Only forms that are made from the id are looked up (`monitor.domain.id_forms`).
         """
-        existing = self._within(lambda: self.truths.of(ids))
+        truths = self._within(lambda: self.truths.of(ids))
         written = self._within(
             lambda: self.truths.some_ids(_STYLED) or self.truths.examples(_STYLED)
         )
         styles = id_styles(written, ids)
         forms = defaultdict[str, list[tuple[str, str]]](list)
         for item in ids:
-            if item not in existing:
+            if item not in truths:
                 for what, form in other_forms(item, styles):
                     forms[form].append((item, what))
         result = self._within(
-            lambda: self.truths.of([form for form in forms if form not in existing])
+            lambda: self.truths.of([form for form in forms if form not in truths])
         )
         return [NearMiss(item, form, what) for form in result for item, what in forms[form]]
 
@@ -347,11 +347,9 @@ class ColumnLabeler:
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
         """Summarize the truth of some items."""
         result = self._within(lambda: self.truths.of(ids))
-        existing = [
-            values for of_item in result.values() if (values := self._newest_values(of_item))
-        ]
-        positive = sum(self._meanings.positives.issuperset(values) for values in existing)
-        return JoinedTruth(len(existing), positive)
+        labels = [values for of_item in result.values() if (values := self._newest_values(of_item))]
+        positive = sum(self._meanings.positives.issuperset(values) for values in labels)
+        return JoinedTruth(len(labels), positive)
 
     def examples(self) -> tuple[str, ...]:
         """Return some ids of the truth, which show how they are written."""
@@ -378,12 +376,12 @@ class ColumnLabeler:
         return answers[values[0]]
 
     def _newest_values(self, truths: Sequence[TruthRow]) -> list[str]:
-        existing = [truth for truth in truths if truth.value not in self._meanings.missing]
+        present = [truth for truth in truths if truth.value not in self._meanings.missing]
         if self.settings.time is None:
-            return [truth.value for truth in existing]
+            return [truth.value for truth in present]
         latest = self._latest()
-        newest = max((truth.known for truth in existing if truth.known <= latest), default=0)
-        return [truth.value for truth in existing if not 0 <= truth.known < newest]
+        newest = max((truth.known for truth in present if truth.known <= latest), default=0)
+        return [truth.value for truth in present if not 0 <= truth.known < newest]
 
     def _latest(self) -> int:
         """Return when a row can have become known at the latest, with room for a zone."""

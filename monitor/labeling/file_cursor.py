@@ -35,10 +35,10 @@ class CutRow:
         """Whether the file is the old one with more after it, and that no new row."""
         try:
             with opened(path) as stream:
-                before, after = stream.read(self.size), stream.read(1)
+                start, added = stream.read(self.size), stream.read(1)
         except LabelsRefused:
             return False
-        return bool(after) and after not in b"\r\n" and _digest(before) == self.digest
+        return bool(added) and added not in b"\r\n" and _digest(start) == self.digest
 
     def taken_back(self) -> LabelEvent:
         """Withdraw the answer, but no later one of the same person."""

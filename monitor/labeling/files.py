@@ -71,8 +71,8 @@ class FilesLabeler:
         self.make_folder()
         remove_unfinished(self.folder)
         for second in (False, True):
-            own = [task for task in tasks if (task.slot > 1) is second]
-            while not self._sent(round_name, own, second=second):
+            copies = [task for task in tasks if (task.slot > 1) is second]
+            while not self._sent(round_name, copies, second=second):
                 pass  # another worker wrote the same file just now: what is missing still?
 
     def _sent(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> bool:
@@ -122,15 +122,15 @@ class FilesLabeler:
         though the file does not change.
         """
         self._check_folder()
-        before, stamps = FileCursor.of(cursor), self._stamps()
-        if self._state(stamps, tasks) == before.state:
-            return Collected(cursor=cursor, waits=before.waits, anew=False)
+        previous, stamps = FileCursor.of(cursor), self._stamps()
+        if self._state(stamps, tasks) == previous.state:
+            return Collected(cursor=cursor, waits=previous.waits, anew=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
             file_stability.pause()  # so that the second stamps show who is being written
         scan = FolderScan(
-            stamps, self._stamps(), {**self._others(tasks), **tasks}, self._existing()
+            stamps, self._stamps(), {**self._others(tasks), **tasks}, self._unknown_hint()
         )
-        read = scan.read(before)
+        read = scan.read(previous)
         # An empty state equals none, so that the next pass reads the folder again.
         state = "" if scan.retry else self._state(scan.stamps, tasks)
         return replace(
@@ -226,7 +226,7 @@ class FilesLabeler:
         keys = {key for path in _label_files(self.folder) for key in read_keys(path)}
         return dict.fromkeys(keys, some_task)
 
-    def _existing(self) -> str:
+    def _unknown_hint(self) -> str:
         return f"it stands in no task file of {self.folder.name}/ either"
 
 

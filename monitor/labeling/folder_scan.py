@@ -25,7 +25,7 @@ class FolderScan:
     earlier: Mapping[Path, FileStamp]
     stamps: Mapping[Path, FileStamp]
     tasks: Mapping[str, Task]
-    known: str
+    unknown_hint: str
     retry: bool = False
     cut: dict[str, CutRow] = field(default_factory=dict)
     _events: list[LabelEvent] = field(default_factory=list)
@@ -34,9 +34,9 @@ class FolderScan:
     _waits: list[str] = field(default_factory=list)
     _went_on: list[CutRow] = field(default_factory=list)
 
-    def read(self, before: FileCursor) -> Collected:
+    def read(self, previous: FileCursor) -> Collected:
         """Read the files, the one saved last at the end, and collect what came of each."""
-        self.cut = dict(before.cut)
+        self.cut = dict(previous.cut)
         for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):
             self._take(path, self.stamps[path])
         answers = {(event.task_key, event.annotator) for event in self._events}
@@ -73,7 +73,7 @@ class FolderScan:
     def _read(self, path: Path, stamp: FileStamp) -> None:
         saved = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC)
         try:
-            reading = read_file(path, self.tasks, existing=self.known)
+            reading = read_file(path, self.tasks, unknown_hint=self.unknown_hint)
             self._note_end(path, reading.cut, saved)
         except LabelsRefused as error:
             self._refuse(path, stamp, str(error))

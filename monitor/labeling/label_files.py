@@ -88,15 +88,15 @@ def write_tasks(
     stratum and is the same on every export.
     """
     shuffled = sorted(tasks, key=lambda task: export_order(task.key))
-    requested = None if question is None else visible_lines(question)
+    shown_question = None if question is None else visible_lines(question)
     if format == "xlsx":
-        write_whole_bytes(_path(target), _workbook(shuffled, requested), new=new)
+        write_whole_bytes(_path(target), _workbook(shuffled, shown_question), new=new)
         return
     write = _write_csv if format == "csv" else partial(_write_jsonl, format=format)
     if isinstance(target, Path):
-        write_whole(target, lambda stream: write(stream, shuffled, requested), new=new)
+        write_whole(target, lambda stream: write(stream, shuffled, shown_question), new=new)
     else:
-        write(target, shuffled, requested)
+        write(target, shuffled, shown_question)
 
 
 def _path(target: Path | IO[str]) -> Path:
@@ -176,7 +176,7 @@ def read_labels(
     path: Path,
     tasks: Mapping[str, Task],
     *,
-    existing: str = "",
+    unknown_hint: str = "",
     follow: bool = False,
     now: datetime | None = None,
 ) -> Collected:
@@ -186,14 +186,14 @@ def read_labels(
         ``annotator`` (else one unnamed person) and ``labeled_at`` are optional. Or a ``.jsonl``
         file of Prodigy, doccano or Argilla.
     tasks: The tasks that may be answered, by key.
-    existing: Says in a refusal where an unknown key was looked for.
+    unknown_hint: Says in a refusal where an unknown key was looked for.
     follow: Whether the file may be a link.
     now: The present, by this machine's clock unless given: an answer from the future is refused.
 
     Raises `LabelsRefused` if the file cannot be read at all: missing, too large, not UTF-8, no such
     columns.
     """
-    return read_file(path, tasks, existing=existing, follow=follow, now=now).collected
+    return read_file(path, tasks, unknown_hint=unknown_hint, follow=follow, now=now).collected
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +208,12 @@ def read_file(
     path: Path,
     tasks: Mapping[str, Task],
     *,
-    existing: str = "",
+    unknown_hint: str = "",
     follow: bool = False,
     now: datetime | None = None,
 ) -> FileReading:
     """Read a filled file as `read_labels` does, and return the answer of a cut last row."""
-    rows = _FileRows(printable(path.name), tasks, existing, now or utc_now())
+    rows = _FileRows(printable(path.name), tasks, unknown_hint, now or utc_now())
     for line in read_lines(path, follow=follow):
         rows.add(line)
     return rows.reading()
@@ -241,7 +241,7 @@ class _FileRows:
 
     name: str
     tasks: Mapping[str, Task]
-    known: str
+    unknown_hint: str
     now: datetime
     rows: list[_AnsweredRow] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
@@ -309,9 +309,9 @@ class _FileRows:
 
     def _refused_whole(self, rows: Sequence[_AnsweredRow], reason: str) -> FileReading:
         """Refuse rows as one: most likely it is the wrong file, or spoiled as a whole."""
-        whole = Refusal(self.name, reason, rows=len(rows), is_problem=True)
+        refusal = Refusal(self.name, reason, rows=len(rows), is_problem=True)
         unread = [self._refusal(row, row.problem) for row in self.rows if row.problem is not None]
-        return FileReading(Collected((), (whole, *unread), problems=(str(whole),)))
+        return FileReading(Collected((), (refusal, *unread), problems=(str(refusal),)))
 
     def _refusal(self, row: _AnsweredRow, problem: str) -> Refusal:
         return Refusal(f"{self.name} row {row.number}", problem)
@@ -323,7 +323,7 @@ class _FileRows:
         key = self._key(row.key)
         if key is None:
             message = f"there is no task {row.key[:80]!r}" if row.key else "the task key is empty"
-            hint = f"; {self.known}" if self.known else ""
+            hint = f"; {self.unknown_hint}" if self.unknown_hint else ""
             message += f"{hint}; copy the column task as it was exported"
             raise ValueError(message)
         self._check_whole(row)
@@ -358,7 +358,7 @@ class _FileRows:
 
     def _no_task_exists(self, unknown: Sequence[_AnsweredRow]) -> str:
         example = next((row.key for row in unknown if row.key), "")
-        hint = f"; {self.known}" if self.known else ""
+        hint = f"; {self.unknown_hint}" if self.unknown_hint else ""
         mangled = " (a spreadsheet has made a number of it)" if _MANGLED.fullmatch(example) else ""
         return (
             f"no task in it is known: {len(unknown)} answered row{'' if len(unknown) == 1 else 's'}"

@@ -39,8 +39,10 @@ def differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], ..
         (name, _plain(text_of(cells.get(column_of(name).strip()))), _plain(plain_text(value)))
         for name, value in task.shown.items()
     ]
-    compared = [(name, cell, own) for name, cell, own in compared if cell and own]
-    return tuple((name, cell) for name, cell, own in compared if cell != own) if compared else None
+    compared = [(name, cell, shown) for name, cell, shown in compared if cell and shown]
+    return (
+        tuple((name, cell) for name, cell, shown in compared if cell != shown) if compared else None
+    )
 
 
 def moved_columns(

@@ -69,22 +69,22 @@ class PageLabeler:
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Place the tasks on the page that are not there yet."""
-        requested = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
+        """Add the tasks that are not on the page yet."""
+        page_round = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
         gold = self.gold()
         with self._database.write() as connection:
             if self.block is not None:
-                self._share(connection, self.block, requested, tasks)
+                self._share(connection, self.block, page_round, tasks)
                 return
             if not page_store.lock(connection, [round_name]):
-                page_store.open_round(connection, requested, self._clock())
+                page_store.open_round(connection, page_round, self._clock())
                 control_store.open_controls(connection, round_name, self._rates(), gold)
             page_store.add_tasks(connection, round_name, tasks)
 
     def _share(
         self, connection: Connection, block: Block, page_round: PageRound, tasks: Sequence[Task]
     ) -> None:
-        """Place the tasks on the page as one round for all monitors that ask the same."""
+        """Add the tasks to the page as one round for all monitors that ask the same."""
         name = shared_task_store.page_rounds_of(connection, [page_round.name]).get(page_round.name)
         if name is None:
             shared = _shared_round(block, page_round, tasks)
@@ -96,8 +96,8 @@ class PageLabeler:
         shared_task_store.share_tasks(connection, name, page_round.name, tasks, index)
 
     def _rates(self) -> ControlRates:
-        requested = self.settings
-        return ControlRates(requested.repeats, requested.gold_share, requested.gold_feedback)
+        settings = self.settings
+        return ControlRates(settings.repeats, settings.gold_share, settings.gold_feedback)
 
     def gold(self) -> list[GoldItem]:
         """Read the gold items; none if the config names no file of them."""
@@ -170,15 +170,15 @@ def _shared_round(block: Block, page_round: PageRound, tasks: Sequence[Task]) ->
 
 def _statements_of(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
     """Read all that was said about some tasks, of a shared one what it says of each class."""
-    reported = page_store.statements(connection, keys)
+    statements = page_store.statements(connection, keys)
     shares: defaultdict[str, list[SharedTask]] = defaultdict(list)
     for share in shared_task_store.read_shares(connection, keys):
         shares[share.page_key].append(share)
-    for one in page_store.statements(connection, sorted(shares)):
-        for share in shares[one.task_key]:
-            answer = None if one.answer is None else answer_for(one.answer, share.place)
-            reported.append(one._replace(task_key=share.task_key, answer=answer))
-    return reported
+    for shared in page_store.statements(connection, sorted(shares)):
+        for share in shares[shared.task_key]:
+            answer = None if shared.answer is None else answer_for(shared.answer, share.place)
+            statements.append(shared._replace(task_key=share.task_key, answer=answer))
+    return statements
 
 
 def _about(path: Path, why: str) -> str:

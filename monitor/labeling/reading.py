@@ -184,11 +184,11 @@ def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
 
 @dataclass(slots=True)
 class _Texts:
-    """Lines of a stream as text; ``given`` counts the characters given since it was last set."""
+    """Lines of a stream as text; ``characters`` counts those given since it was last set."""
 
     name: str
     stream: IO[bytes]
-    given: int = 0
+    characters: int = 0
     at: int = 0
     seen: list[str] = field(default_factory=list)
 
@@ -203,7 +203,7 @@ class _Texts:
                 raise LabelsRefused(message)
             text = self._decoded(line)
             self.at += len(line)
-            self.given += len(text)
+            self.characters += len(text)
             yield text
 
     def _decoded(self, line: bytes) -> str:
@@ -221,11 +221,11 @@ class _Texts:
 def cells_up_to(characters: int) -> Iterator[None]:
     """Let cells of CSV files be as long as this and no longer, for this reading only."""
     with _LIMIT:
-        before = csv.field_size_limit(characters)
+        previous = csv.field_size_limit(characters)
         try:
             yield
         finally:
-            csv.field_size_limit(before)
+            csv.field_size_limit(previous)
 
 
 def _csv_lines(name: str, texts: _Texts) -> Iterator[Line]:
@@ -234,15 +234,15 @@ def _csv_lines(name: str, texts: _Texts) -> Iterator[Line]:
         try:
             lines = (line for text in texts.lines() for line in _CSV_LINE.findall(text))
             header, separator, seen = read_header(name, lines)
-            texts.given = 0
+            texts.characters = 0
             # Strict, since a quote that is never closed would else swallow all rows after it.
             rows = csv.reader(chain(seen, lines), delimiter=separator, strict=True)
             for number, row in enumerate(rows, start=1):
-                texts.given = 0
+                texts.characters = 0
                 if number > 1 and any(cell.strip() for cell in row):
                     yield _csv_line(number, header, row)
         except csv.Error as error:
-            message = _no_csv(name, number + 1, error, is_long=texts.given > LONGEST_CELL)
+            message = _no_csv(name, number + 1, error, is_long=texts.characters > LONGEST_CELL)
             raise LabelsRefused(message) from error
 
 
@@ -324,8 +324,8 @@ def _named(name: str, header: Sequence[str]) -> list[str]:
 
 
 def _lacks_columns(name: str, readings: Sequence[Sequence[str]]) -> str:
-    there = {cell.lower() for cells in readings for cell in cells}
-    missing = " and ".join(column for column in ("task", "label") if column not in there)
+    columns = {cell.lower() for cells in readings for cell in cells}
+    missing = " and ".join(column for column in ("task", "label") if column not in columns)
     return (
         f"{name} has no column {missing}; the first row of a label file names the columns task and "
         f"label, and may name {', '.join((*OWN_COLUMNS[2:], LABELED_AT))} and others"

@@ -58,7 +58,7 @@ class SharedTruths:
         items: Collection[str],
         state: object,
         read: Callable[[Collection[str]], Truths],
-        idle_timeout: timedelta = WAIT_LIMIT,
+        wait_limit: timedelta = WAIT_LIMIT,
     ) -> Truths:
         """Give the truths of some items as they are in this state of the table.
 
@@ -66,7 +66,7 @@ class SharedTruths:
         reading alone.
         """
         is_expected = self._cached.items.issuperset(items)
-        if not is_expected or not self._reading.acquire(timeout=idle_timeout.total_seconds()):
+        if not is_expected or not self._reading.acquire(timeout=wait_limit.total_seconds()):
             return read(items)
         try:
             cached = self._read_once(items, state, read)
@@ -80,8 +80,8 @@ class SharedTruths:
         cached = self._cached
         if cached.state == state and cached.items.issuperset(items):
             return cached
-        expected = cached.items.union(items)
-        now = _CachedTruths(expected, state, read(expected))
+        items_to_read = cached.items.union(items)
+        now = _CachedTruths(items_to_read, state, read(items_to_read))
         with self._counting:
             if self._cached is cached:
                 self._cached = now

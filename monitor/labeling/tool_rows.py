@@ -84,8 +84,8 @@ def one_label(label: object) -> object:
 def blanked(row: dict[str, Any], retained: Collection[str]) -> dict[str, Any] | None:
     """Leave of a row of a tool its key, answers and people; None if it is no such row."""
     if _is_prodigy(row):
-        remaining = {name: row[name] for name in _PRODIGY_COLUMNS if name in row}
-        return {"meta": {"task": row["meta"]["task"]}, **remaining}
+        columns = {name: row[name] for name in _PRODIGY_COLUMNS if name in row}
+        return {"meta": {"task": row["meta"]["task"]}, **columns}
     if _is_argilla(row):
         return {name: row[name] for name in ("id", _RESPONSES, _USERS, _STATUS) if name in row}
     if _COMMENTS in row and "note" in retained:
@@ -163,9 +163,9 @@ def _check_argilla(row: dict[str, Any]) -> None:
             "with dataset.records.to_datasets().to_json(...)"
         )
         raise LabelsRefused(message)
-    others = [name for name in row if name.endswith(".responses") and name != _RESPONSES]
-    if others and _RESPONSES not in row:
-        name = others[0].removesuffix(".responses")
+    responses = [name for name in row if name.endswith(".responses") and name != _RESPONSES]
+    if responses and _RESPONSES not in row:
+        name = responses[0].removesuffix(".responses")
         message = f"answers the question {name[:40]!r}; name the question of the dataset label"
         raise LabelsRefused(message)
 

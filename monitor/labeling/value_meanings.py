@@ -61,6 +61,6 @@ class ValueMeanings:
         missing = {text: counted[text] for text in counted if text in self.missing}
         rows = {text: count for text, count in counted.items() if text not in missing}
         unknown = {text: count for text, count in rows.items() if self.of(text) is None}
-        others = rows.keys() - unknown.keys() - self.positives
-        similar = {text: rows[text] for text in others if text.casefold() in self._folded}
+        negative = rows.keys() - unknown.keys() - self.positives
+        similar = {text: rows[text] for text in negative if text.casefold() in self._folded}
         return ValueCounts(sum(rows.values()), unknown, similar, missing)

@@ -190,17 +190,17 @@ def _declares(archive: zipfile.ZipFile) -> str | None:
 
     What is no XML ends at its first bytes.
     """
-    results: list[str] = []
+    doctypes: list[str] = []
     for part in archive.infolist():
         parser = expat.ParserCreate()
-        parser.StartDoctypeDeclHandler = lambda *_: results.append("")
+        parser.StartDoctypeDeclHandler = lambda *_: doctypes.append("")
         try:
             with archive.open(part) as stream:
-                while not results and (piece := stream.read(2**16)):
+                while not doctypes and (piece := stream.read(2**16)):
                     parser.Parse(piece)
         except expat.ExpatError:
             pass
-        if results:
+        if doctypes:
             return "declares entities, as no spreadsheet does; save it again as .xlsx"
     return None
 

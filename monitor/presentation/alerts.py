@@ -136,9 +136,9 @@ def _where(alert: Limited, recovery: RecoveryRow) -> str:
     if recovery.level is None:
         return f"{alert.metric} is {NOT_ESTIMABLE} with earlier rounds"
     beyond = "under" if alert.side == "at_least" else "over"
-    location = "within" if keeps(alert.side, alert.limit, recovery.level) else beyond
+    side = "within" if keeps(alert.side, alert.limit, recovery.level) else beyond
     return (
-        f"{alert.metric} is {recovery.level:.2f} with earlier rounds, {location} its limit "
+        f"{alert.metric} is {recovery.level:.2f} with earlier rounds, {side} its limit "
         f"{alert.limit:g}"
     )
 
@@ -146,8 +146,8 @@ def _where(alert: Limited, recovery: RecoveryRow) -> str:
 def _gathered(recovery: RecoveryRow) -> str:
     """Return how much evidence of recovery there is, and how much ends the alert."""
     if not recovery.rounds:
-        expected = f"evidence of recovery of {recovery.ends_at:g}"
-        return f"No later round has closed yet, and {expected} ends the alert"
+        needed = f"evidence of recovery of {recovery.ends_at:g}"
+        return f"No later round has closed yet, and {needed} ends the alert"
     return capital(_recovery_text(recovery.evidence, recovery.rounds, recovery.ends_at))
 
 
@@ -261,8 +261,10 @@ def evidence_sentence(row: EvidenceRow, *, fires: bool) -> str:
     """
     parts = [_NO_EVIDENCE[row.state]] if row.state in _NO_EVIDENCE else []
     if row.log_evidence is not None:
-        result = math.exp(min(row.log_evidence, _LARGEST))
-        parts.append(f"evidence {result:.3g}, an alert fires at {math.exp(row.log_threshold):.3g}")
+        evidence = math.exp(min(row.log_evidence, _LARGEST))
+        parts.append(
+            f"evidence {evidence:.3g}, an alert fires at {math.exp(row.log_threshold):.3g}"
+        )
     if fires:
         parts.append("the alert fired here")
     return f"limit {limit_text(row.metric, row.side, row.limit)}: {', '.join(parts)}"
@@ -287,7 +289,7 @@ def _recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
     'evidence of recovery is 4.21 after 3 later rounds, and 20 ends the alert'
     """
     # Rounded down, so that too little does not look enough.
-    result = math.floor(evidence * 100) / 100
-    shown = f"{result:g}" if result else "under 0.01"
+    rounded = math.floor(evidence * 100) / 100
+    shown = f"{rounded:g}" if rounded else "under 0.01"
     later = "1 later round" if rounds == 1 else f"{rounds} later rounds"
     return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"

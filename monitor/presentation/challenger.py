@@ -104,9 +104,9 @@ def challenger_tables(row: ChallengerRow) -> Iterator[Table]:
     """Lay out each comparison."""
     for comparison in row.comparisons:
         labels = f"{comparison.labeled:,} labels, {comparison.positive:,} of them positive"
-        of = "this round" if comparison.rounds == 1 else f"{comparison.rounds} rounds together"
+        rounds = "this round" if comparison.rounds == 1 else f"{comparison.rounds} rounds together"
         rows = [_cells(metric) for metric in comparison.metrics]
-        yield Table(HEAD, rows, title=f"{of}, {labels}")
+        yield Table(HEAD, rows, title=f"{rounds}, {labels}")
 
 
 def challenger_lines(row: ChallengerRow) -> Iterator[str]:
@@ -114,10 +114,10 @@ def challenger_lines(row: ChallengerRow) -> Iterator[str]:
     newest = row.pooled or row.alone
     if newest is None:
         return
-    own, its = map(_count, (newest.only_champion, newest.only_challenger))
+    only_champion, only_challenger = map(_count, (newest.only_champion, newest.only_challenger))
     yield (
         f"of {newest.size:,} items the challenger flags {newest.flagged:,}; only the classifier "
-        f"flags {own}, only the challenger {its}"
+        f"flags {only_champion}, only the challenger {only_challenger}"
     )
     if row.undecided:
         yield (

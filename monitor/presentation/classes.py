@@ -57,10 +57,10 @@ class ClassBlock(Protocol):
 def block_lines(block: ClassBlock) -> list[str]:
     """Describe what was last reported of a block of classes, and what the next report waits for."""
     nothing = f"{block.block}, all {len(block.classes)} classes: nothing reported yet"
-    existing = [nothing] if block.report is None else report_lines(block.report)
+    lines = [nothing] if block.report is None else report_lines(block.report)
     if block.slot is None or not block.waits_for:
-        return existing
-    return [*existing, f"  {waiting_line(block.slot, block.waits_for, len(block.classes))}"]
+        return lines
+    return [*lines, f"  {waiting_line(block.slot, block.waits_for, len(block.classes))}"]
 
 
 def report_lines(report: ClassReport) -> list[str]:

@@ -97,8 +97,8 @@ def answered_at_random_text(missing: int, rounds: int = 1, what: str = "these in
     >>> answered_at_random_text(1).split(": ")[0], answered_at_random_text(9, 3).split(": ")[0]
     ('1 answer of the round is missing', '9 answers of 3 rounds are missing')
     """
-    of = "the round" if rounds == 1 else f"{rounds} rounds"
-    answers = f"1 answer of {of} is" if missing == 1 else f"{missing:,} answers of {of} are"
+    which = "the round" if rounds == 1 else f"{rounds} rounds"
+    answers = f"1 answer of {which} is" if missing == 1 else f"{missing:,} answers of {which} are"
     return f"{answers} missing: {what} take the answered items for a random part of all"
 
 
@@ -151,17 +151,17 @@ def caution_text(classes: Sequence[Deciding]) -> str | None:
     return f"few labels decide this, {' and '.join(_named(one) for one in classes)}"
 
 
-def _named(one: Deciding) -> str:
-    if one.moves is not None and one.worth == 0:
+def _named(deciding: Deciding) -> str:
+    if deciding.moves is not None and deciding.worth == 0:
         return (
-            f"no {one.answer} in a part of the {one.predicted}: one would move it by "
-            f"{100 * one.moves:.2g} points"
+            f"no {deciding.answer} in a part of the {deciding.predicted}: one would move it by "
+            f"{100 * deciding.moves:.2g} points"
         )
-    if one.moves is None:
-        return f"about {one.worth:.0f} {one.answer} among the {one.predicted}"
+    if deciding.moves is None:
+        return f"about {deciding.worth:.0f} {deciding.answer} among the {deciding.predicted}"
     return (
-        f"{one.worth:.0f} {one.answer} in one band of the {one.predicted}: each moves it by "
-        f"{100 * one.moves:.2g} points"
+        f"{deciding.worth:.0f} {deciding.answer} in one band of the {deciding.predicted}: each "
+        f"moves it by {100 * deciding.moves:.2g} points"
     )
 
 

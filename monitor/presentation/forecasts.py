@@ -90,14 +90,14 @@ def smallest_drop_texts(drops: Mapping[str, Mapping[Misses, float | None]]) -> l
     >>> smallest_drop_texts({"recall": {"in_proportion": 0.08, "in_lowest_band": 0.21}})
     ['recall down by 0.08 (0.21 if all new misses lie in the lowest band)']
     """
-    return [_smallest_drop_text(metric, result) for metric, result in drops.items()]
+    return [_smallest_drop_text(metric, by_misses) for metric, by_misses in drops.items()]
 
 
-def _smallest_drop_text(metric: str, result: Mapping[Misses, float | None]) -> str:
-    drop = result["in_proportion"]
+def _smallest_drop_text(metric: str, by_misses: Mapping[Misses, float | None]) -> str:
+    drop = by_misses["in_proportion"]
     text = f"no drop of {metric}" if drop is None else f"{metric} down by {drop:.2f}"
-    if "in_lowest_band" not in result:
+    if "in_lowest_band" not in by_misses:
         return text
-    lowest = result["in_lowest_band"]
-    there = "none" if lowest is None else f"{lowest:.2f}"
-    return f"{text} ({there} if all new misses lie in the lowest band)"
+    lowest = by_misses["in_lowest_band"]
+    lowest_text = "none" if lowest is None else f"{lowest:.2f}"
+    return f"{text} ({lowest_text} if all new misses lie in the lowest band)"

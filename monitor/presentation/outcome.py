@@ -1,4 +1,4 @@
-"""How a round came out, for who has ten seconds: a verdict and what to do."""
+"""How a round came out, for a reader with ten seconds: a verdict and what to do."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _BEST = (("pooled", "rate"), ("round", "window"))
 def headline_metrics(report: RoundReport) -> list[str]:
     """Name the metrics that everybody looks at, and those with a limit."""
     limited = [row.metric for row in report.evidence]
-    there = {row.metric for row in report.estimates}
-    return [metric for metric in dict.fromkeys([*_HEADLINE, *limited]) if metric in there]
+    estimated = {row.metric for row in report.estimates}
+    return [metric for metric in dict.fromkeys([*_HEADLINE, *limited]) if metric in estimated]
 
 
 def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
@@ -50,57 +50,57 @@ def verdict_sentence(report: RoundReport) -> str:
     if not report.estimates:
         return f"There is no estimate of this round: {report.reason or 'no reason was kept'}."
     if undefined := [name for name in ("precision", "recall") if best_row(report, name) is None]:
-        current = f"{capital(' and '.join(undefined))} could not be estimated"
+        verdict = f"{capital(' and '.join(undefined))} could not be estimated"
     else:
-        current = _current(report)
-    return f"{'; '.join([current, *_figures(report)])}."
+        verdict = _current(report)
+    return f"{'; '.join([verdict, *_figures(report)])}."
 
 
 def meaning_sentences(report: RoundReport) -> list[str]:
     """Describe what precision and recall come to in items, of this round alone."""
-    results = []
+    sentences = []
     precision = _own(report, "precision")
     if precision is not None and report.flagged:
-        results.append(
+        sentences.append(
             f"Of the {report.flagged:,} flagged predictions of this window about "
             f"{_items(precision, report.flagged)} are right."
         )
     prevalence = _own(report, "prevalence")
     if prevalence is not None and report.size:
-        results.append(
+        sentences.append(
             f"Of all {report.size:,} predictions about {_items(prevalence, report.size)} are "
             "actually positive; recall is the share of these that is flagged."
         )
-    return results
+    return sentences
 
 
 def to_do_sentences(report: RoundReport) -> list[str]:
     """Describe what to do, the most urgent first."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     if firing:
-        results = [*REMEDIES, *_ends(firing)]
+        sentences = [*REMEDIES, *_ends(firing)]
     elif not report.estimates:
-        results = [
+        sentences = [
             f"Until a later round has an estimate, nothing watches {report.monitor}. "
             f"{show_command(report.monitor, report.round)} says what was counted and what came."
         ]
     elif report.status is Status.ATTENTION:
-        results = [
+        sentences = [
             "See below what needs a look. pr-monitor check says what the newest predictions look "
             "like; fix the config or what feeds the classifier, if one of them is wrong.",
             *_proposal_cautions(report),
         ]
     elif report.proposed_limits:
         limits = limits_text(report.proposed_limits)
-        results = [
+        sentences = [
             *_proposal_cautions(report),
             f"Look at the proposed limits, and put them into the config: limits: {limits}",
         ]
     elif report.evidence:
-        results = ["Nothing: the next round watches on."]
+        sentences = ["Nothing: the next round watches on."]
     else:
-        results = ["Nothing yet: limits are proposed once enough rounds have closed."]
-    return results
+        sentences = ["Nothing yet: limits are proposed once enough rounds have closed."]
+    return sentences
 
 
 def _proposal_cautions(report: RoundReport) -> list[str]:
@@ -160,9 +160,9 @@ def _own(report: RoundReport, metric: str) -> EstimateRow | None:
     return None if row is None or row.point is None else row
 
 
-def _items(row: EstimateRow, of: int) -> str:
+def _items(row: EstimateRow, items: int) -> str:
     """Write a share of some items as how many these are."""
-    point, low, high = (round((share or 0.0) * of) for share in (row.point, row.low, row.high))
+    point, low, high = (round((share or 0.0) * items) for share in (row.point, row.low, row.high))
     return f"{point:,} ({low:,} to {high:,})"
 
 

@@ -25,17 +25,17 @@ def restated_text(row: RestatedRow) -> str:
     """
     what = "restated" if row.own else f"pools {_rounds(row.rounds)}, restated"
     text = f"{what} {row.at:%Y-%m-%d} by {row.by}: {row.reason.strip().rstrip('.')}"
-    before = (f"{metric} {best_text(row.before, metric)}" for metric in ("precision", "recall"))
-    return f"{text}; before: {', '.join(before)}"
+    replaced = (f"{metric} {best_text(row.before, metric)}" for metric in ("precision", "recall"))
+    return f"{text}; before: {', '.join(replaced)}"
 
 
 def restated_lines(rows: Sequence[RestatedRow]) -> list[str]:
     """Describe the last restatements of a round, and how many are left out, if any."""
     lines = [f"version {row.version}: {restated_text(row)}" for row in rows[-_MOST_SHOWN:]]
-    remaining = len(rows) - _MOST_SHOWN
-    if remaining > 0:
-        are = "is" if remaining == 1 else "are"
-        lines.append(f"{plural(remaining, 'earlier restatement')} {are} in report.json")
+    omitted = len(rows) - _MOST_SHOWN
+    if omitted > 0:
+        are = "is" if omitted == 1 else "are"
+        lines.append(f"{plural(omitted, 'earlier restatement')} {are} in report.json")
     return lines
 
 
@@ -76,8 +76,8 @@ def not_by_column_text(monitor: str) -> str:
 def not_an_annotator_text(monitor: str, name: str, existing: Collection[str]) -> str:
     """Return the sentence that no annotator has this name, and which names there are."""
     names = [repr(one) for one in sorted(existing)]
-    remaining = len(names) - _MOST_NAMES
-    more = [f"{remaining:,} more"] if remaining > 0 else []
+    more_names = len(names) - _MOST_NAMES
+    more = [f"{more_names:,} more"] if more_names > 0 else []
     who = ", ".join([*names[:_MOST_NAMES], *more]) or "nobody"
     return (
         f"{name!r} labeled none of the rounds of {monitor} that can be restated here; "
@@ -117,6 +117,6 @@ def _rounds(numbers: Sequence[int]) -> str:
 
 def best_text(rows: Sequence[EstimateRow], metric: str) -> str:
     """Write the best estimate of a metric that there is, with earlier rounds before alone."""
-    result = {(row.basis, row.estimand): row for row in rows if row.metric == metric}
-    best = (result[shown] for shown in _BEST_FIRST if shown in result)
+    by_basis = {(row.basis, row.estimand): row for row in rows if row.metric == metric}
+    best = (by_basis[shown] for shown in _BEST_FIRST if shown in by_basis)
     return number_text(next((row for row in best if row.point is not None), None))

@@ -131,18 +131,18 @@ def unlabeled_to_do(monitor: str, number: int, *, by_column: bool) -> str:
     )
 
 
-def no_round_text(monitor: str, number: int, there: Sequence[int]) -> str:
+def no_round_text(monitor: str, number: int, numbers: Sequence[int]) -> str:
     """Return the sentence that a monitor has no such round, and which it has, in slot order."""
-    if not there:
+    if not numbers:
         return f"{monitor} has no round {number}; it has none yet"
-    between = f"{there[0]} and {there[-1]}"
+    between = f"{numbers[0]} and {numbers[-1]}"
     return f"{monitor} has no round {number}; its rounds lie between {between}"
 
 
 def no_version_text(monitor: str, number: int, requested: int, newest: int) -> str:
     """Return the sentence that a round has no such version, and which is its newest; 0 for none."""
-    there = f"the newest is {newest}" if newest else "it has no estimate yet"
-    return f"round {number} of {monitor} has no version {requested}; {there}"
+    newest_text = f"the newest is {newest}" if newest else "it has no estimate yet"
+    return f"round {number} of {monitor} has no version {requested}; {newest_text}"
 
 
 def no_report_text(monitor: str, number: int, state: str) -> str:

@@ -38,11 +38,11 @@ def needs_text(row: SegmentRow) -> str | None:
     """Return how many labels a segment's margin still needs; None if that means nothing."""
     if row.margin is None or row.more_segment is None:
         return None
-    requested = f"{row.metric} ±{row.margin:g}"
+    margin = f"{row.metric} ±{row.margin:g}"
     if row.more_segment == 0:
-        return f"{requested}: reached"
+        return f"{margin}: reached"
     more = "out of reach" if row.more_round is None else f"{row.more_round} more"
-    return f"{requested}: {more}, or {row.more_segment} of its own"
+    return f"{margin}: {more}, or {row.more_segment} of its own"
 
 
 def next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float]) -> list[str]:

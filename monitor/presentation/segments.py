@@ -51,15 +51,15 @@ def _grouped(
 
 def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:
     first = rows[0]
-    result = {row.metric: interval_text(row) for row in rows}
+    intervals = {row.metric: interval_text(row) for row in rows}
     needs = "; ".join(filter(None, map(needs_text, rows)))
     counts = [f"{count:,}" for count in (first.size, first.flagged, first.labeled)]
-    return [value, *counts, result["precision"], result["recall"], needs or "-"]
+    return [value, *counts, intervals["precision"], intervals["recall"], needs or "-"]
 
 
 def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:
     """Cells of the line under a segment's: what its own labels say; none in rounds of before."""
-    own = {row.metric: row.alone for row in rows}
-    if all(estimate.point is None for estimate in own.values()):
+    alone = {row.metric: row.alone for row in rows}
+    if all(estimate.point is None for estimate in alone.values()):
         return []
-    return [OWN_LABELS, "", "", "", *map(interval_text, (own["precision"], own["recall"])), ""]
+    return [OWN_LABELS, "", "", "", *map(interval_text, (alone["precision"], alone["recall"])), ""]

@@ -99,7 +99,7 @@ def proposal_cautions(proposed: Mapping[str, float], unlabeled: int) -> list[str
 
 
 def round_line(number: int, text: str) -> str:
-    """Place the round that a line is about in front of it."""
+    """Prefix a line with the round that it is about."""
     return f"round {number}: {text}"
 
 
@@ -173,7 +173,7 @@ def lost_round_line(monitor: str, due: datetime, *, store: str) -> str:
 
 
 def unwatched_line(number: int, *, had_limits: bool) -> str:
-    """Return the sentence that limits are set which the last round could not watch.
+    """Return the sentence that the last round could not watch the limits that are set.
 
     ``had_limits`` is whether any were set when it closed.
     """
@@ -231,12 +231,12 @@ def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
     ['bad rows left out: 3 score NaN, 1 id missing', 'the table grew']
     """
     excluded = [f"{count} {what}" for what, (count, is_bad) in issues.items() if is_bad]
-    others = [
+    included = [
         what if count == 1 else f"{count} {what}"
         for what, (count, is_bad) in issues.items()
         if not is_bad
     ]
-    return [f"bad rows left out: {', '.join(excluded)}", *others] if excluded else others
+    return [f"bad rows left out: {', '.join(excluded)}", *included] if excluded else included
 
 
 def until_text(until: datetime | None) -> str:

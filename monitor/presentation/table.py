@@ -46,14 +46,14 @@ def table_lines(
     """
     texts = [list(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *texts, strict=True)]
-    before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
-    if columns is not None and before + widths[-1] > columns:
-        widths[-1] = max(columns - before, min(widths[-1], NARROWEST))
+    indent = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
+    if columns is not None and indent + widths[-1] > columns:
+        widths[-1] = max(columns - indent, min(widths[-1], NARROWEST))
     rule = ["-" * size for size in widths]
     return [
         line
         for row in (list(head), rule, *texts)
-        for line in _row_lines(row, widths, right, indent=before)
+        for line in _row_lines(row, widths, right, indent=indent)
     ]
 
 

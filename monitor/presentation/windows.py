@@ -121,9 +121,9 @@ def few_rows_sentence(frame: Frame, window: Window, usual: float) -> str:
 
 def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest: timedelta) -> str:
     """State that a window's newest row is older than is usual; ``longest`` is the most before."""
-    before, most = span_text(gap), span_text(longest)
+    before_end, most = span_text(gap), span_text(longest)
     return (
-        f"the newest prediction from {window} is of {minute_text(newest)}, {before} before its "
+        f"the newest prediction from {window} is of {minute_text(newest)}, {before_end} before its "
         f"end, where {most} was the most in windows like it (are all of them there?)"
     )
 
@@ -133,9 +133,9 @@ def lost_traffic_sentence(
 ) -> str:
     """Describe the counts of a window below expectation: segment, actual, expected."""
     counts = "; ".join(
-        f"{result}{'' if name is None else f' with {name}'}, where about {expected:.0f} were to be "
+        f"{count}{'' if name is None else f' with {name}'}, where about {expected:.0f} were to be "
         "expected"
-        for name, result, expected in lost[:_MOST_LOST]
+        for name, count, expected in lost[:_MOST_LOST]
     )
     more = len(lost) - _MOST_LOST
     return (

@@ -55,25 +55,23 @@ def counts_svg(report: RoundReport) -> bytes | None:
         Key("bar", _WRONG, "wrong (FP, FN)"),
         Key("bar", _NONE, "no label"),
     ]
-    whole = [text_at((8, 15), title, 11, bold=True), *legend.row(keys, (8, 33), 8), *shapes]
-    of = f"{report.monitor}, round {report.round}"
-    return picture((_WIDTH, top + 6), f"{of}: {title}", _as_text(rows), whole)
+    figure = [text_at((8, 15), title, 11, bold=True), *legend.row(keys, (8, 33), 8), *shapes]
+    source = f"{report.monitor}, round {report.round}"
+    return picture((_WIDTH, top + 6), f"{source}: {title}", _as_text(rows), figure)
 
 
 def _bar(row: StratumRow, top: float, scale: float) -> list[str]:
     base = top + _BAR - 1
     name = f"{clean(row.stratum, _LONGEST)}, {score_range_text(row.low, row.high)}"
     shapes = [text_at((_NAMES, base), name, 8, room=_BARS - _NAMES - 4)]
-    remaining = _BARS
+    x = _BARS
     cells = _cells(row)
     missing = _DrawnCell(row.planned - row.labeled, _NONE, "")
     for cell in (*cells, missing):
         width = cell.labels * scale
         if width > 0:
-            shapes.append(
-                element("rect", x=remaining, y=top, width=width, height=_BAR, fill=cell.colour)
-            )
-        remaining += width
+            shapes.append(element("rect", x=x, y=top, width=width, height=_BAR, fill=cell.colour))
+        x += width
     counts = " · ".join(f"{cell.name} {cell.labels:,}" for cell in cells)
     shapes.append(text_at((_BARS + _ROOM + 5, base), counts, 8, colour=QUIET, room=92))
     return shapes

@@ -40,7 +40,7 @@ def p3_svg(report: RoundReport) -> bytes | None:
     return draw_p3(
         p3,
         title=f"{report.monitor}, round {report.round}: precision at other prevalences",
-        here="this window",
+        read_at="this window",
         basis=", with earlier rounds",
         band="band of calibrated pooling",
         limit=report.limit("precision"),
@@ -54,7 +54,7 @@ def narrow_curves(report: RoundReport) -> list[bytes]:
         name = "Precision at other prevalences (P3)"
         limit = report.limit("precision")
         drawn[name] = _p3(
-            report.p3, _NARROW, "precision", here="this window", limit=limit, title=name
+            report.p3, _NARROW, "precision", read_at="this window", limit=limit, title=name
         )
     if report.curves is not None:
         operating = _operating(report)
@@ -64,16 +64,24 @@ def narrow_curves(report: RoundReport) -> list[bytes]:
             ("Precision-recall-gain", _gain),
         ):
             drawn[name] = draw(report.curves, operating, _NARROW)
-    of = f"{report.monitor}, round {report.round}"
-    return [picture(_NARROW_SIZE, f"{of}: {name}", "", shapes) for name, shapes in drawn.items()]
+    source = f"{report.monitor}, round {report.round}"
+    return [
+        picture(_NARROW_SIZE, f"{source}: {name}", "", shapes) for name, shapes in drawn.items()
+    ]
 
 
 def draw_p3(
-    p3: PrevalenceRow, *, title: str, here: str, basis: str, band: str, limit: float | None = None
+    p3: PrevalenceRow,
+    *,
+    title: str,
+    read_at: str,
+    basis: str,
+    band: str,
+    limit: float | None = None,
 ) -> bytes:
     """Draw a P3 curve; the words say where it was read, on what it rests, and what its band is."""
     text = "precision at other prevalences, TPR and FPR as they are"
-    shapes = _p3(p3, _P3_BOX, text, here=here, limit=limit)
+    shapes = _p3(p3, _P3_BOX, text, read_at=read_at, limit=limit)
     footnote = (
         f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}{basis} · "
         f"{p3.level:.0%} {band} at each prevalence"
@@ -86,7 +94,7 @@ def _p3(
     box: Box,
     text: str,
     *,
-    here: str,
+    read_at: str,
     limit: float | None,
     title: str | None = None,
 ) -> list[str]:
@@ -99,7 +107,7 @@ def _p3(
     _draw_point(panel, p3.prevalence, p3.value)
     keys = [
         Key("band", _CURVE, text),
-        Key("point", _NOW, f"{here}: prevalence {percent_text(now)}"),
+        Key("point", _NOW, f"{read_at}: prevalence {percent_text(now)}"),
     ]
     if limit is not None:
         panel.across(limit, _LIMIT, 1.3, DASHED)
@@ -108,8 +116,10 @@ def _p3(
     panel.names("prevalence of actual positives", "Precision")
     if title is not None:
         panel.title(title)
-    remaining, top, width, height = box
-    corner = (remaining + width - legend.column_width(keys) - 6, top + height - 10)
+    corner = (
+        box.left + box.width - legend.column_width(keys) - 6,
+        box.top + box.height - 10,
+    )
     return [*panel.shapes(), *_legend(keys, box, corner, 9)]
 
 
@@ -129,7 +139,7 @@ def curves_svg(report: RoundReport) -> bytes | None:
         curves,
         title=f"{report.monitor}, round {report.round}: what other thresholds would do",
         labels="of this round",
-        whole="the window",
+        weighted_to="the window",
         operating=_operating(report),
     )
 
@@ -150,7 +160,7 @@ class Operating(NamedTuple):
 
 
 def draw_curves(
-    curves: CurvesRow, *, title: str, labels: str, whole: str, operating: Operating
+    curves: CurvesRow, *, title: str, labels: str, weighted_to: str, operating: Operating
 ) -> bytes:
     """Draw the three curves; the words say which labels they are of, and weighted back to what."""
     shapes = [
@@ -162,7 +172,7 @@ def draw_curves(
         _SIZE,
         title,
         f"from {curves.labeled:,} labels {labels}, {curves.positive:,} of them positive, "
-        f"weighted back to {whole} · precision and gains hold for the prevalence "
+        f"weighted back to {weighted_to} · precision and gains hold for the prevalence "
         f"{percent_text(curves.prevalence[0])} ({percent_text(curves.prevalence[1])} to "
         f"{percent_text(curves.prevalence[2])}) · {curves.level:.0%} credible bands at each place",
         shapes,

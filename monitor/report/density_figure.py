@@ -89,10 +89,10 @@ def _alone(panel: Panel, report: RoundReport, row: DensityRow | None) -> list[Ke
 
 def _interval_of(report: RoundReport, row: DensityRow) -> _DrawnInterval | None:
     """Find the estimate that a density belongs to."""
-    result = report.estimate(row.metric, basis=row.basis, estimand=_ESTIMANDS[row.basis])
-    if result is None or result.point is None or result.low is None or result.high is None:
+    estimate = report.estimate(row.metric, basis=row.basis, estimand=_ESTIMANDS[row.basis])
+    if estimate is None or estimate.point is None or estimate.low is None or estimate.high is None:
         return None
-    return _DrawnInterval(result.point, result.low, result.high)
+    return _DrawnInterval(estimate.point, estimate.low, estimate.high)
 
 
 def _between(row: DensityRow, low: float, high: float) -> tuple[list[float], list[float]]:
@@ -103,7 +103,7 @@ def _between(row: DensityRow, low: float, high: float) -> tuple[list[float], lis
 
 def _height(row: DensityRow, at: float) -> float:
     """Read a density between its places; 0 beyond its ends."""
-    for (remaining, below), (right, above) in pairwise(zip(row.x, row.density, strict=True)):
-        if remaining <= at <= right:
-            return below + (above - below) * (at - remaining) / (right - remaining)
+    for (start, below), (end, above) in pairwise(zip(row.x, row.density, strict=True)):
+        if start <= at <= end:
+            return below + (above - below) * (at - start) / (end - start)
     return 0.0

@@ -111,8 +111,8 @@ def _drawn(
 def _series(
     points: Sequence[TimelinePoint], metric: str, basis: str
 ) -> list[tuple[datetime, Triple]]:
-    results = [(point.slot, getattr(point, f"{metric}_{basis}")) for point in points]
-    return [(slot, triple) for slot, triple in results if triple is not None]
+    triples = [(point.slot, getattr(point, f"{metric}_{basis}")) for point in points]
+    return [(slot, triple) for slot, triple in triples if triple is not None]
 
 
 def _draw_pooled(panel: Panel, series: Sequence[tuple[datetime, Triple]]) -> None:
@@ -164,7 +164,7 @@ def _spacing(points: Sequence[TimelinePoint]) -> float:
 
 def _keys(report: RoundReport, points: Sequence[TimelinePoint]) -> list[Key]:
     """Name each thing that is drawn once, in a fixed order."""
-    there = {
+    keys = {
         Key("band", _CARRIED, "with earlier rounds"): any(
             _series(points, metric, "pooled") for metric in _BOXES
         ),
@@ -177,7 +177,7 @@ def _keys(report: RoundReport, points: Sequence[TimelinePoint]) -> list[Key]:
         Key("alert", _FIRING, "an alert fires"): any(point.alert for point in points),
         Key("restated", _RESTATED, "restated"): any(point.restated for point in points),
     }
-    return [key for key, is_there in there.items() if is_there]
+    return [key for key, is_there in keys.items() if is_there]
 
 
 def _title(report: RoundReport) -> str:

@@ -160,7 +160,7 @@ def _drawn(figures: Iterable[bytes | None]) -> list[Markup]:
 
 
 def _inline(figure: bytes) -> Markup:
-    """Place a figure into the page: `monitor.drawing.svg` has escaped every text of it."""
+    """Embed a figure in the page: `monitor.drawing.svg` has escaped every text of it."""
     return Markup(figure.decode())  # noqa: S704
 
 

@@ -103,4 +103,7 @@ def _cells(rows: Iterable[EstimateRow]) -> list[list[str]]:
     texts: dict[str, dict[str, str]] = {}
     for row in rows:
         texts.setdefault(row.metric, {})[row.estimand] = interval_text(row)
-    return [[metric, of["rate"], of.get("window", "")] for metric, of in texts.items()]
+    return [
+        [metric, estimates["rate"], estimates.get("window", "")]
+        for metric, estimates in texts.items()
+    ]

@@ -46,8 +46,8 @@ def draw_intervals(rows: Sequence[MetricInterval], title: str) -> bytes:
             line((_across(share), _TOP - 8), (_across(share), bottom), "#DDDDDD", 0.6),
             text_at((_across(share), bottom + 12), f"{share:g}", 9, anchor="middle"),
         ]
-    for number, row in enumerate(drawn):
-        shapes += _row(row, _TOP + _ROW * number + 4)
+    for index, row in enumerate(drawn):
+        shapes += _row(row, _TOP + _ROW * index + 4)
     return picture((_WIDTH, bottom + 20), title, "Points and intervals.", shapes)
 
 

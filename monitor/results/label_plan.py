@@ -82,9 +82,9 @@ def sentences(forecast: PlanForecast) -> list[str]:
         lines.append(_TWO_WAVES)
     assurance = forecast.outlook.assurance
     if plan.assured:
-        retained = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]
+        assured = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]
         lines.append(
-            f"Probability that they are within {_widths(plan.asked)}: {', '.join(retained)}."
+            f"Probability that they are within {_widths(plan.asked)}: {', '.join(assured)}."
         )
     if forecast.outlook.plausible is not None:
         lines.append(plausible_text(forecast.outlook.plausible, plan.assured))
@@ -95,8 +95,8 @@ def sentences(forecast: PlanForecast) -> list[str]:
         names = "the window" if len(whole) == len(forecast.bands()) else ", ".join(whole)
         lines.append(f"Every item of {names} gets a label: none of it is left to chance.")
     # What a short budget means is in the sentences above.
-    others = [note for note in plan.notes if not isinstance(note, BudgetShort)]
-    return [*lines, *(f"Note: {plan_note(note)}." for note in others)]
+    notes = [note for note in plan.notes if not isinstance(note, BudgetShort)]
+    return [*lines, *(f"Note: {plan_note(note)}." for note in notes)]
 
 
 def _whole(forecast: PlanForecast) -> list[str]:
@@ -110,22 +110,22 @@ def _window(forecast: PlanForecast) -> list[str]:
     where = "an assumed window" if planned.window is None else f"window {planned.window}"
     flagged = int(size[up].sum())
     expected = planned.prospect.expected
-    existing = bool(forecast.outlook.plan.margins)
+    has_estimate = bool(forecast.outlook.plan.margins)
     values = ", ".join(f"{name} {expected[name]:.3f}" for name in METRICS if name in expected)
     return [
         f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed",
-        f"planned by {planned.basis}{f': {values}' if existing and values else ''}",
+        f"planned by {planned.basis}{f': {values}' if has_estimate and values else ''}",
         "",
     ]
 
 
 def _strata(forecast: PlanForecast) -> Table:
-    existing = bool(forecast.outlook.plan.margins)
+    has_estimate = bool(forecast.outlook.plan.margins)
     rows = [
         [
             band.stratum,
             f"{band.size:,}",
-            f"{band.rate:.4f}" if existing and band.rate is not None else "-",
+            f"{band.rate:.4f}" if has_estimate and band.rate is not None else "-",
             f"{band.labels:,}",
         ]
         for band in forecast.bands()
@@ -138,7 +138,7 @@ def _needed(forecast: PlanForecast) -> Table:
     head = ["interval", "labels", "without bands", "random sampling"]
     rows = [
         [
-            _requested(needed),
+            _margins_text(needed),
             _count(needed.labels),
             _count(needed.two_strata),
             _count(needed.random),
@@ -198,7 +198,7 @@ def _in_lowest_band(power: AlertPower) -> str:
     return "none" if drop is None else f"{drop * 100:.0f}"
 
 
-def _requested(needed: LabelsNeeded) -> str:
+def _margins_text(needed: LabelsNeeded) -> str:
     if len(set(needed.margins.values())) == 1:
         return _width(next(iter(needed.margins.values())))
     return _widths(needed.margins)

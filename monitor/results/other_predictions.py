@@ -43,9 +43,9 @@ def read_others(
         item = table.id_text(id_column, "--id")
         values: dict[str, object] = {}
         flag = _flag_text(table, score, predicted, threshold, values)
-        number = _number(score) if predicted is None else "null"
+        score_sql = _number(score) if predicted is None else "null"
         decisions = table.rows(
-            f"select {item}, {flag}, {number} from {table.relation} where {item} in "  # noqa: S608
+            f"select {item}, {flag}, {score_sql} from {table.relation} where {item} in "  # noqa: S608
             "(select unnest($ids))",
             {"ids": list(ids), **values},
         )
@@ -88,8 +88,8 @@ def _flag_text(
     table.need(score or "", "--score")
     value = _number(score)
     values["threshold"] = threshold
-    existing = at_threshold(value, threshold, values, "threshold")
-    return f"case when not isnan({value}) then {existing} >= $threshold end"
+    compared = at_threshold(value, threshold, values, "threshold")
+    return f"case when not isnan({value}) then {compared} >= $threshold end"
 
 
 def _number(score: str | None) -> str:

@@ -69,10 +69,10 @@ class RoundComparison(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values; a metric that is not estimable has a ``reason``."""
-        whole = asdict(self.compared.comparison)
-        whole["metrics"] = [
+        result = asdict(self.compared.comparison)
+        result["metrics"] = [
             each | {"reason": each["reason"] and undefined_reason(each["reason"])}
-            for each in whole["metrics"]
+            for each in result["metrics"]
         ]
         return {
             "monitor": self.round.monitor,
@@ -82,7 +82,7 @@ class RoundComparison(Result):
             "positive": self.compared.positive,
             "flagged_counted": self.compared.counted,
             "missing": self.compared.missing,
-            **whole,
+            **result,
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -142,15 +142,15 @@ def compare_round(
         if file is None and threshold is not None:
             compared = at_threshold(connection, round_, threshold)
             return RoundComparison(round_, compared, f"threshold {threshold:g}")
-        location = Path(file or "")
+        path = Path(file or "")
         others = _others(
             round_,
             labeled_ids(connection, round_),
-            location,
+            path,
             columns,
             threshold,
         )
-        return RoundComparison(round_, with_others(connection, round_, others), str(location))
+        return RoundComparison(round_, with_others(connection, round_, others), str(path))
 
 
 def _others(

@@ -24,8 +24,8 @@ log = structlog.get_logger("monitor.rounds")
 def check_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorError]:
     """Check the aliases of all monitors, each once, where that is cheap.
 
-    Returns what somebody has to know of, by monitor: not that MLflow is away, which the rounds say
-    that are drawn meanwhile.
+    Returns the errors that need somebody, by monitor. That MLflow is away is not one of them: the
+    rounds that are drawn meanwhile say so.
     """
     named: dict[str, list[MonitorContext]] = {}
     for context in contexts:
@@ -45,11 +45,11 @@ def check_alias(context: MonitorContext, model: str) -> MonitorError | None:
     """Note which version an alias names now; returns what kept it from being known."""
     if context.aliases is None:
         return None
-    requested = context.clock()
+    now = context.clock()
     try:
         version = context.aliases.version_of(model)
         with context.database.write() as connection:
-            alias_store.note_observation(connection, model, version, requested)
+            alias_store.note_observation(connection, model, version, now)
     except MonitorError as error:
         log.info("alias not looked up", model=model, reason=str(error))
         return error

@@ -45,12 +45,12 @@ def index_among(
     windows are counted on from the one before by the rounds of any monitor that has one in both.
     """
     same = _report(class_store.report_of_block(connection, block, slot))
-    before = _report(class_store.report_before(connection, block, slot))
+    previous = _report(class_store.report_before(connection, block, slot))
     version = sum(each.version for each in rounds)
     return ClassPosition(
-        round=_number(connection, block, slot, rounds, before) if same is None else same.round,
+        round=_number(connection, block, slot, rounds, previous) if same is None else same.round,
         version=version if same is None else max(version, same.version + 1),
-        before=None if before is None else tuple(row.value for row in before.classes),
+        before=None if previous is None else tuple(row.value for row in previous.classes),
     )
 
 
@@ -59,22 +59,22 @@ def _number(
     block: str,
     slot: datetime,
     rounds: Collection[ClassRound],
-    before: ClassReport | None,
+    previous: ClassReport | None,
 ) -> int:
-    if before is not None:
-        return max([before.round + 1, *_counted_from(before, rounds)])
-    after = _report(class_store.report_after(connection, block, slot))
-    if after is not None:
-        return min([after.round - 1, *_counted_from(after, rounds)])
+    if previous is not None:
+        return max([previous.round + 1, *_counted_from(previous, rounds)])
+    following = _report(class_store.report_after(connection, block, slot))
+    if following is not None:
+        return min([following.round - 1, *_counted_from(following, rounds)])
     return max(each.number for each in rounds)
 
 
 def _counted_from(report: ClassReport, rounds: Iterable[ClassRound]) -> list[int]:
-    numbers = {row.monitor: row.round for row in report.classes if row.round is not None}
+    round_of = {row.monitor: row.round for row in report.classes if row.round is not None}
     return [
-        report.round + each.number - numbers[each.monitor]
+        report.round + each.number - round_of[each.monitor]
         for each in rounds
-        if each.monitor in numbers
+        if each.monitor in round_of
     ]
 
 

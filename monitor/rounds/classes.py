@@ -98,8 +98,8 @@ def lost_windows(context: MonitorContext) -> dict[datetime, ClassVersion]:
     if not context.class_monitors:
         return {}
     settled, names = context.settled, list(context.class_monitors.values())
-    own = context.settings.round
-    since = context.clock() - own.late_labels - own.deadline - _SLACK
+    round_settings = context.settings.round
+    since = context.clock() - round_settings.late_labels - round_settings.deadline - _SLACK
     with context.database.read() as connection:
         if not settled.is_new:
             return settled.others(class_store.ended_windows(connection, names, since=since))
@@ -147,8 +147,8 @@ def _publish(context: MonitorContext, slot: datetime) -> bool:
             return True
         rounds = round_store.read_rounds(connection, [each.id for each in state.closed])
         labels = read_all_labels(connection, rounds)
-        location = index_among(connection, state.block, slot, state.rounds.values())
-    report = _report(state, location, {each.id: each.settings.sample for each in rounds}, labels)
+        position = index_among(connection, state.block, slot, state.rounds.values())
+    report = _report(state, position, {each.id: each.settings.sample for each in rounds}, labels)
     with context.database.write() as connection:
         repeated = _block_state(connection, context, slot)
         if repeated is None or repeated.state != state.state:  # a newer one is to come
@@ -161,8 +161,8 @@ def _block_state(
     connection: Connection, context: MonitorContext, slot: datetime
 ) -> _BlockState | None:
     """Read how a window stands; None while it waits for a round, or has no estimate at all."""
-    existing = context.class_monitors
-    by_monitor = class_store.rounds_of_slot(connection, list(existing.values()), slot)
+    class_monitors = context.class_monitors
+    by_monitor = class_store.rounds_of_slot(connection, list(class_monitors.values()), slot)
     if not all(each.has_ended for each in by_monitor.values()):
         return None
     block = _newest_block(by_monitor.values())
@@ -170,10 +170,14 @@ def _block_state(
         return None
     rounds = _by_class(connection, block, by_monitor.values(), slot)
     classes = {
-        value: rounds[value].monitor if value in rounds else existing.get(value)
+        value: rounds[value].monitor if value in rounds else class_monitors.get(value)
         for value in block.values
     }
-    lacking = {existing[value] for value in classes if value in existing and value not in rounds}
+    lacking = {
+        class_monitors[value]
+        for value in classes
+        if value in class_monitors and value not in rounds
+    }
     if _may_come(connection, lacking - by_monitor.keys(), slot):
         return None
     state = _BlockState(store_id(connection), block.name, slot, classes, rounds)
@@ -220,7 +224,7 @@ def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) 
 
 def _report(
     state: _BlockState,
-    location: ClassPosition,
+    position: ClassPosition,
     plans: Mapping[int, Sample],
     labels: Mapping[int, RoundLabels],
 ) -> ClassReport:
@@ -241,14 +245,14 @@ def _report(
         slot=state.slot,
         window_start=min(each.start for each in windows),
         window_end=max(each.end for each in windows),
-        round=location.round,
-        version=location.version,
+        round=position.round,
+        version=position.version,
         state=state.state,
         level=LEVEL,
         classes=tuple(rows),
         averages=(),
-        new=location.new(state.classes),
-        gone=location.removed(state.classes),
+        new=position.new(state.classes),
+        gone=position.removed(state.classes),
     )
     return report if report.missing else _with_averages(report, state, samples, labels)
 
@@ -263,13 +267,13 @@ def _class_row(
     if round_.state is not RoundState.CLOSED:
         why = ended_text(round_.number, round_.state, round_.reason)
         return ClassRow(value=value, monitor=monitor, round=round_.number, missing=why)
-    own = labels[round_.id]
+    round_labels = labels[round_.id]
     return ClassRow(
         value=value,
         monitor=monitor,
         round=round_.number,
-        flagged=sum(part.size for part in own.strata if part.stratum.flagged),
-        labeled=len(own.labeled),
+        flagged=sum(part.size for part in round_labels.strata if part.stratum.flagged),
+        labeled=len(round_labels.labeled),
     )
 
 
@@ -283,13 +287,13 @@ def _with_averages(
     from monitor.stats.estimation.class_averages import class_averages  # noqa: PLC0415
     from monitor.stats.estimation.class_samples import ClassSample  # noqa: PLC0415
 
-    numbers: dict[str, int] = {}  # the same item has the same id in the rounds of all classes
+    item_numbers: dict[str, int] = {}  # the same item has the same id in the rounds of all classes
     classes = [
         ClassSample(
             value,
             sample,
             [
-                numbers.setdefault(item.id, len(numbers))
+                item_numbers.setdefault(item.id, len(item_numbers))
                 for item in labels[state.rounds[value].id].labeled
             ],
         )
@@ -301,7 +305,10 @@ def _with_averages(
             "averages": tuple(map(_average_row, result.rows)),
             "labels": result.labels,
             "items": result.items,
-            "unlabeled": sum(len(of.items) - len(of.labeled) for of in labels.values()),
+            "unlabeled": sum(
+                len(round_labels.items) - len(round_labels.labeled)
+                for round_labels in labels.values()
+            ),
         }
     )
 
@@ -309,13 +316,13 @@ def _with_averages(
 def _average_row(row: ClassAverage) -> AverageRow:
     from monitor.presentation.reasons import undefined_reason  # noqa: PLC0415  loads the statistics
 
-    result = row.interval
+    interval = row.interval
     return AverageRow(
         average=row.average,
         metric=row.metric,
-        point=None if result is None else result.point,
-        low=None if result is None else result.low,
-        high=None if result is None else result.high,
+        point=None if interval is None else interval.point,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
         classes=row.classes,
         left_out=row.left_out,
         few_labels=row.few_labels,

@@ -73,24 +73,24 @@ def read_labeling_state(connection: Connection, round_: Round) -> LabelingState:
 def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
     round_, labels, copies = state.round, state.labels, state.copies
     answered = sum(tally.labeled + tally.declined for tally in labels.counts())
-    expected = sum(part.planned for part in labels.strata)
-    if (answered < expected or copies.missing) and not round_.is_late(context.clock()):
+    planned = sum(part.planned for part in labels.strata)
+    if (answered < planned or copies.missing) and not round_.is_late(context.clock()):
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
     empty = _classes_without_label(labels.counts(evidence_label))
     if "flagged" in empty:
-        reason = unlabeled_reason(empty[0], answered=answered, expected=expected)
+        reason = unlabeled_reason(empty[0], answered=answered, expected=planned)
         versions.abandon(context, round_, claim, reason)
         return
     concerns = _concerns_of_truth(context, state)
     if empty:
         size = sum(part.size for part in labels.strata if not part.stratum.flagged)
-        concerns[UNLABELED] = unlabeled_passed_sentence(size, answered, expected)
+        concerns[UNLABELED] = unlabeled_passed_sentence(size, answered, planned)
     _watch_by_todays_limits(context, round_, claim)
     cut_short = second_wave.was_abandoned(labels.strata)
     reason = closed_reason(
         answered=answered,
-        expected=expected,
+        expected=planned,
         second_answered=copies.answered,
         second_planned=copies.wanted,
         cut_short=cut_short,
@@ -118,8 +118,8 @@ def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim
 def _classes_without_label(strata: list[StratumTally]) -> list[str]:
     empty = []
     for name, flagged in (("flagged", True), ("passed", False)):
-        own = [part for part in strata if part.stratum.flagged == flagged]
-        if any(part.planned for part in own) and not any(part.labeled for part in own):
+        tallies = [part for part in strata if part.stratum.flagged == flagged]
+        if any(part.planned for part in tallies) and not any(part.labeled for part in tallies):
             empty.append(name)
     return empty
 

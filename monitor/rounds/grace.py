@@ -19,11 +19,11 @@ hours."""
 
 
 def waits_until(round_: Round, first_scan: datetime) -> datetime:
-    """When a round gives up that was looked at first then.
+    """When a round gives up, by the time of its first scan.
 
-    Never later than the next slot, so that no two rounds wait; so one of an old slot that
-    somebody asks for does not wait at all, and no more does a backfill, unless its first look was
-    refused outright.
+    Never later than the next slot, so that no two rounds wait. A round of an old slot that
+    somebody asks for does not wait at all. Nor does a backfill, unless its first scan was refused
+    outright.
     """
     grace = grace_of(round_)
     if round_.settings.origin == "backfill":

@@ -46,12 +46,12 @@ class ListedRounds:
     any_rounds: bool
 
 
-def listed(connection: Connection, requested: ListQuery) -> ListedRounds:
+def listed(connection: Connection, query: ListQuery) -> ListedRounds:
     """Read the rounds to list; what it takes grows with them, not with those left out."""
-    ids, has_older = round_lists.find_listed(connection, requested)
+    ids, has_older = round_lists.find_listed(connection, query)
     rounds = many_rounds.read_many(connection, ids)
-    changes = _changes(connection, rounds, requested)
-    own = restated_themselves(connection, ids)
+    changes = _changes(connection, rounds, query)
+    restated = restated_themselves(connection, ids)
     estimates = many_rounds.read_shown(
         connection, [round_.id for round_ in rounds if round_.estimated_version]
     )
@@ -60,19 +60,19 @@ def listed(connection: Connection, requested: ListQuery) -> ListedRounds:
             round_,
             first_shown(estimates.get(round_.id, [])),
             changes.get(round_.id, []),
-            round_.id in own,
+            round_.id in restated,
         )
         for round_ in rounds
     ]
-    hidden = 0 if requested.skipped else round_lists.count_skipped(connection, requested.monitor)
-    any_rounds = bool(rows) or round_lists.has_rounds(connection, requested.monitor)
+    hidden = 0 if query.skipped else round_lists.count_skipped(connection, query.monitor)
+    any_rounds = bool(rows) or round_lists.has_rounds(connection, query.monitor)
     return ListedRounds(rows, hidden, has_older, any_rounds)
 
 
 def _changes(
-    connection: Connection, rounds: Sequence[Round], requested: ListQuery
+    connection: Connection, rounds: Sequence[Round], query: ListQuery
 ) -> dict[int, list[Change]]:
     """Find where something new began, also with the first round listed of a monitor."""
     first = {round_.monitor_id: round_.id for round_ in reversed(rounds)}
-    before = many_rounds.read_before(connection, [*first.values()], skipped=requested.skipped)
-    return read_changes(connection, sorted([*before, *rounds], key=attrgetter("slot")))
+    previous = many_rounds.read_before(connection, [*first.values()], skipped=query.skipped)
+    return read_changes(connection, sorted([*previous, *rounds], key=attrgetter("slot")))

@@ -30,8 +30,8 @@ def note_missed_limits(context: MonitorContext) -> None:
     with context.database.read() as connection:
         last = round_store.last_closed(connection, settings.name, now)
         missed = missed_limits(connection, settings, last)
-        before = {} if last is None else concern_store.read_concerns(connection, last.id)
-    noted = {kind: before[kind] for kind in before if kind.startswith(_KIND)}
+        concerns = {} if last is None else concern_store.read_concerns(connection, last.id)
+    noted = {kind: concerns[kind] for kind in concerns if kind.startswith(_KIND)}
     if last is None or noted == missed:
         return
     # numpy takes 0.2 s
@@ -95,8 +95,8 @@ def _is_beyond(limit: LimitSide, row: EstimateRow) -> bool:
 
 
 def _own(rows: Sequence[EstimateRow], metric: str) -> EstimateRow | None:
-    own = (row for row in rows if (row.basis, row.estimand) == ("round", "window"))
-    return next((row for row in own if row.metric == metric), None)
+    own_rows = (row for row in rows if (row.basis, row.estimand) == ("round", "window"))
+    return next((row for row in own_rows if row.metric == metric), None)
 
 
 class _LimitProposal(NamedTuple):

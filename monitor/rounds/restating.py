@@ -112,19 +112,19 @@ def restate(
     return RestateOutcome(restated, changed.refused)
 
 
-def _chosen(context: MonitorContext, requested: RestateRequest) -> list[Round]:
+def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
     """Find the rounds to restate, in slot order; named ones have to be closed and final."""
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
-        existing = round_store.find_rounds(connection, name)
-    numbers = [round_.number for round_ in existing]
-    for number in [*requested.rounds, *([] if requested.since is None else [requested.since])]:
+        rounds = round_store.find_rounds(connection, name)
+    numbers = [round_.number for round_ in rounds]
+    for number in [*request.rounds, *([] if request.since is None else [request.since])]:
         if number not in numbers:
             raise InputRefused(no_round_text(name, number, numbers))
-    for round_ in existing:
-        if round_.number in requested.rounds:
+    for round_ in rounds:
+        if round_.number in request.rounds:
             _refuse_unfinished(round_, now)
-    return [round_ for round_ in existing if requested.has(round_) and _is_final(round_, now)]
+    return [round_ for round_ in rounds if request.has(round_) and _is_final(round_, now)]
 
 
 def _refuse_unfinished(round_: Round, now: datetime) -> None:
@@ -155,25 +155,25 @@ class _Changed:
 
 
 def _changed_labels(
-    context: MonitorContext, requested: RestateRequest, rounds: Sequence[Round]
+    context: MonitorContext, request: RestateRequest, rounds: Sequence[Round]
 ) -> _Changed:
     """Read what the labels of some rounds are by today; nothing unless that was asked for."""
     by_people = [round_ for round_ in rounds if context.asks_people(round_.settings)]
     by_column = [round_ for round_ in rounds if round_ not in by_people]
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
     refused: tuple[Refusal, ...] = ()
-    if requested.read_file is not None:
+    if request.read_file is not None:
         if rounds and not by_people:
             raise InputRefused(not_by_people_text(context.settings.name))
-        result = _in_file(context, requested.read_file, by_people)
-        events.update((each, list(answer)) for each, answer in result.events.items())
+        result = _in_file(context, request.read_file, by_people)
+        events.update((round_id, list(answer)) for round_id, answer in result.events.items())
         refused = result.refused
-    if requested.truth:
+    if request.truth:
         if rounds and not by_column:
             raise InputRefused(not_by_column_text(context.settings.name))
         events |= _in_column(context, by_column)
-    if requested.without is not None:
-        for round_id, withdrawn in _withdrawn(context, rounds, requested.without).items():
+    if request.without is not None:
+        for round_id, withdrawn in _withdrawn(context, rounds, request.without).items():
             events[round_id] += withdrawn
     return _Changed(events, refused)
 
@@ -185,8 +185,10 @@ def _in_file(
 ) -> _Changed:
     """Read a label file; what it says counts from now on, whenever it was written."""
     tasks = {round_.id: _tasks(context, round_) for round_ in rounds}
-    round_of = {key: round_id for round_id, own in tasks.items() for key in own}
-    collected = read({key: task for own in tasks.values() for key, task in own.items()})
+    round_of = {key: round_id for round_id, round_tasks in tasks.items() for key in round_tasks}
+    collected = read(
+        {key: task for round_tasks in tasks.values() for key, task in round_tasks.items()}
+    )
     collected = without_same_person(context, collected)
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
     for event in collected.events:
@@ -209,8 +211,8 @@ def _in_column(context: MonitorContext, rounds: Sequence[Round]) -> dict[int, li
 
 def _column_of(context: MonitorContext, round_: Round) -> Labeler:
     """Choose today's column; the one of the round's opening where people label by now."""
-    own = context.labelers_of(round_.settings)[0]
-    return own if context.labeler.asks_people else context.labeler
+    opened_with = context.labelers_of(round_.settings)[0]
+    return opened_with if context.labeler.asks_people else context.labeler
 
 
 def _withdrawn(
@@ -219,17 +221,19 @@ def _withdrawn(
     """Take back what an annotator said in some rounds; who was taken out before is known still."""
     ids = [round_.id for round_ in rounds]
     with context.database.read() as connection:
-        answer = label_store.all_statements(connection, ids)
+        stored = label_store.all_statements(connection, ids)
         tasks = {id_: label_store.all_tasks(connection, [id_]) for id_ in ids}
-    existing = {one.annotator for of in answer.values() for each in of.values() for one in each}
-    if rounds and annotator not in existing:
-        raise InputRefused(not_an_annotator_text(context.settings.name, annotator, existing))
+    annotators = {
+        one.annotator for by_item in stored.values() for each in by_item.values() for one in each
+    }
+    if rounds and annotator not in annotators:
+        raise InputRefused(not_an_annotator_text(context.settings.name, annotator, annotators))
     events: dict[int, list[LabelEvent]] = {}
     for id_ in ids:
         key_of = {task.item_id: key for key, task in tasks[id_].items() if task.slot == 1}
         events[id_] = [
             LabelEvent(key_of[item], annotator, None, kind=LabelKind.WITHDRAWN)
-            for item, statements in answer.get(id_, {}).items()
+            for item, statements in stored.get(id_, {}).items()
             if item in key_of and annotator in current_answers(statements)
         ]
     return events
@@ -242,21 +246,23 @@ def _tasks(context: MonitorContext, round_: Round) -> dict[str, Task]:
 
 def _restate_history(
     context: MonitorContext,
-    requested: RestateRequest,
+    request: RestateRequest,
     rounds: Sequence[Round],
     events: Mapping[int, Sequence[LabelEvent]],
     *,
     dry_run: bool,
 ) -> list[RestatedRound]:
     """Restate rounds of one history; the claim on the first is that on all."""
-    results: list[RestatedRound] = []
+    restated: list[RestatedRound] = []
 
     def act(claim: Claim) -> None:
         changes = _changes(context, rounds, events)
-        own = tuple(round_ for round_ in rounds if requested.names_rounds or round_.id in changes)
-        if own:
-            restatement = Restatement(own, requested.by, requested.why, changes)
-            results[:] = versions.restate(context, restatement, claim, dry_run=dry_run)
+        restated_rounds = tuple(
+            round_ for round_ in rounds if request.names_rounds or round_.id in changes
+        )
+        if restated_rounds:
+            restatement = Restatement(restated_rounds, request.by, request.why, changes)
+            restated[:] = versions.restate(context, restatement, claim, dry_run=dry_run)
 
     with context.database.write() as connection:
         claim = round_claims.claim_round(connection, rounds[0].id)
@@ -268,7 +274,7 @@ def _restate_history(
     finally:
         with context.database.write() as connection:
             round_claims.release_round(connection, claim)
-    return results
+    return restated
 
 
 def _changes(

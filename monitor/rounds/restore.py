@@ -71,20 +71,24 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
         store = store_id(connection)
-        existing = {round_.slot: round_ for round_ in round_store.find_rounds(connection, name)}
+        rounds_by_slot = {
+            round_.slot: round_ for round_ in round_store.find_rounds(connection, name)
+        }
     shown = runs.find(store, name)
     versions = _highest(shown)
-    lost, off_schedule = _lost(context, existing, versions)
+    lost, off_schedule = _lost(context, rounds_by_slot, versions)
     newest = _newest_estimate(shown)
-    reports = _reports(runs, shown, {*lost, *_undrawn(existing), newest})
+    reports = _reports(runs, shown, {*lost, *_undrawn(rounds_by_slot), newest})
     with context.database.write() as connection:
         monitor_id = round_store.ensure_monitor(connection, name, now)
         opened = [
             slot
             for slot in lost
-            if _open(connection, context, monitor_id, slot, existing, versions, reports.get(slot))
+            if _open(
+                connection, context, monitor_id, slot, rounds_by_slot, versions, reports.get(slot)
+            )
         ]
-        _start_above(connection, existing.values(), versions, reports)
+        _start_above(connection, rounds_by_slot.values(), versions, reports)
         restored_store.forget_doubt(connection, monitor_id)
         rounds = round_store.find_rounds(connection, name)
         alerts = _end_forgotten(connection, rounds, newest, reports, now)
@@ -141,11 +145,11 @@ def _highest(shown: Sequence[ShownRun]) -> dict[datetime, int]:
     return seen
 
 
-def _undrawn(existing: Mapping[datetime, Round]) -> list[datetime]:
+def _undrawn(rounds: Mapping[datetime, Round]) -> list[datetime]:
     """Find the rounds that are not drawn yet, or only their first wave."""
     return [
         slot
-        for slot, round_ in existing.items()
+        for slot, round_ in rounds.items()
         if round_.state is RoundState.OPEN or round_.second_wave_at is not None
     ]
 
@@ -191,7 +195,7 @@ def _firing(report: Mapping[str, Any]) -> list[AlertRow]:
 
 
 def _lost(
-    context: MonitorContext, existing: Mapping[datetime, Round], seen: Mapping[datetime, int]
+    context: MonitorContext, rounds: Mapping[datetime, Round], seen: Mapping[datetime, int]
 ) -> tuple[list[datetime], list[datetime]]:
     """Find the slots to open, in order, and the slots that have no window in today's schedule.
 
@@ -200,28 +204,28 @@ def _lost(
     """
     schedule = context.settings.round.schedule
     removed = {
-        slot for slot in seen if slot not in existing or existing[slot].state is RoundState.SKIPPED
+        slot for slot in seen if slot not in rounds or rounds[slot].state is RoundState.SKIPPED
     }
     on_schedule = {slot for slot in removed if newest_slot(schedule, slot) == slot}
-    newest = _newest(context, existing) or min(removed, default=None)
-    missing = _unknown_since(context, newest, existing)
+    newest = _newest(context, rounds) or min(removed, default=None)
+    missing = _unknown_since(context, newest, rounds)
     return sorted(missing | on_schedule), sorted(removed - on_schedule)
 
 
 def _unknown_since(
-    context: MonitorContext, slot: datetime | None, existing: Mapping[datetime, Round]
+    context: MonitorContext, slot: datetime | None, rounds: Mapping[datetime, Round]
 ) -> set[datetime]:
     """Find the slots that came due after one and that the store does not know."""
     if slot is None:
         return set()
     due = slots_between(context.settings.round.schedule, slot, context.clock())
-    return set(due) - existing.keys()
+    return set(due) - rounds.keys()
 
 
-def _newest(context: MonitorContext, existing: Mapping[datetime, Round]) -> datetime | None:
+def _newest(context: MonitorContext, rounds: Mapping[datetime, Round]) -> datetime | None:
     """Find the newest slot of the store, but none that a clock ahead of this one opened."""
     now = context.clock()
-    return max((slot for slot in existing if slot <= now), default=None)
+    return max((slot for slot in rounds if slot <= now), default=None)
 
 
 def _open(
@@ -229,22 +233,22 @@ def _open(
     context: MonitorContext,
     monitor_id: int,
     slot: datetime,
-    existing: Mapping[datetime, Round],
+    rounds: Mapping[datetime, Round],
     seen: Mapping[datetime, int],
     report: Mapping[str, Any] | None,
 ) -> bool:
     """Open the round of a lost slot; false if another worker did.
 
-    Its notices go out like those of a scheduled one. Only a slot before the newest known one that
+    Its notices go out as for a scheduled round. Only a slot before the newest known one that
     the store never had, not even as skipped, was filled by a backfill, which wakes nobody now
     either.
     """
-    filled = slot not in existing and slot < (_newest(context, existing) or slot)
+    filled = slot not in rounds and slot < (_newest(context, rounds) or slot)
     settings = context.settings.round.model_copy(
         update={"origin": "backfill" if filled else "schedule"}
     )
     planned = _as_planned(settings, report)
-    round_id = _opened(connection, context, monitor_id, slot, planned, existing.get(slot))
+    round_id = _opened(connection, context, monitor_id, slot, planned, rounds.get(slot))
     if round_id is not None and slot in seen:
         restored_store.start_above(connection, round_id, seen[slot])
     return round_id is not None

@@ -80,12 +80,12 @@ def _forgotten(
             round_ = round_store.read_round(connection, this_round.id)
             reason = forgotten_item_reason(item_id)
             round_transitions.note_event(connection, round_, reason, clock())
-    locations: list[str] = []
+    emptied: list[str] = []
     for labeler in labelers:
         with outside("forget"):
-            locations += labeler.forget(this_round.name, keys)
+            emptied += labeler.forget(this_round.name, keys)
     return ForgottenItem(
-        this_round.monitor, this_round.number, deleted, tuple(locations), bool(labelers)
+        this_round.monitor, this_round.number, deleted, tuple(emptied), bool(labelers)
     )
 
 

@@ -75,10 +75,10 @@ def read_report(
         if number is None
         else find_round(connection, monitor, number)
     )
-    expected = _version(round_, version)
+    version_to_read = _version(round_, version)
     if version is None and round_.state is RoundState.ABANDONED:
-        expected = report_store.newest_version(connection, round_.id)
-    payload = report_store.read_report(connection, round_.id, expected)
+        version_to_read = report_store.newest_version(connection, round_.id)
+    payload = report_store.read_report(connection, round_.id, version_to_read)
     report = with_concerns(connection, round_, payload)
     if report is None:
         raise InputRefused(no_report_text(monitor, round_.number, round_.state))
@@ -94,11 +94,11 @@ def _newest_done(connection: Connection, monitor: str) -> Round:
 
 def find_round(connection: Connection, monitor: str, number: int) -> Round:
     """Find a round by its number, or refuse with the numbers that there are."""
-    result = round_lists.numbered(connection, monitor, number)
-    if result is None:
-        there = round_lists.first_and_last(connection, monitor)
-        raise InputRefused(no_round_text(monitor, number, there))
-    return round_store.read_round(connection, result)
+    round_id = round_lists.numbered(connection, monitor, number)
+    if round_id is None:
+        numbers = round_lists.first_and_last(connection, monitor)
+        raise InputRefused(no_round_text(monitor, number, numbers))
+    return round_store.read_round(connection, round_id)
 
 
 def _version(round_: Round, requested: int | None) -> int:

@@ -52,12 +52,12 @@ def run(context: MonitorContext) -> None:
     open_due(context)
     noted = _error_of(partial(note_missed_limits, context))
     rounds = _unfinished(context)
-    remaining = _abandoned_in_step(rounds)
+    interrupted = _abandoned_in_step(rounds)
     obstacles = [
         noted,
-        *_advance(context, [this_round for this_round in rounds if this_round not in remaining]),
+        *_advance(context, [round_ for round_ in rounds if round_ not in interrupted]),
     ]
-    for round_ in remaining:
+    for round_ in interrupted:
         obstacles += _advance(context, [round_])
     obstacles += _publish_lost(context)
     _raise_gravest(obstacles)
@@ -103,12 +103,12 @@ def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[Monit
     """
     obstacles: list[MonitorError | None] = []
     while rounds:
-        requested = ask(context, rounds)
-        obstacles += [*requested.obstacles, *_finish_all(context, rounds, requested)]
-        before = [round_ for round_ in rounds if round_.second_wave_at is not None]
+        collected = ask(context, rounds)
+        obstacles += [*collected.obstacles, *_finish_all(context, rounds, collected)]
+        waiting = [round_ for round_ in rounds if round_.second_wave_at is not None]
         rounds = (
-            [round_ for round_ in _retry(context, before) if round_.second_wave_at is None]
-            if before
+            [round_ for round_ in _retry(context, waiting) if round_.second_wave_at is None]
+            if waiting
             else []
         )
     return obstacles
@@ -132,7 +132,7 @@ def _begin_all(
 
 
 def _finish_all(
-    context: MonitorContext, rounds: list[Round], requested: CollectResult
+    context: MonitorContext, rounds: list[Round], collected: CollectResult
 ) -> list[MonitorError | None]:
     """Close and correct what is to be; returns what each step met.
 
@@ -142,9 +142,9 @@ def _finish_all(
     due = [
         round_.id
         for round_ in rounds
-        if round_.id in requested.read
-        and _may_finish(round_, requested)
-        and not _stabilizes(context, round_, requested)
+        if round_.id in collected.read
+        and _may_finish(round_, collected)
+        and not _stabilizes(context, round_, collected)
     ]
     return [_error_of(partial(finish, context, round_id)) for round_id in due]
 
@@ -264,16 +264,16 @@ def publish_above(context: MonitorContext, round_id: int, above: Mapping[int, in
     _claimed(context, round_id, step)
 
 
-def _stabilizes(context: MonitorContext, round_: Round, requested: CollectResult) -> bool:
+def _stabilizes(context: MonitorContext, round_: Round, collected: CollectResult) -> bool:
     """Whether to wait, once the deadline has come, for a file that is being written."""
-    if round_.id not in requested.unsettled or round_.deadline is None:
+    if round_.id not in collected.unsettled or round_.deadline is None:
         return False
     return timedelta(0) <= context.clock() - round_.deadline < SETTLING
 
 
-def _may_finish(round_: Round, requested: CollectResult) -> bool:
+def _may_finish(round_: Round, collected: CollectResult) -> bool:
     closed = round_.state is RoundState.CLOSED
-    changed = _changed(round_) or round_.id in requested.news
+    changed = _changed(round_) or round_.id in collected.changed
     return changed if closed else round_.state is RoundState.LABELING
 
 

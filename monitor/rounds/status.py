@@ -184,14 +184,16 @@ def _read(
     restated = read_restated_rows(connection, closed)
     for settings in monitors:
         name = settings.name
-        own = seen.get(name, NOTHING_SEEN)
-        first = own.newest.id if own.newest else NO_ROUND
-        last = own.closed.id if own.closed else NO_ROUND
+        monitor_rounds = seen.get(name, NOTHING_SEEN)
+        first = monitor_rounds.newest.id if monitor_rounds.newest else NO_ROUND
+        last = monitor_rounds.closed.id if monitor_rounds.closed else NO_ROUND
         yield _StatusOfOne(
             settings=settings,
             now=now,
-            seen=own,
-            open_rounds=[OpenRound.of(round_, progress[round_.id]) for round_ in own.waiting],
+            seen=monitor_rounds,
+            open_rounds=[
+                OpenRound.of(round_, progress[round_.id]) for round_ in monitor_rounds.waiting
+            ],
             alerts=alerts_of.get(name, []),
             held_up=held_up.get(name, []),
             without_estimate=without_estimate.get(name, []),
@@ -209,47 +211,47 @@ def _read(
         )
 
 
-def _overview(connection: Connection, one: _StatusOfOne) -> Overview:
-    settings, last = one.settings, one.last
-    problems = _problems(one)
-    concerns = _concerns(one, missed_limits(connection, settings, last))
+def _overview(connection: Connection, stored: _StatusOfOne) -> Overview:
+    settings, last = stored.settings, stored.last
+    problems = _problems(stored)
+    concerns = _concerns(stored, missed_limits(connection, settings, last))
     proposal = proposed_limits(connection, settings, last)
     return Overview(
         monitor=settings.name,
-        status=_status(one, problems, concerns),
-        next_slot=next_slot(settings.round.schedule, one.now),
-        closed_rounds=one.seen.closed_rounds,
+        status=_status(stored, problems, concerns),
+        next_slot=next_slot(settings.round.schedule, stored.now),
+        closed_rounds=stored.seen.closed_rounds,
         learning_rounds_remaining=0
         if settings.round.limits.bounds
-        else max(0, LEARNING_ROUNDS - one.seen.closed_rounds),
+        else max(0, LEARNING_ROUNDS - stored.seen.closed_rounds),
         proposed_limits=proposal.limits,
         last_round=None if last is None else last.number,
         last_slot=None if last is None else last.slot,
         last_partial=last is not None and last.partial,
-        worst_case=worst_case_text(one.estimates, one.answers),
-        estimates=one.estimates,
-        open_rounds=one.open_rounds,
-        alerts=one.alerts,
-        waiting=one.held_up,
+        worst_case=worst_case_text(stored.estimates, stored.answers),
+        estimates=stored.estimates,
+        open_rounds=stored.open_rounds,
+        alerts=stored.alerts,
+        waiting=stored.held_up,
         problems=problems,
         concerns=concerns,
-        notes=[*_notes(one), *proposal_cautions(*proposal), *_untagged(connection, settings)],
-        firing_notices=one.firing_notices,
-        recoveries=one.recoveries,
+        notes=[*_notes(stored), *proposal_cautions(*proposal), *_untagged(connection, settings)],
+        firing_notices=stored.firing_notices,
+        recoveries=stored.recoveries,
     )
 
 
-def _concerns(one: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
+def _concerns(stored: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
     """Return the concerns, with limits as the config has them now."""
-    noted = [attention_text(each) for each in one.attention if not is_missed_limit(each)]
-    if one.last is None:
+    noted = [attention_text(each) for each in stored.attention if not is_missed_limit(each)]
+    if stored.last is None:
         return noted
-    return [*noted, *(round_line(one.last.number, sentence) for sentence in missed.values())]
+    return [*noted, *(round_line(stored.last.number, sentence) for sentence in missed.values())]
 
 
-def _of_alerts(existing: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:
+def _of_alerts(facts: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:
     """Choose the facts about some alerts, by their ids."""
-    return {alert.id: existing[alert.id] for alert in alerts if alert.id in existing}
+    return {alert.id: facts[alert.id] for alert in alerts if alert.id in facts}
 
 
 def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:
@@ -265,83 +267,87 @@ def first_shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
     return [named[each] for each in SHOWN if each in named]
 
 
-def _status(one: _StatusOfOne, problems: Sequence[str], concerns: Sequence[str]) -> Status:
-    if one.alerts:
+def _status(stored: _StatusOfOne, problems: Sequence[str], concerns: Sequence[str]) -> Status:
+    if stored.alerts:
         return Status.ALERT
     if problems:
         return Status.STALE
     if concerns:
         return Status.ATTENTION
-    watches = one.settings.round.limits.bounds and not one.only_learns
+    watches = stored.settings.round.limits.bounds and not stored.only_learns
     return Status.OK if watches else Status.LEARNING
 
 
-def _problems(one: _StatusOfOne) -> list[str]:
+def _problems(stored: _StatusOfOne) -> list[str]:
     """Describe what keeps estimates from coming, or news from going out."""
     return [
-        *_unopened(one),
-        *_held_back(one),
-        *_overdue(one),
-        *_unanswered(one),
-        *_without_estimate(one),
-        *([] if one.doubt is None else [one.doubt]),
-        *(dead_line(effect) for effect in one.held_up if effect.dead),
-        *_of_labels(one),
+        *_unopened(stored),
+        *_held_back(stored),
+        *_overdue(stored),
+        *_unanswered(stored),
+        *_without_estimate(stored),
+        *([] if stored.doubt is None else [stored.doubt]),
+        *(dead_line(effect) for effect in stored.held_up if effect.dead),
+        *_of_labels(stored),
     ]
 
 
-def _unopened(one: _StatusOfOne) -> list[str]:
-    due = newest_slot(one.settings.round.schedule, one.now)
-    newest = one.newest or next(iter(one.seen.future), None)
+def _unopened(stored: _StatusOfOne) -> list[str]:
+    due = newest_slot(stored.settings.round.schedule, stored.now)
+    newest = stored.newest or next(iter(stored.seen.future), None)
     return [unopened_line(due)] if newest is None or newest.slot < due else []
 
 
-def _held_back(one: _StatusOfOne) -> list[str]:
+def _held_back(stored: _StatusOfOne) -> list[str]:
     return [
         waiting_line(round_.number, gives_up_at(round_), round_.reason)
-        for round_ in one.seen.blocked
+        for round_ in stored.seen.blocked
     ]
 
 
-def _overdue(one: _StatusOfOne) -> list[str]:
+def _overdue(stored: _StatusOfOne) -> list[str]:
     return [
         overdue_line(round_.round, answered=round_.answered, expected=round_.wanted)
-        for round_ in one.open_rounds
-        if (remaining := round_.time_for_labels(one.now)) is not None and remaining < timedelta(0)
+        for round_ in stored.open_rounds
+        if (remaining := round_.time_for_labels(stored.now)) is not None
+        and remaining < timedelta(0)
     ]
 
 
-def _unanswered(one: _StatusOfOne) -> list[str]:
+def _unanswered(stored: _StatusOfOne) -> list[str]:
     return [
         unanswered_line(round_.round, remaining)
         for round_, remaining in near_deadline(
-            one.open_rounds, one.settings.round.deadline, one.now
+            stored.open_rounds, stored.settings.round.deadline, stored.now
         )
         if not round_.answered
     ]
 
 
-def _without_estimate(one: _StatusOfOne) -> list[str]:
+def _without_estimate(stored: _StatusOfOne) -> list[str]:
     return [
-        no_estimate_line(attention.round, attention.reason) for attention in one.without_estimate
+        no_estimate_line(attention.round, attention.reason) for attention in stored.without_estimate
     ]
 
 
-def _of_labels(one: _StatusOfOne) -> list[str]:
+def _of_labels(stored: _StatusOfOne) -> list[str]:
     """Describe what somebody has to put right about labels, and which places could not be read."""
-    met = [problem for notes in one.labels for problem in notes.problems]
-    return [*met, *(unread_labels_line(notes.obstacle) for notes in one.labels if notes.obstacle)]
+    met = [problem for notes in stored.labels for problem in notes.problems]
+    return [
+        *met,
+        *(unread_labels_line(notes.obstacle) for notes in stored.labels if notes.obstacle),
+    ]
 
 
-def _notes(one: _StatusOfOne) -> list[str]:
+def _notes(stored: _StatusOfOne) -> list[str]:
     """Describe what is worth knowing, and needs nobody."""
     return [
-        *_upcoming(one.seen.future),
-        *second_wave_lines(one.open_rounds),
-        *closing_lines(one.open_rounds, one.settings.round.deadline, one.now),
-        *(note for notes in one.labels for note in notes.notes),
-        *_of_newest(one),
-        *_of_last(one),
+        *_upcoming(stored.seen.future),
+        *second_wave_lines(stored.open_rounds),
+        *closing_lines(stored.open_rounds, stored.settings.round.deadline, stored.now),
+        *(note for notes in stored.labels for note in notes.notes),
+        *_of_newest(stored),
+        *_of_last(stored),
     ]
 
 
@@ -351,22 +357,25 @@ def _upcoming(rounds: Sequence[Round]) -> list[str]:
     return [upcoming_line(len(made), made[-1].number, made[-1].slot)] if made else []
 
 
-def _of_newest(one: _StatusOfOne) -> list[str]:
+def _of_newest(stored: _StatusOfOne) -> list[str]:
     """Describe irregular rows of the newest round's window."""
-    if one.newest is None:
+    if stored.newest is None:
         return []
-    return [round_line(one.newest.number, text) for text in row_lines(one.issues)]
+    return [round_line(stored.newest.number, text) for text in row_lines(stored.issues)]
 
 
-def _of_last(one: _StatusOfOne) -> list[str]:
+def _of_last(stored: _StatusOfOne) -> list[str]:
     """Report limits the last closed round could not watch, its restatement and irregular rows."""
-    if one.last is None:
+    if stored.last is None:
         return []
-    number, watches = one.last.number, one.settings.round.limits.bounds
-    had_limits = bool(one.last.settings.limits.bounds)
-    unlike = one.only_learns and watches
+    number, watches = stored.last.number, stored.settings.round.limits.bounds
+    had_limits = bool(stored.last.settings.limits.bounds)
+    unlike = stored.only_learns and watches
     unwatched = [unwatched_line(number, had_limits=had_limits)] if unlike else []
-    sentences = [*map(restated_text, one.restated[-1:]), *(row["sentence"] for row in one.notices)]
+    sentences = [
+        *map(restated_text, stored.restated[-1:]),
+        *(row["sentence"] for row in stored.notices),
+    ]
     return [*unwatched, *(round_line(number, sentence) for sentence in sentences)]
 
 
@@ -374,10 +383,10 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     """Describe why the model version that the config names was not tagged by the last round."""
     if settings.round.model is None:
         return []
-    result = effect_admin.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
-    if result is None:
+    last_done = effect_admin.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
+    if last_done is None:
         return []
-    report, receipt = result
+    report, receipt = last_done
     why = why_untagged(receipt)
     if why is None or report["model"] != settings.round.model:
         return []
@@ -387,8 +396,8 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
 def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, Notice]:
     """Read the notices of open alerts as the log has them, without notices still to be written."""
     keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
-    result = effect_admin.with_keys(connection, list(keys)) if keys else {}
-    return {keys[key]: Notice.model_validate(payload) for key, payload in result.items()}
+    payloads = effect_admin.with_keys(connection, list(keys)) if keys else {}
+    return {keys[key]: Notice.model_validate(payload) for key, payload in payloads.items()}
 
 
 def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, RecoveryRow]:
@@ -402,8 +411,8 @@ def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[st
     reported = many_rounds.read_reported(connection, sorted(set(newest.values())), "alerts")
     rows = {
         (round_id, row["id"]): AlertRow.model_validate(row).recovery
-        for round_id, result in reported.items()
-        for row in result
+        for round_id, reported_rows in reported.items()
+        for row in reported_rows
     }
     now = {alert_id: rows.get((round_id, alert_id)) for alert_id, round_id in newest.items()}
     return {alert_id: recovery for alert_id, recovery in now.items() if recovery is not None}

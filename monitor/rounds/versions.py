@@ -184,7 +184,7 @@ def restate(
     estimates = with_pictures(batch, _shown(context, batch))
     with context.database.read() as connection:
         stored = read_stored(connection, batch)
-    if not restatement.news and is_as_estimated(stored, estimates):
+    if not restatement.new_rows and is_as_estimated(stored, estimates):
         return []
     outcome = restatement.outcome(batch, stored, estimates)
     if dry_run:
@@ -336,7 +336,7 @@ def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
 
 
 def _estimated(batch: HistoryBatch) -> Estimates:
-    existing = _recorded(batch, batch.counted)
+    histories = _recorded(batch, batch.counted)
     ways = [
         _recorded(batch, [Completed.of(each, positive=positive) for each in batch.counted])
         for positive in (False, True)
@@ -347,7 +347,7 @@ def _estimated(batch: HistoryBatch) -> Estimates:
             batch,
             member,
             index,
-            existing[pooling := member.round.settings.pooling][index],
+            histories[pooling := member.round.settings.pooling][index],
             [way[pooling][index] for way in ways],
         )
         for index, member in enumerate(batch.affected)
@@ -356,12 +356,12 @@ def _estimated(batch: HistoryBatch) -> Estimates:
 
 def _recorded(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, list[HistoryState]]:
     """Pool up to each affected round, in each way that one of them asks for: mostly just one."""
-    requested = {member.round.settings.pooling for member in batch.affected}
+    poolings = {member.round.settings.pooling for member in batch.affected}
     cells = batch.affected[0].round.settings.sample.cells is not None  # alike in a history
     reference = before_launch(batch.affected[0].tally.frame, batch.history.reference)
     return {
         pooling: history_states(counted, reference, pooling, cells=cells, since=len(batch.earlier))
-        for pooling in requested
+        for pooling in poolings
     }
 
 
@@ -369,7 +369,7 @@ def _estimate(
     batch: HistoryBatch,
     member: Member,
     index: int,
-    history_state: HistoryState,
+    history: HistoryState,
     ways: Sequence[HistoryState],
 ) -> RoundEstimate:
     earlier = batch.before(index)
@@ -378,7 +378,7 @@ def _estimate(
     estimate = estimate_round(
         member.tally,
         earlier,
-        history_state,
+        history,
         evidence=batch.evidence[member.round.id],
         evidence_earlier=batch.before_restated(index),
         reference=batch.history.reference,
@@ -386,7 +386,7 @@ def _estimate(
         seed=seed,
         completed=() if is_complete else ways,
     )
-    changes = round_anomalies(member.tally, earlier, history_state, settings, seed=seed)
+    changes = round_anomalies(member.tally, earlier, history, settings, seed=seed)
     notices = [*changes.notices, *(_recurring(batch, member) if settings.limits.bounds else ())]
     return replace(estimate, notices=notices, distances=changes.distances)
 

@@ -77,7 +77,7 @@ class Idle:
     """Remembers the last good look at each monitor.
 
     configs: All that the config has on each monitor, by name, as a text. Where it is given, good
-        looks of earlier processes count too, and `keep` keeps those of this one.
+        looks of earlier processes count too, and `keep` keeps this process's.
     """
 
     def __init__(
@@ -92,21 +92,21 @@ class Idle:
         """Choose the monitors that may have anything to do."""
         now = self._clock()
         with self._database.read() as connection:
-            current = standings(connection, now - _longest_open(monitors))
-            retained = {} if self._configs is None else _read_saved(connection)
-        locations: dict[str, str] = {}
+            versions = standings(connection, now - _longest_open(monitors))
+            saved = {} if self._configs is None else _read_saved(connection)
+        states: dict[str, str] = {}
         checks = []
         for context in monitors:
             name = context.settings.name
-            stands = current.get(name, NOTHING)
-            labelers, labels = self._state_of_labels(context, stands, locations)
-            if not self._is_unchanged(context, stands, labels, retained.get(name), now):
+            version = versions.get(name, NOTHING)
+            labelers, labels = self._state_of_labels(context, version, states)
+            if not self._is_unchanged(context, version, labels, saved.get(name), now):
                 following = next_slot(context.settings.round.schedule, now)
-                checks.append(MonitorScan(context, now, stands, labels, following, labelers))
+                checks.append(MonitorScan(context, now, version, labels, following, labelers))
         return checks
 
     def _state_of_labels(
-        self, context: MonitorContext, current: MonitorVersion, locations: dict[str, str]
+        self, context: MonitorContext, current: MonitorVersion, states: dict[str, str]
     ) -> tuple[tuple[Labeler, ...], str]:
         """Return the labelers of a monitor's rounds and the state of their places.
 
@@ -114,7 +114,7 @@ class Idle:
         """
         try:
             labelers = self._labelers(context, current)
-            return labelers, _labels(labelers, locations)
+            return labelers, _labels(labelers, states)
         except StoreUnavailable:
             raise
         except MonitorError:
@@ -129,7 +129,7 @@ class Idle:
         context: MonitorContext,
         current: MonitorVersion,
         labels: str,
-        retained: _SavedScan | None,
+        saved: _SavedScan | None,
         now: datetime,
     ) -> bool:
         """Whether a look now would find what a good one found, of this process or another."""
@@ -138,8 +138,8 @@ class Idle:
         good = self._good.get(context.settings.name)
         if good is not None and good.still_holds(context, current, labels, now):
             return True
-        return retained is not None and self._as_stored(
-            retained, context.settings.name, current, labels, now
+        return saved is not None and self._as_stored(
+            saved, context.settings.name, current, labels, now
         )
 
     def _labelers(self, context: MonitorContext, current: MonitorVersion) -> tuple[Labeler, ...]:
@@ -150,12 +150,12 @@ class Idle:
         with self._database.read() as connection:
             name, now = context.settings.name, self._clock()
             rounds = round_store.unfinished_rounds(connection, name, now)
-        locations = {
+        labelers = {
             endpoint_name(labeler): labeler
             for round_ in rounds
             for labeler in context.labelers_of(round_.settings)
         }
-        return (context.labeler, *locations.values())
+        return (context.labeler, *labelers.values())
 
     def prefetcher(self, checks: Sequence[MonitorScan]) -> Prefetcher:
         """Know which of these looks will read the same labels."""
@@ -187,12 +187,12 @@ class Idle:
         )
 
     def _as_stored(
-        self, retained: _SavedScan, name: str, current: MonitorVersion, labels: str, now: datetime
+        self, saved: _SavedScan, name: str, current: MonitorVersion, labels: str, now: datetime
     ) -> bool:
         config = (self._configs or {}).get(name)
-        if config is None or retained.mark != _version_of(current, labels, config):
+        if config is None or saved.mark != _version_of(current, labels, config):
             return False
-        return _is_quiet(current, now, retained.at, retained.next_slot)
+        return _is_quiet(current, now, saved.at, saved.next_slot)
 
 
 def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[MonitorScan]]:
@@ -202,8 +202,8 @@ def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[Mo
     other, the one that waited longest first.
     """
     others = [scan for scan in checks if scan.version.left is None]
-    remaining = [scan for scan in checks if scan.version.left is not None]
-    return others, sorted(remaining, key=lambda scan: scan.version.left or 0)
+    interrupted = [scan for scan in checks if scan.version.left is not None]
+    return others, sorted(interrupted, key=lambda scan: scan.version.left or 0)
 
 
 def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
@@ -214,22 +214,22 @@ def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
     return max(spans, default=timedelta(0)) + _SLACK
 
 
-def _labels(labelers: Sequence[Labeler], locations: dict[str, str]) -> str:
+def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:
     """Describe the state of where labels come from; empty where one cannot tell it from others.
 
     Monitors may share a place, which is looked at once.
     """
-    results = []
+    described = []
     for labeler in labelers:
         if not isinstance(labeler, Watchable):
             return ""
-        if labeler.place not in locations:
+        if labeler.place not in states:
             try:
-                locations[labeler.place] = labeler.state()
+                states[labeler.place] = labeler.state()
             except (MonitorError, OSError):
-                locations[labeler.place] = ""
-        results.append(locations[labeler.place])
-    return " ".join(results) if all(results) else ""
+                states[labeler.place] = ""
+        described.append(states[labeler.place])
+    return " ".join(described) if all(described) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,15 +246,15 @@ class _SavedScan:
 
 
 def _version_of(current: MonitorVersion, labels: str, config: str) -> str:
-    """Give a mark that two states of a monitor do not share."""
-    whole = repr((current.recent, current.open, labels, config))
-    return hashlib.sha256(whole.encode()).hexdigest()
+    """Digest the state of a monitor, so that any two states differ."""
+    text = repr((current.recent, current.open, labels, config))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _read_saved(connection: Connection) -> dict[str, _SavedScan]:
     """Read the good scans by monitor, without those in another version's format."""
     by_name = {name: _saved(text) for name, text in read_scans(connection).items()}
-    return {name: retained for name, retained in by_name.items() if retained is not None}
+    return {monitor: scan for monitor, scan in by_name.items() if scan is not None}
 
 
 def _saved(text: str) -> _SavedScan | None:

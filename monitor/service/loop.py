@@ -81,7 +81,7 @@ def advance(
 ) -> MonitorError | None:
     """Take a monitor as far as it gets; what stops it is logged and returned.
 
-    around: What this is done in; a fault of it stops the monitor too.
+    around: The context that this runs in; a fault of it stops the monitor too.
     """
     name = context.settings.name
     try:
@@ -126,25 +126,25 @@ def one_pass(
     monitors: Sequence[MonitorContext],
     *,
     idle: Idle | None = None,
-    previous_scan: Callable[[MonitorContext], None] = lambda _: None,
+    before_check: Callable[[MonitorContext], None] = lambda _: None,
 ) -> Pass:
     """Do once what the service does at every tick.
 
     Before anything that ended another worker is tried again, all else is done and delivered.
 
     idle: Knows which monitors need no look; without it all are looked at.
-    previous_scan: Called with each monitor before it is looked at; the others stay as they are.
+    before_check: Called with each monitor before it is looked at; the others stay as they are.
     """
     idle = idle or Idle(application.database, application.clock)
     errors = check_aliases(monitors)
-    others, remaining = last_ones(idle.needed(monitors))
-    errors |= _check(idle, others, previous_scan)
+    others, interrupted = last_ones(idle.needed(monitors))
+    errors |= _check(idle, others, before_check)
     tidy(application)
     delivered = deliver(
         application.database, application.handlers, application.clock, link=application.link
     )
-    if remaining:
-        errors |= _check(idle, remaining, previous_scan)
+    if interrupted:
+        errors |= _check(idle, interrupted, before_check)
         delivered.add(
             deliver(
                 application.database, application.handlers, application.clock, link=application.link
@@ -163,14 +163,14 @@ def _dead(application: Application, monitors: Sequence[MonitorContext]) -> list[
 
 
 def _check(
-    idle: Idle, checks: Sequence[MonitorScan], previous_scan: Callable[[MonitorContext], None]
+    idle: Idle, checks: Sequence[MonitorScan], before_check: Callable[[MonitorContext], None]
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
     prefetcher = idle.prefetcher(checks)
     scans = SharedScans([scan.context for scan in checks])
 
     def begun(scan: MonitorScan) -> MonitorContext:
-        previous_scan(scan.context)
+        before_check(scan.context)
         return scan.context
 
     errors = advance_all(map(begun, checks), prepared(prefetcher, scans))
@@ -200,20 +200,20 @@ def serve(
     while the service ran; `StoppedByBug` if an import of a worker thread failed, which a new
     process makes anew.
     """
-    requested = signals.listen()
+    requests = signals.listen()
     import_for_workers()
-    work = MonitorWork(application, path, tick, end=requested.put)
+    work = MonitorWork(application, path, tick, end=requests.put)
     servers = [one for one in (_web(work.running), _pages(work.running)) if one]
     scheduler = _ticking(work, tick)
     log.info("serving", monitors=len(application.monitors), web=_address(application))
-    while (reason := _next_request(requested, scheduler, application)) == signals.RELOAD:
+    while (reason := _next_request(requests, scheduler, application)) == signals.RELOAD:
         work.running.reload()
     _log_stopping(reason)
-    remaining = _abandoned_after(grace, work, scheduler)
+    unfinished = _abandoned_after(grace, work, scheduler)
     for server in servers:
         server.stop()
-    if remaining:
-        _abandon(remaining, reason)
+    if unfinished:
+        _abandon(unfinished, reason)
     application.database.close()
     log.info("stopped")
     if isinstance(reason, MonitorError):
@@ -312,14 +312,14 @@ def _ticking(work: MonitorWork, tick: timedelta) -> BackgroundScheduler:
 
 
 def _next_request(
-    requested: SimpleQueue[int | MonitorError],
+    requests: SimpleQueue[int | MonitorError],
     scheduler: BackgroundScheduler,
     application: Application,
 ) -> int | MonitorError:
     """Wait for a signal or for a reason to end, and meanwhile see to it that the ticks go on."""
     while True:
         try:
-            return requested.get(timeout=CLOCK_CHECK.total_seconds())
+            return requests.get(timeout=CLOCK_CHECK.total_seconds())
         except Empty:
             tick_on(scheduler, application.clock())
 

@@ -43,8 +43,8 @@ log = structlog.get_logger("monitor.service.loop")
 def main() -> None:
     """Deliver what is due, then end."""
     for name in _SIGNALS:
-        if (number := getattr(signal, name, None)) is not None:
-            signal.signal(number, signal.SIG_IGN)
+        if (signal_number := getattr(signal, name, None)) is not None:
+            signal.signal(signal_number, signal.SIG_IGN)
     service = Service()
     structlog.configure(
         processors=[

@@ -74,13 +74,13 @@ class ObstacleFilter:
             if reason is None:
                 return event
             now = self._clock()
-            earlier = self._obstacles.get(subject, {}).items()
-            present = {text: one for text, one in earlier if now - one.seen < OVER}
-            self._obstacles[subject] = present
-            if reason not in present:
-                present[reason] = _Obstacle(now)
+            seen = self._obstacles.get(subject, {}).items()
+            current = {text: one for text, one in seen if now - one.seen < OVER}
+            self._obstacles[subject] = current
+            if reason not in current:
+                current[reason] = _Obstacle(now)
                 return event
-            obstacle = present[reason]
+            obstacle = current[reason]
             obstacle.seen = now
             if now - obstacle.logged < REMINDER:
                 raise structlog.DropEvent

@@ -44,7 +44,7 @@ class Prefetcher:
                 self._untold[reading][name] = None
 
     def before(self, name: str) -> None:
-        """Notify the labelers of a monitor, unless they were told what it asks with another's."""
+        """Notify the labelers of a monitor, unless they were with another monitor's."""
         for reading, labeler in self._readings[name].items():
             with self._lock:
                 untold = self._untold[reading]

@@ -107,26 +107,26 @@ class Running:
             log.exception("config not reloaded, the old one stays")
             return False
         import_for_adapters()  # before a worker thread has one of them
-        before, replaced = self._read, self.application
+        previous, replaced = self._read, self.application
         self._read, self.application = read, application
         self._reloaded, self._reloaded_at = True, application.clock()
         # Logged once they are in effect: who waits for these lines looks at the metrics next.
-        _log_changes(changes(before, read))
+        _log_changes(changes(previous, read))
         _log_consequences(replaced, application)
         return True
 
     def _with_what_stays(self, config: Config) -> Config:
         """Keep the settings that the process cannot change while it runs."""
         old = self.application.config
-        retained: dict[str, Any] = {}
+        unchanged: dict[str, Any] = {}
         login = None if old.pages is None else old.pages.login
         # People's passwords go to the MLflow that the pages began with, so the runs go there, too.
         also = ("mlflow",) if login is not None and login.kind == "mlflow" else ()
         for name in (*_NEED_A_RESTART, *also):
             if getattr(config, name) != getattr(old, name):
-                retained[name] = getattr(old, name)
+                unchanged[name] = getattr(old, name)
                 log.warning("setting stays as it was until a restart", setting=name)
-        return config.model_copy(update=retained)
+        return config.model_copy(update=unchanged)
 
     def _unhealthy(self) -> str | None:
         """Report what a new process may mend; None for all well."""

@@ -94,8 +94,8 @@ def _read(contexts: Sequence[MonitorContext]) -> None:
 
 
 def _read_window(contexts: Sequence[MonitorContext]) -> None:
-    requested = [(context.source, _next_scan(context)) for context in contexts]
-    counted = Counter((scan.window, scan.seed) for _, scan in requested if scan is not None)
+    next_scans = [(context.source, _next_scan(context)) for context in contexts]
+    counted = Counter((scan.window, scan.seed) for _, scan in next_scans if scan is not None)
     if not counted:
         return
     [((window, seed), readers)] = counted.most_common(1)
@@ -103,7 +103,7 @@ def _read_window(contexts: Sequence[MonitorContext]) -> None:
         return
     scans = [
         PlannedScan(source, scan.strata, scan.at_most)
-        for source, scan in requested
+        for source, scan in next_scans
         if scan is not None and (scan.window, scan.seed) == (window, seed)
     ]
     source: SharesScans = scans[0].source

@@ -26,16 +26,16 @@ def listen() -> SimpleQueue[Any]:
     between any two steps of the main thread, so it must take no lock that the thread may hold, be
     it the log's or an Event's; ``put`` of this queue is made for that.
     """
-    requested: SimpleQueue[Any] = SimpleQueue()
+    requests: SimpleQueue[Any] = SimpleQueue()
 
     def stop(number: int, _frame: FrameType | None) -> None:
         for signal_ in _STOP:
             signal.signal(signal_, signal.SIG_DFL)
-        requested.put(number)
+        requests.put(number)
 
     for number in _STOP:
         signal.signal(number, stop)
     if RELOAD is not None:
-        signal.signal(RELOAD, lambda number, _frame: requested.put(number))
+        signal.signal(RELOAD, lambda number, _frame: requests.put(number))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {RELOAD})
-    return requested
+    return requests

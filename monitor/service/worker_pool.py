@@ -80,10 +80,10 @@ class MonitorPool:
             if context.settings.name not in busy
         ]
         checks = self._idle.needed(free)
-        others, remaining = last_ones(checks)
+        others, interrupted = last_ones(checks)
         prefetcher = self._idle.prefetcher(checks)
         scans = SharedScans([scan.context for scan in others])
-        for some in filter(None, (*([scan] for scan in others), remaining)):
+        for some in filter(None, (*([scan] for scan in others), interrupted)):
             self._begin(some, prefetcher, scans)
         self._note_if_quiet()
 

@@ -23,22 +23,22 @@ def clock_changes(zone: str, first: datetime, last: datetime) -> tuple[int, Chan
 
     A time that comes twice on the clock is the later of both.
     """
-    existing = ZoneInfo(zone)
-    before = prefetcher = _upcoming(first, existing)
+    zone_info = ZoneInfo(zone)
+    first_offset = offset = _upcoming(first, zone_info)
     changes = []
     day = first
     while day < last:
-        if (after := _upcoming(day + _DAY, existing)) != prefetcher:
-            changes.append((_change(day, existing), after))
-            prefetcher = after
+        if (next_offset := _upcoming(day + _DAY, zone_info)) != offset:
+            changes.append((_change(day, zone_info), next_offset))
+            offset = next_offset
         day += _DAY
-    return before, tuple(changes)
+    return first_offset, tuple(changes)
 
 
 def instant_sql(local: str, zone: str, first: datetime, last: datetime) -> str:
     """Write a local time between two as an instant."""
-    prefetcher, changes = clock_changes(zone, first, last)
-    seconds = [prefetcher, *(after for _, after in changes)]
+    first_offset, changes = clock_changes(zone, first, last)
+    seconds = [first_offset, *(after for _, after in changes)]
     shift = _halved(local, [at for at, _ in changes], seconds)
     return f"cast({local} - to_seconds({shift}) as timestamptz)"
 

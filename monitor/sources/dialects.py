@@ -202,21 +202,21 @@ class Written(FunctionElement[Any]):
 
     inherit_cache = False
 
-    def __init__(self, template: str, of: ColumnElement[Any], kind: TypeEngine[Any]) -> None:
+    def __init__(self, template: str, operand: ColumnElement[Any], kind: TypeEngine[Any]) -> None:
         self.template = template
         self.type = kind
-        super().__init__(of)
+        super().__init__(operand)
 
 
 @compiles(Written)
 def _written(element: Written, compiler: Any, **options: Any) -> str:
-    [of] = element.clauses
-    return element.template.replace("{0}", compiler.process(of, **options))
+    [operand] = element.clauses
+    return element.template.replace("{0}", compiler.process(operand, **options))
 
 
-def written(template: str, of: Any, kind: TypeEngine[Any] | None = None) -> ColumnElement[Any]:
+def written(template: str, operand: Any, kind: TypeEngine[Any] | None = None) -> ColumnElement[Any]:
     """Write an expression by a template; it is text unless said otherwise."""
-    return Written(template, of, kind or String())
+    return Written(template, operand, kind or String())
 
 
 class Typed(TypeDecorator[Any]):

@@ -89,10 +89,10 @@ def read_reference(
             label = f"case when {is_similar} then null else {label} end"
         text = f"case when list_contains($missing::varchar[], {_text(value)}) then null else "
         text += f"{_text(value)} end"
-        number = at_threshold(_number(data, score), threshold, values, "threshold")
+        score_sql = at_threshold(_number(data, score), threshold, values, "threshold")
         if predicted is None:
             values["threshold"] = threshold
-            flag = f"{number} >= $threshold"
+            flag = f"{score_sql} >= $threshold"
         else:
             data.need(predicted, "reference.predicted")
             values["flagged"] = all_texts(flagged_values)
@@ -100,7 +100,7 @@ def read_reference(
             flag = _yes_or_no(data, predicted, values, "flagged", passed)
         _check_ids(data, item_id)
         rows = data.rows(
-            f"select {number}, {flag}, {label}, {text}, {_text(score)} "  # noqa: S608
+            f"select {score_sql}, {flag}, {label}, {text}, {_text(score)} "  # noqa: S608
             f"from {data.relation}",
             values,
         )

@@ -123,15 +123,15 @@ def _deal(rows: Iterable[Sequence[Any]], draws: Sequence[tuple[Query, Draw]]) ->
     It has md5 and id, its segments, then its bucket for each of them, its score for each, and what
     the challenger of each decided if one has any.
     """
-    own, number = 2 + len(draws[0][0].segments), len(draws)
+    shared_columns, monitors = 2 + len(draws[0][0].segments), len(draws)
     for row in rows:
         values = tuple(row)
-        md5, item_id, *segments = values[:own]
-        for index, (query, draw) in enumerate(draws, own):
+        md5, item_id, *segments = values[:shared_columns]
+        for index, (query, draw) in enumerate(draws, shared_columns):
             bucket = values[index]
             if md5 < draw.bounds.get(bucket, ""):
-                decided = () if query.challenger is None else (values[index + 2 * number],)
-                draw.add((bucket, md5, item_id, values[index + number], *segments, *decided))
+                decided = () if query.challenger is None else (values[index + 2 * monitors],)
+                draw.add((bucket, md5, item_id, values[index + monitors], *segments, *decided))
 
 
 def values_of(

@@ -110,18 +110,20 @@ class ShownRows:
         coming = iter(values)
         return {one.heading: self._value(one, coming) for one in self._entries}
 
-    def _value(self, one: ShownColumn, coming: Iterator[Any]) -> Value:
-        if one.table is not None:
+    def _value(self, shown_column: ShownColumn, coming: Iterator[Any]) -> Value:
+        if shown_column.table is not None:
             return {
                 "kind": "table",
-                "value": [[visible(name), _text(next(coming))] for name in one.table],
+                "value": [[visible(name), _text(next(coming))] for name in shown_column.table],
             }
         value = next(coming)
-        if one.kind == "image":
-            folder = None if one.folder is None else self._base_folder / one.folder
+        if shown_column.kind == "image":
+            folder = (
+                None if shown_column.folder is None else self._base_folder / shown_column.folder
+            )
             return _picture(value, folder)
         text = _text(value)
-        return text if one.kind == "text" else {"kind": one.kind, "value": text}
+        return text if shown_column.kind == "text" else {"kind": shown_column.kind, "value": text}
 
 
 def read_as(column: str, kind: str, *, is_picture: bool) -> str:
@@ -174,12 +176,12 @@ def _read_below(folder: Path, path: str) -> bytes:
     Neither ``..`` nor a link leads out of the folder.
     """
     root = os.path.realpath(folder, strict=True)
-    whole = os.path.realpath(os.path.join(root, path), strict=True)  # noqa: PTH118  as above
-    if os.path.commonpath([root, whole]) != root:
+    file = os.path.realpath(os.path.join(root, path), strict=True)  # noqa: PTH118  as above
+    if os.path.commonpath([root, file]) != root:
         message = "its path leads out of the folder of pictures"
         raise ValueError(message)
     # Non-blocking, since a pipe would have its reader wait.
-    opened = os.open(whole, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with open(opened, "rb") as stream:  # noqa: PTH123  what was opened already
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             message = "it is no file"

@@ -58,8 +58,8 @@ class DescribedColumn:
             table = find_table(reading, str(self._database), self._table)
             value = written(reading.dialect.text, table.column(column)).label("value")
             rows = select(value).where(table.column(column).is_not(None)).subquery()
-            requested = select(rows.c.value).distinct().limit(_MOST_VALUES + 1)
-            values = sorted({str(row[0]).strip() for row in reading.connection.execute(requested)})
+            distinct = select(rows.c.value).distinct().limit(_MOST_VALUES + 1)
+            values = sorted({str(row[0]).strip() for row in reading.connection.execute(distinct)})
         return tuple(values) if len(values) <= _MOST_VALUES else ()
 
     def first_values(self, types: Mapping[str, str]) -> dict[str, list[Any]]:
@@ -108,4 +108,4 @@ def _named(kind: TypeEngine[Any], dialect: Dialect) -> str:
         (types.Float, "DOUBLE"),
         (types.String, "VARCHAR"),
     ]
-    return next((name for of, name in names if isinstance(kind, of)), str(kind))
+    return next((name for base, name in names if isinstance(kind, base)), str(kind))

@@ -75,7 +75,7 @@ def of_one_state(
     draw: Callable[[T], T],
     is_whole: Callable[[T], bool],
 ) -> T:
-    """Count and draw; again where what is drawn `has_all` not, or may be of another state."""
+    """Count and draw; repeat while rows are missing (`has_all`), or may be of another state."""
     for _ in range(ATTEMPTS):
         counted = count()
         drawn = draw(counted)
@@ -91,8 +91,8 @@ def of_one_state(
 
 def has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
     """Whether as many rows were drawn of each stratum as were counted, or are wanted."""
-    expected = max(1, at_most)
-    return all(len(group.candidates) == min(expected, group.rows) for group in current(drawn))
+    per_stratum = max(1, at_most)
+    return all(len(group.candidates) == min(per_stratum, group.rows) for group in current(drawn))
 
 
 def drawn_from(
@@ -197,7 +197,7 @@ def finish(
 
 
 def _cut(
-    before: Frame | None, counted: Sequence[frames.BucketCount], strata: Sequence[Stratum]
+    frame: Frame | None, counted: Sequence[frames.BucketCount], strata: Sequence[Stratum]
 ) -> Mapping[int, Sequence[Candidate]]:
     """Give each stratum the candidates of a frame that it holds, in their order.
 
@@ -205,11 +205,11 @@ def _cut(
     segments are put together in it.
     """
     cut = defaultdict[int, list[Candidate]](list)
-    if before is None or before.segment_columns or BadRow.DUPLICATE in before.bad_rows:
+    if frame is None or frame.segment_columns or BadRow.DUPLICATE in frame.bad_rows:
         return cut
-    if sum(group.rows for group in current(counted)) != before.size:
+    if sum(group.rows for group in current(counted)) != frame.size:
         return cut
-    for part in before.strata:
+    for part in frame.strata:
         cuts = Cuts.of(strata, flagged=part.stratum.flagged)
         for candidate in part.candidates:
             cut[cuts.place(candidate.score)].append(candidate)
@@ -287,8 +287,8 @@ class _First:
 def in_order(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Sort by md5 and id; of rows with one id the scored one first, with the lowest score."""
     _, drawn, item_id, score, *carried = row
-    others = carried and [(each is None, each) for each in carried]
-    return (drawn, item_id, score is None, score or 0.0, others)
+    carried_order = carried and [(each is None, each) for each in carried]
+    return (drawn, item_id, score is None, score or 0.0, carried_order)
 
 
 def check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
@@ -306,9 +306,9 @@ def check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
 
 def candidates_of(rows: Iterable[tuple[Any, ...]], query: Query) -> Iterable[Candidate]:
     """Make candidates of rows that were drawn."""
-    number = len(query.segments)
+    segment_count = len(query.segments)
     for _, _, item_id, score, *carried in rows:
-        segments, decided = tuple(carried[:number]), [*carried[number:], None][0]
+        segments, decided = tuple(carried[:segment_count]), [*carried[segment_count:], None][0]
         yield Candidate(item_id, score, segments, None if decided is None else bool(decided))
 
 

@@ -95,8 +95,8 @@ class TableInfo:
     def check_number(self, name: str, setting: str) -> None:
         """Refuse a column that holds no numbers."""
         kind = self.need(name, setting)
-        numbers = isinstance(kind, types.Numeric | types.Float | types.Integer)
-        if self.dialect.has_types and not numbers:
+        is_number = isinstance(kind, types.Numeric | types.Float | types.Integer)
+        if self.dialect.has_types and not is_number:
             raise self.refuse_type(name, setting, f"numbers; {_CASTED}")
 
     def refuse_type(self, name: str, setting: str, expected: str) -> InputRefused:
@@ -131,13 +131,17 @@ def find_table(reading: Reading, location: str, name: str) -> TableInfo:
     """Find a table or view, ``name`` or ``schema.name``."""
     inspector = inspect(reading.connection)
     schema, _, last = name.rpartition(".")
-    for there, table in ((None, name), (schema, last)):
-        if there != "" and (columns := _columns(inspector, table, there)):
+    for table_schema, table in ((None, name), (schema, last)):
+        if table_schema != "" and (columns := _columns(inspector, table, table_schema)):
             kinds = {one["name"]: _plain(one["type"]) for one in columns}
             typed = kinds if reading.dialect.has_types else dict.fromkeys(kinds)
-            clause = table_of(table, *(column(*each) for each in typed.items()), schema=there)
+            clause = table_of(
+                table, *(column(*each) for each in typed.items()), schema=table_schema
+            )
             nullable = frozenset(one["name"] for one in columns if one.get("nullable", True))
-            stable = reading.dialect.sees_one_state and _is_transactional(inspector, table, there)
+            stable = reading.dialect.sees_one_state and _is_transactional(
+                inspector, table, table_schema
+            )
             return TableInfo(location, clause, kinds, nullable, reading.dialect, stable)
     raise _no_table(inspector, location, schema or None, last)
 
@@ -168,10 +172,10 @@ def _is_transactional(inspector: Inspector, table: str, schema: str | None) -> b
 
 
 def _no_table(inspector: Inspector, location: str, schema: str | None, name: str) -> SourceRefused:
-    existing = sorted({*inspector.get_table_names(schema), *inspector.get_view_names(schema)})
-    close = difflib.get_close_matches(name, existing, n=1)
+    tables = sorted({*inspector.get_table_names(schema), *inspector.get_view_names(schema)})
+    close = difflib.get_close_matches(name, tables, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    listed = ", ".join(existing[:_MOST_TABLES]) or "none"
+    listed = ", ".join(tables[:_MOST_TABLES]) or "none"
     message = (
         f"{location}: there is no such table or view that this user may read; there are "
         f"{listed}{hint}"
@@ -181,8 +185,8 @@ def _no_table(inspector: Inspector, location: str, schema: str | None, name: str
 
 def is_id(kind: TypeEngine[Any]) -> bool:
     """Whether values of a type have one text form, by which an item is known."""
-    whole = isinstance(kind, types.Numeric) and kind.asdecimal and kind.scale == 0
-    return whole or isinstance(kind, types.String | types.Integer | types.Uuid)
+    is_whole = isinstance(kind, types.Numeric) and kind.asdecimal and kind.scale == 0
+    return is_whole or isinstance(kind, types.String | types.Integer | types.Uuid)
 
 
 def type_name(kind: TypeEngine[Any]) -> str:

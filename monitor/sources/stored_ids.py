@@ -25,8 +25,8 @@ def as_stored(ids: Collection[str], kind: TypeEngine[Any] | None) -> Iterator[ob
         if kind is None:
             yield from _in_every_form(each)
         elif isinstance(kind, types.Integer):
-            existing = _UNSIGNED if getattr(kind, "unsigned", False) else _INTEGERS
-            yield from (number for number in _as_number(each) if number in existing)
+            allowed = _UNSIGNED if getattr(kind, "unsigned", False) else _INTEGERS
+            yield from (number for number in _as_number(each) if number in allowed)
         elif isinstance(kind, types.Numeric):
             yield from map(Decimal, _as_number(each))
         elif isinstance(kind, types.Uuid):
@@ -56,8 +56,8 @@ def _as_number(text: str) -> Iterator[int]:
 
 def _as_uuid(text: str) -> Iterator[UUID]:
     try:
-        existing = UUID(text)
+        uuid = UUID(text)
     except ValueError:
         return
-    if str(existing) == text:
-        yield existing
+    if str(uuid) == text:
+        yield uuid

@@ -93,11 +93,11 @@ class TableTruths:
 
         Blanks around an id in the table count as none if the database compares so (CHAR).
         """
-        expected = sorted(bare_ids(ids).union(ids))
+        spellings = sorted(bare_ids(ids).union(ids))
         rows: list[tuple[Any, ...]] = []
         with self._opened() as (reading, query):
-            for start in range(0, len(expected), self._source.most_ids):
-                part = set(expected[start : start + self._source.most_ids])
+            for start in range(0, len(spellings), self._source.most_ids):
+                part = set(spellings[start : start + self._source.most_ids])
                 rows += self._table_info(reading, query, part)
             by_item = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
             for item, text, at, style in rows:
@@ -122,14 +122,14 @@ class TableTruths:
     @contextmanager
     def _opened(self) -> Iterator[tuple[Reading, Query]]:
         """Begin to read; a column that is missing or cannot serve is refused."""
-        source, requested = self._source, self._asked
+        source, columns = self._source, self._asked
         with source.opened() as reading:
             table = replace(source.found(reading), refused=LabelsRefused)
-            table.need(requested.value, "labeling.value")
-            table.check_id(requested.id, "labeling.id")
+            table.need(columns.value, "labeling.value")
+            table.check_id(columns.id, "labeling.id")
             for column in source.settings.where:
                 table.need(column, "source.where")
             times = None
-            if requested.time is not None:
+            if columns.time is not None:
                 times = table.times(source.settings, "labeling.time")
             yield reading, source.query_of(table, times or local_times("UTC"), ())

@@ -150,9 +150,9 @@ class Database:
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
         self._secrets = secrets_of({"url": url})
-        location = self.engine.url
+        engine_url = self.engine.url
         address = (
-            f"sqlite:///{location.database}" if self.is_sqlite else location.render_as_string()
+            f"sqlite:///{engine_url.database}" if self.is_sqlite else engine_url.render_as_string()
         )
         self.shown = masked(address, self._secrets)
 
@@ -235,9 +235,9 @@ class Database:
         """Describe a lasting fault of a SQLite file or its folder."""
         if folder := self._missing_folder():
             return f"store: there is no folder {folder}; make it or change the path"
-        if location := self._closed_path(error):
+        if closed_path := self._closed_path(error):
             return (
-                f"store: this user may not write {location}: {cause}. A store is written by all "
+                f"store: this user may not write {closed_path}: {cause}. A store is written by all "
                 "who use it, in its file and next to it: let this user write both, or name another "
                 "place"
             )
@@ -261,9 +261,9 @@ class Database:
         if code not in _CLOSED or name.startswith("file:"):
             return None
         path = Path(name)
-        for location in (path.parent, path, *_next_to(path)):
-            if location.exists() and not _may_write(location):
-                return None if os.statvfs(location).f_flag & os.ST_RDONLY else location
+        for candidate in (path.parent, path, *_next_to(path)):
+            if candidate.exists() and not _may_write(candidate):
+                return None if os.statvfs(candidate).f_flag & os.ST_RDONLY else candidate
         return None
 
 
@@ -272,8 +272,8 @@ def _next_to(path: Path) -> tuple[Path, ...]:
     return tuple(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
 
 
-def _may_write(location: Path) -> bool:
-    return os.access(location, os.W_OK | os.X_OK if location.is_dir() else os.W_OK)
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK | os.X_OK if path.is_dir() else os.W_OK)
 
 
 def _is_outage(error: DBAPIError) -> bool:

@@ -53,12 +53,12 @@ def upgrade(database: Database) -> None:
 def check(database: Database) -> None:
     """Raise `SchemaMismatch` unless the store holds exactly this program's schema."""
     with database.read() as connection:
-        result, expected = _current(connection), _head()
-        if result == expected:
+        current, head = _current(connection), _head()
+        if current == head:
             return
         _refuse_unknown(connection, database)
     what = (
-        "holds no tables yet" if result is None else f"has schema {result}, this program {expected}"
+        "holds no tables yet" if current is None else f"has schema {current}, this program {head}"
     )
     message = f"the store {database.shown} {what}; run: pr-monitor db upgrade"
     raise SchemaMismatch(message)
@@ -100,11 +100,11 @@ def revisions() -> list[str]:
 
 
 def _head() -> str:
-    existing = revisions()
-    if not existing:
+    migrations = revisions()
+    if not migrations:
         message = f"no migrations in {migrations_folder()}: the installation is broken"
         raise SchemaMismatch(message)
-    return existing[-1]
+    return migrations[-1]
 
 
 def _refuse_unknown(connection: Connection, database: Database) -> None:

@@ -92,19 +92,19 @@ def _copy(database: Database, target: Path) -> None:
 def _check(copy: Path) -> None:
     """Read the whole copy, since a backup that cannot be used is found out too late."""
     with closing(sqlite3.connect(copy)) as connection:
-        results = [row[0] for row in connection.execute("pragma integrity_check")]
+        problems = [row[0] for row in connection.execute("pragma integrity_check")]
         broken = connection.execute("pragma foreign_key_check").fetchall()
-    if results != ["ok"] or broken:
+    if problems != ["ok"] or broken:
         text = (
-            results[0] if results != ["ok"] else f"{len(broken)} rows without what they belong to"
+            problems[0] if problems != ["ok"] else f"{len(broken)} rows without what they belong to"
         )
         message = f"the copy is not whole ({text}), so it was deleted; check the store's disk"
         raise StoreUnavailable(message)
 
 
 def _to_disk(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(number)
+        os.fsync(descriptor)
     finally:
-        os.close(number)
+        os.close(descriptor)

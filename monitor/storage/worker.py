@@ -25,9 +25,9 @@ def is_dead(worker: str) -> bool:
 
     False where that cannot be known: then its claim has to run out.
     """
-    location, _, process = worker.partition("/")
+    host, _, process = worker.partition("/")
     pid, _, started = process.partition("/")
-    if location != _host() or started == _UNKNOWN or not pid.isdigit():
+    if host != _host() or started == _UNKNOWN or not pid.isdigit():
         return False
     return _started(int(pid)) not in {started, _UNKNOWN}
 

@@ -63,10 +63,10 @@ class ChallengerContract:
 
         frame = self.challenged_source(rows).scan(self.window, self.strata, 30, "s")
 
-        of = {row["id"]: row["other"] for row in rows}
+        decision_of = {row["id"]: row["other"] for row in rows}
         candidates = [candidate for part in frame.strata for candidate in part.candidates]
         assert candidates
-        assert all(candidate.challenged is of[candidate.id] for candidate in candidates)
+        assert all(candidate.challenged is decision_of[candidate.id] for candidate in candidates)
 
     def test_decisions_do_not_move_the_draw(self) -> None:
         """The sample belongs to the monitored classifier."""

@@ -107,9 +107,9 @@ class LabelerContract:
         labeler.send("round-1", self.tasks)
         self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
 
-        requested = {"key02": self.by_key["key02"]}
+        tasks = {"key02": self.by_key["key02"]}
 
-        assert {event.task_key for event in labeler.collect(requested, None).events} == {"key02"}
+        assert {event.task_key for event in labeler.collect(tasks, None).events} == {"key02"}
 
     def test_people_see_the_shown_columns_and_no_item_id(self) -> None:
         """Blind: an id could be looked up, a score could be believed."""

@@ -92,7 +92,7 @@ class SourceContract:
             assert part.size == len(ids) > 0
 
     def _members(self, rows: list[Row], stratum: Stratum) -> list[Row]:
-        """Rows of the window that belong into a stratum."""
+        """Rows of the window that belong to a stratum."""
         return [
             row
             for row in rows
@@ -218,10 +218,10 @@ class SourceContract:
 
         frame = self.source(rows).scan(self.window, self.strata, 20, "s")
 
-        of = {row["id"]: row["country"] or NO_VALUE for row in rows}
+        country_of = {row["id"]: row["country"] or NO_VALUE for row in rows}
         candidates = [candidate for part in frame.strata for candidate in part.candidates]
         assert candidates
-        assert all(candidate.segments == (of[candidate.id],) for candidate in candidates)
+        assert all(candidate.segments == (country_of[candidate.id],) for candidate in candidates)
 
     def test_only_the_largest_values_are_counted_apart(self) -> None:
         """However many values a column has, a page stays readable."""

@@ -89,14 +89,16 @@ def shown(uri: str) -> str:
 class Connection:
     """One MLflow, reached with one client, one delivery at a time.
 
-    idle_timeout: Seconds that one delivery may take over the network. A SQLite file needs no such
+    delivery_seconds: How long one delivery may take over the network. A SQLite file needs no such
         end, and making its tables takes some seconds the first time.
     """
 
-    def __init__(self, tracking_uri: str, registry_uri: str | None, idle_timeout: float) -> None:
+    def __init__(
+        self, tracking_uri: str, registry_uri: str | None, delivery_seconds: float
+    ) -> None:
         self.tracking_uri = tracking_uri
         self._registry_uri = registry_uri
-        self._patience = idle_timeout
+        self._delivery_seconds = delivery_seconds
         self._remote = sqlite_path(tracking_uri) is None
         self._client: MlflowClient | None = None
         self._answered = -math.inf  # when it took the last delivery
@@ -118,7 +120,7 @@ class Connection:
             stack.enter_context(_ONE_AT_A_TIME)
             stack.enter_context(_quiet(self.tracking_uri))
             # From here on, not before the lock: who waits for another's delivery loses no time.
-            deadline = Deadline(self._patience if self._remote else math.inf)
+            deadline = Deadline(self._delivery_seconds if self._remote else math.inf)
             try:
                 if not is_there:
                     self._probe()

@@ -226,18 +226,20 @@ class MlflowHandler:
         self, client: MlflowClient, report: RoundReport, fleet: TrackedExperiment, trend: Run
     ) -> None:
         """Let the pages of the monitor's experiment begin with how it stands."""
-        own = self._experiment(client, f"{self._prefix}/{report.monitor}")
-        rounds = view_path(own.id, key_of(ROUNDS, monitor_views()), charts=False)
+        monitor_experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")
+        rounds = view_path(monitor_experiment.id, key_of(ROUNDS, monitor_views()), charts=False)
         links = (
-            f"[Last round]({round_path(own.id, report.round_key)})",
+            f"[Last round]({round_path(monitor_experiment.id, report.round_key)})",
             f"[Rounds]({rounds})",
             f"[Charts]({_charts_path(fleet, report.monitor)})",
         )
-        run = self._run_of(client, own, report)
-        page = [f"[Report]({report_path(own.id, run)})"] if run else []
+        run = self._run_of(client, monitor_experiment, report)
+        page = [f"[Report]({report_path(monitor_experiment.id, run)})"] if run else []
         first = " · ".join([verdict(report), *links, *page])
-        rest = describe(report, timeline_picture(trend.info.run_id))
-        write_note(client, own, as_far_as_fits(f"{first}\n\n{rest}", MOST_CHARACTERS))
+        description = describe(report, timeline_picture(trend.info.run_id))
+        write_note(
+            client, monitor_experiment, as_far_as_fits(f"{first}\n\n{description}", MOST_CHARACTERS)
+        )
 
     def _model_page(self, client: MlflowClient, report: RoundReport) -> str:
         version = watched_version(client, report)
@@ -251,27 +253,31 @@ class MlflowHandler:
         return f"Model: [{report.watched}]({base}{path})." if path else ""
 
     def _round_links(self, client: MlflowClient, report: RoundReport) -> RoundLinks:
-        own = self._experiment(client, f"{self._prefix}/{report.monitor}")
-        rounds = view_path(own.id, key_of(ROUNDS, monitor_views()), charts=False)
-        run = self._run_of(client, own, report)
-        here = run_path(own.id, run) if run else round_path(own.id, report.round_key)
+        monitor_experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")
+        rounds = view_path(monitor_experiment.id, key_of(ROUNDS, monitor_views()), charts=False)
+        run = self._run_of(client, monitor_experiment, report)
+        path = (
+            run_path(monitor_experiment.id, run)
+            if run
+            else round_path(monitor_experiment.id, report.round_key)
+        )
         base = "" if self._is_one else self._pages
         return RoundLinks(
-            round=f"{base}{here}",
+            round=f"{base}{path}",
             rounds=f"{base}{rounds}",
             address=f"{self._pages}{rounds}",
             picture=timeline_picture(run) if run and self._is_one else "",
         )
 
     def _run_of(
-        self, client: MlflowClient, own: TrackedExperiment, report: RoundReport
+        self, client: MlflowClient, monitor_experiment: TrackedExperiment, report: RoundReport
     ) -> str | None:
         """Find the run of a round that has estimates, and so a picture."""
         if not report.estimates:
             return None
         if report.round_key in self._runs:
             return self._runs[report.round_key]
-        run = find(client, own.id, RunKey(ROUND_KEY, report.round_key))
+        run = find(client, monitor_experiment.id, RunKey(ROUND_KEY, report.round_key))
         return None if run is None else str(run.info.run_id)
 
     def _request(self, kind: EffectKind, report: RoundReport) -> str:
@@ -284,9 +290,9 @@ class MlflowHandler:
 
 def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
     """Return where the charts of a monitor show; the experiment's where there was no room."""
-    own = charts_of(monitor)
-    is_offered = all(has_room(fleet, tag) for tag in own)
-    name, views = (monitor, own) if is_offered else (CHARTS, fleet_views())
+    chart_tags = charts_of(monitor)
+    is_offered = all(has_room(fleet, tag) for tag in chart_tags)
+    name, views = (monitor, chart_tags) if is_offered else (CHARTS, fleet_views())
     return view_path(fleet.id, key_of(name, views), charts=True)
 
 
@@ -307,9 +313,9 @@ def _write_once(
     run = find_or_create(client, experiment, key, new)
     for _ in range(_SETTLING):
         write(run)
-        retained = settle(client, experiment, key)
-        if retained.info.run_id == run.info.run_id:
+        settled = settle(client, experiment, key)
+        if settled.info.run_id == run.info.run_id:
             return f"experiments/{experiment}/runs/{run.info.run_id}"
-        run = retained
+        run = settled
     message = f"other workers keep making MLflow runs for {key.value}; it is tried again"
     raise DeliveryFailed(message, sink_down=False)

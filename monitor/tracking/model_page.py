@@ -36,7 +36,7 @@ _OF_ONE = re.compile(rf"monitor\.(?P<name>.+)\.(?P<field>{'|'.join(_FIELDS)})", 
 class RoundLinks:
     """Where MLflow's pages show a round and all rounds, and the timeline as Markdown.
 
-    ``address`` is that of all rounds as people may open it from anywhere, where MLflow has one.
+    ``address`` leads to all rounds from anywhere, where MLflow has such an address.
     ``picture`` is empty where the round has none, or where the page of the version could not show
     it: on another server than the runs.
     """
@@ -58,23 +58,23 @@ def write_model_page(
 def _write_description(
     client: MlflowClient, version: ModelVersion, report: RoundReport, links: RoundLinks
 ) -> None:
-    before = version.description or ""
-    after = with_our_part(before, report, links)
-    if after == before:
+    old = version.description or ""
+    new = with_our_part(old, report, links)
+    if new == old:
         return
-    if len(after) > LONGEST:
+    if len(new) > LONGEST:
         log.warning(
             "model version not described: MLflow keeps no more of a description",
             model=f"models:/{version.name}/{version.version}",
-            characters=len(after),
+            characters=len(new),
             most=LONGEST,
         )
         return
-    client.update_model_version(version.name, str(version.version), after)
+    client.update_model_version(version.name, str(version.version), new)
 
 
-def with_our_part(before: str, report: RoundReport, links: RoundLinks) -> str:
-    """Place how a monitor stands into a description, in place of what it said there before.
+def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> str:
+    """Write how a monitor stands into a description, replacing what it said there before.
 
     The rest belongs to people. A monitor's part stands between two comments, which the page does
     not show and its editor does; a new one comes last.
@@ -83,13 +83,13 @@ def with_our_part(before: str, report: RoundReport, links: RoundLinks) -> str:
     begin = f"<!-- pr-monitor {name}: each round writes anew from here -->"
     end = f"<!-- pr-monitor {name}: to here -->"
     marked = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    match = marked.search(before)
+    match = marked.search(description)
     picture = links.picture or _picture_of(match[0] if match else "")
     parts = [_first_line(report, links), picture, sentence(report) if report.estimates else ""]
     ours = "\n\n".join([begin, *(part for part in parts if part), end])
     if match:
-        return f"{before[: match.start()]}{ours}{before[match.end() :]}"
-    return f"{before.rstrip()}\n\n{ours}" if before.strip() else ours
+        return f"{description[: match.start()]}{ours}{description[match.end() :]}"
+    return f"{description.rstrip()}\n\n{ours}" if description.strip() else ours
 
 
 def _first_line(report: RoundReport, links: RoundLinks) -> str:
@@ -107,12 +107,12 @@ def _picture_of(part: str) -> str:
 
 def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport, link: str) -> None:
     """Write how the version stands; what stands already fires no webhook."""
-    own = _state(report, link)
+    state = _state(report, link)
     stands = _stands_of(version.tags)
     if not stands and version.tags.get(_NAME, report.monitor) == report.monitor:
-        _write(client, version, version.tags, {_NAME: report.monitor, **_tags("monitor", own)})
+        _write(client, version, version.tags, {_NAME: report.monitor, **_tags("monitor", state)})
         return
-    tags = _write_of_each(client, version, stands, {report.monitor: own})
+    tags = _write_of_each(client, version, stands, {report.monitor: state})
     name, gravest = _gravest_of(_stands_of(tags))
     blank = dict.fromkeys(_ESTIMATES, NOT_ESTIMABLE)  # the plain ones may be another monitor's
     _write(client, version, tags, {_NAME: name, **_tags("monitor", {**blank, **gravest})})
@@ -143,9 +143,9 @@ def _grade(status: str) -> int:
 
 
 def _state(report: RoundReport, link: str) -> dict[str, str]:
-    existing = {metric: interval(report, metric) for metric in _ESTIMATES}
+    intervals = {metric: interval(report, metric) for metric in _ESTIMATES}
     return {
-        **(existing if report.estimates else {}),  # a round without any leaves the last ones
+        **(intervals if report.estimates else {}),  # a round without any leaves the last ones
         "date": slot_date(report),
         "link": link,
         "status": str(report.status),
@@ -156,7 +156,7 @@ def _write_of_each(
     client: MlflowClient,
     version: ModelVersion,
     stands: Mapping[str, ModelState],
-    own: Mapping[str, ModelState],
+    states: Mapping[str, ModelState],
 ) -> dict[str, str]:
     """Write the tags of single monitors, and return all tags as they are then.
 
@@ -165,12 +165,12 @@ def _write_of_each(
     tags = dict(version.tags)
     plain = {field: tags[f"monitor.{field}"] for field in _FIELDS if f"monitor.{field}" in tags}
     first = {} if stands or "status" not in plain else {tags[_NAME]: plain}
-    expected = {
+    new_tags = {
         key: value
-        for name, state in (first | dict(own)).items()
+        for name, state in (first | dict(states)).items()
         for key, value in _tags(f"monitor.{name}", state).items()
     }
-    if not _write(client, version, tags, expected):
+    if not _write(client, version, tags, new_tags):
         return tags
     return dict(client.get_model_version(version.name, str(version.version)).tags)  # others write
 
@@ -183,10 +183,10 @@ def _write(
     client: MlflowClient,
     version: ModelVersion,
     tags: Mapping[str, str],
-    expected: Mapping[str, str],
+    new_tags: Mapping[str, str],
 ) -> bool:
     """Write those that are not there yet; returns whether there were any."""
-    changed = {key: value for key, value in expected.items() if tags.get(key) != value}
+    changed = {key: value for key, value in new_tags.items() if tags.get(key) != value}
     for key, value in changed.items():
         client.set_model_version_tag(version.name, str(version.version), key, value)
     return bool(changed)

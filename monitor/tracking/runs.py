@@ -77,8 +77,8 @@ def settle(client: MlflowClient, experiment: str, key: RunKey) -> Run:
     if not runs:
         message = f"the MLflow run of {key.value} was removed while it was written; it is retried"
         raise DeliveryFailed(message, sink_down=False)
-    keep, *others = runs  # `_with_key` sorts alike for every worker, so all keep this one
-    for other in others:
+    keep, *duplicates = runs  # `_with_key` sorts alike for every worker, so all keep this one
+    for other in duplicates:
         if _is_live(other):
             remove(client, other.info.run_id, DUPLICATE_OF, keep.info.run_id)
     return _live(client, keep)

@@ -47,15 +47,15 @@ class MlflowRuns:
 
     def find(self, store_id: str, monitor: str) -> list[ShownRun]:
         """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
-        results: list[ShownRun] = []
+        all_runs: list[ShownRun] = []
         page: str | None = ""
         while page is not None:
             runs, page = self._page(store_id, monitor, page)
-            results += runs
-        return sorted(results, key=lambda run: (run.slot, run.version))
+            all_runs += runs
+        return sorted(all_runs, key=lambda run: (run.slot, run.version))
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
-        """Notify the latest slot that a live run is of; None without one.
+        """Find the latest slot that has a live run; None without one.
 
         The service asks for all monitors after a pause, so a server is asked without MLflow's
         library, and left alone for a while once it did not answer.
@@ -84,11 +84,11 @@ class MlflowRuns:
 
     def _newest_tags(self, client: httpx.Client, experiment: str, begin: str) -> list[Any]:
         name = {"experiment_name": experiment}
-        result = self._ask(client, "GET", "experiments/get-by-name", params=name)
-        if result is None:
+        answer = self._ask(client, "GET", "experiments/get-by-name", params=name)
+        if answer is None:
             return []
         search = {
-            "experiment_ids": [result["experiment"]["experiment_id"]],
+            "experiment_ids": [answer["experiment"]["experiment_id"]],
             "filter": _of_round(begin),
             "run_view_type": "ACTIVE_ONLY",
             "max_results": 1,
@@ -127,14 +127,14 @@ class MlflowRuns:
                 with self._connection.open("the report of a round") as client:
                     path = client.download_artifacts(run.run_id, _REPORT, folder)
                 # MLflow 3.1 gives no path, and no error, for a file that is not there.
-                result = json.loads(Path(path).read_text(encoding="utf-8")) if path else None
+                report = json.loads(Path(path).read_text(encoding="utf-8")) if path else None
             except DeliveryFailed as error:
                 if error.sink_down or error.lasting:
                     raise
                 return None
             except ValueError:
                 return None
-        return result if isinstance(result, dict) else None
+        return report if isinstance(report, dict) else None
 
     def retire(self, runs: Sequence[ShownRun]) -> None:
         """Delete runs of rounds that are done again, so that no one finds or restores them."""
@@ -151,8 +151,8 @@ class MlflowRuns:
             experiment = client.get_experiment_by_name(self._prefix)
             if experiment is None:
                 return
-            requested = f"tags.`{key.tag}` = '{key.safe}'"
-            for run in client.search_runs([experiment.experiment_id], requested):
+            condition = f"tags.`{key.tag}` = '{key.safe}'"
+            for run in client.search_runs([experiment.experiment_id], condition):
                 if int(run.data.tags.get("monitor.round", 0)) > newest_round:
                     client.set_tag(run.info.run_id, "monitor.round", str(newest_round))
 

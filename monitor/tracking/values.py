@@ -308,14 +308,14 @@ def _challenger_metrics(report: RoundReport) -> dict[str, float]:
     if row is None:
         return {}
     alone, pooled = row.alone, row.pooled
-    own = {
+    alone_metrics = {
         f"challenger/{name}": metric.challenger[0]
         for name in FIRST
         if alone is not None
         if (metric := alone.metric(name)) is not None and metric.challenger is not None
     }
     both = _differences(alone, "difference") | _differences(pooled, "difference_pooled")
-    return own | both
+    return alone_metrics | both
 
 
 def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:

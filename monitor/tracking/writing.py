@@ -53,9 +53,9 @@ def write_round(
     The digest comes last: a run that has it is complete, unless a try failed and others may have
     written into it meanwhile. ``model`` is Markdown that names the model at the end.
     """
-    existing = run.data.tags
-    is_complete = existing.get(DIGEST) == digest and not has_failed
-    if is_complete or int(existing.get("monitor.version", 0)) > report.version:
+    run_tags = run.data.tags
+    is_complete = run_tags.get(DIGEST) == digest and not has_failed
+    if is_complete or int(run_tags.get("monitor.version", 0)) > report.version:
         return
     _keep_replaced(client, run, report)
     tables = _tables(report)
@@ -210,7 +210,7 @@ def _log_inputs(client: MlflowClient, run: Run, report: RoundReport, model_id: s
 
 
 def _log_files(client: MlflowClient, run: Run, files: Mapping[str, bytes]) -> None:
-    """Place files into the run's folder, replacing an earlier version's."""
+    """Write files into the run's folder, replacing an earlier version's."""
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
     with TemporaryDirectory(prefix="monitor-") as folder:
@@ -239,11 +239,11 @@ def _keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
         return
     with TemporaryDirectory(prefix="monitor-") as folder:
         try:
-            result = _fetched(client, run.info.run_id, folder)
-            version = int(json.loads(result.read_text(encoding="utf-8"))["version"])
+            report_file = _fetched(client, run.info.run_id, folder)
+            version = int(json.loads(report_file.read_text(encoding="utf-8"))["version"])
             if version < report.version:
-                retained = shutil.copy(result, Path(folder) / f"report-v{version}.json")
-                client.log_artifact(run.info.run_id, str(retained))
+                copy = shutil.copy(report_file, Path(folder) / f"report-v{version}.json")
+                client.log_artifact(run.info.run_id, str(copy))
         except Exception as error:  # each artifact store brings errors of its own
             if is_down(error):
                 raise  # the round is told again, and nothing of it is replaced yet

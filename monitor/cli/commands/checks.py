@@ -31,8 +31,7 @@ class Check:
     """One check: its result, or the problem and its exit code.
 
     A ``note`` is worth knowing; there is nothing to fix.
-    ``looks`` need a look and are no problem: a round goes on, and so may a classifier that it
-    watches be.
+    ``looks`` are worth a look and are no problem: rounds go on in spite of them.
     """
 
     what: str
@@ -69,7 +68,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         name = context.settings.name
         yield _tried(f"source of {name}", partial(check_source, context))
         yield _tried(f"labels of {name}", partial(_labels, context))
-        yield from _expected(context)
+        yield from _forecast(context)
     reached = _tried("MLflow", partial(_mlflow, application.config))
     yield reached
     yield from _aliases(application) if reached.problem else _models(application)
@@ -118,7 +117,7 @@ def promise_lines(config: Config) -> list[str]:
     return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
 
 
-def _expected(context: MonitorContext) -> Iterator[Check]:
+def _forecast(context: MonitorContext) -> Iterator[Check]:
     """Return the assurance of the next rounds, and the drops that their labels can find."""
     settings, name = context.settings.round, context.settings.name
     if not settings.limits.bounds and not settings.sample.margin.wanted():
@@ -126,10 +125,10 @@ def _expected(context: MonitorContext) -> Iterator[Check]:
     from monitor.rounds.forecast.simulate import expected_round
 
     try:
-        existing = expected_round(context, None, None)
+        upcoming = expected_round(context, None, None)
     except MonitorError:
         return  # a new monitor, or one whose source has a problem shown above
-    for what, line in (("plan", plan_line(existing)), ("alerts", alerts_line(context, existing))):
+    for what, line in (("plan", plan_line(upcoming)), ("alerts", alerts_line(context, upcoming))):
         if line is not None:
             yield Check(f"{what} of {name}", line)
 

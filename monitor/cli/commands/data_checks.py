@@ -145,10 +145,10 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
-    location = _TEXTS_ONLY.get(context.labeler.name)
-    if pictures and location is not None:
+    text_only = _TEXTS_ONLY.get(context.labeler.name)
+    if pictures and text_only is not None:
         yield (
-            f"pictures ({', '.join(pictures)}) stand in {location} by their paths or as a remark; "
+            f"pictures ({', '.join(pictures)}) stand in {text_only} by their paths or as a remark; "
             "labeling of kind page shows them"
         )
     if isinstance(context.labeler, PageLabeler):
@@ -156,7 +156,7 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
 
 
 def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
-    """Describe by what people would tell gold items, which are texts, from tasks."""
+    """Describe how people could tell gold items, which are texts only, from tasks."""
     try:
         gold = labeler.gold()
     except LabelsRefused:
@@ -256,14 +256,14 @@ def _refuse_unjoined(join: _Join) -> None:
 
 def _join_warnings(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
     """Warn about a join; ``has_a_row_each``: every item should have its truth by now."""
-    result = join.all
-    least = _FEW * result.checked if has_a_row_each else min(1, result.checked)
-    if join.examples and result.known < least:
+    reach = join.all
+    least = _FEW * reach.checked if has_a_row_each else min(1, reach.checked)
+    if join.examples and reach.known < least:
         yield _unjoined(join)
     if has_a_row_each and not join.examples:
         yield "it has no row yet"
-    if result.known and not result.positive:
-        yield f"none of the {result.known} known is positive; is labeling.positive right?"
+    if reach.known and not reach.positive:
+        yield f"none of the {reach.known} known is positive; is labeling.positive right?"
 
 
 def _class_warnings(
@@ -277,11 +277,14 @@ def _class_warnings(
             "labels that exist for flagged items more often bias recall where the choice of "
             "passed items depends on what they are"
         )
-    before = next(iter(windows_before(context.settings.round.schedule, join.window)), None)
-    if before is None:
+    previous = next(iter(windows_before(context.settings.round.schedule, join.window)), None)
+    if previous is None:
         return
-    earlier = reach_of(context, labeler, before)
-    pairs = (("flagged", flagged, earlier.flagged), ("passed", passed, earlier.passed))
+    previous_reach = reach_of(context, labeler, previous)
+    pairs = (
+        ("flagged", flagged, previous_reach.flagged),
+        ("passed", passed, previous_reach.passed),
+    )
     for name, now, then in pairs:
         if _is_fewer(now, then):
             yield (
@@ -290,15 +293,15 @@ def _class_warnings(
             )
 
 
-def _is_fewer(some: ClassReach, others: ClassReach) -> bool:
+def _is_fewer(reach: ClassReach, baseline: ClassReach) -> bool:
     """Whether less than half as many of some items have a label as of others, beyond chance."""
     from monitor.stats.drift.rare_events import rates_differ
 
-    if not (some.checked and others.checked):
+    if not (reach.checked and baseline.checked):
         return False
-    rates = some.known / some.checked, others.known / others.checked
+    rates = reach.known / reach.checked, baseline.known / baseline.checked
     return rates[0] < _FEW * rates[1] and rates_differ(
-        some.known, some.checked, others.known, others.checked
+        reach.known, reach.checked, baseline.known, baseline.checked
     )
 
 
@@ -319,7 +322,7 @@ def _unmatched_warnings(context: MonitorContext, labeler: ColumnLabeler) -> Iter
 
 
 def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str, ...]:
-    """Describe which values are odd; refuse those that mean nothing if too many to be noise do."""
+    """Describe odd values; refuse values without a meaning if they are too many to be noise."""
     values, block = labeler.values(), context.settings.round.block
     classes = () if block is None else block.values
     similar = {text: rows for text, rows in values.case_variants.items() if text not in classes}
@@ -348,10 +351,10 @@ def _joined_window(context: MonitorContext, matures: timedelta) -> Window | None
 
 def _unjoined(join: _Join) -> str:
     """Show both sides of a join that finds too little."""
-    here, there = (
+    predicted, labeled = (
         ", ".join(map(repr, each[:_SHOWN])) for each in (sorted(join.ids), join.examples)
     )
     return (
         f"{_share(join.all)} items from {join.window} have a label: predictions have ids such as "
-        f"{here}, the truth such as {there}; are they written alike, and of the same items?"
+        f"{predicted}, the truth such as {labeled}; are they written alike, and of the same items?"
     )

@@ -55,12 +55,12 @@ def _labeled(week: LabelingWeek, *, port: int, no_browser: bool, json: bool) -> 
         name=account(),
         notified=teller(no_browser=no_browser, json=json),
     )
-    requested = signals.listen()
+    requests = signals.listen()
     server.start()
     try:
         while (answered := week.answered()) is None:
             try:
-                if requested.get(timeout=_POLL_SECONDS) != signals.RELOAD:
+                if requests.get(timeout=_POLL_SECONDS) != signals.RELOAD:
                     return None
             except Empty:
                 continue

@@ -118,8 +118,8 @@ def drop(
         echo(f"{plural(len(chosen), 'effect')} given up: {reason}")
 
 
-def _refuse_unclear(provided: Sequence[bool], ways: str) -> None:
-    if list(provided).count(True) != 1:
+def _refuse_unclear(options: Sequence[bool], ways: str) -> None:
+    if list(options).count(True) != 1:
         message = f"name either {ways}; pr-monitor effects lists what there is"
         raise typer.BadParameter(message, param_hint="ID")
 
@@ -134,10 +134,8 @@ def _chosen(connection: Connection, number: int | None, sink: str | None) -> lis
         message = f"no open effect has the id {number}; pr-monitor effects lists those there are"
         raise InputRefused(message)
     if sink is not None and not effects:
-        existing = sorted({effect.sink for effect in find_open(connection)})
-        message = (
-            f"nothing waits for {sink!r}; sinks for which something waits: {_listed(existing)}"
-        )
+        waiting = sorted({effect.sink for effect in find_open(connection)})
+        message = f"nothing waits for {sink!r}; sinks for which something waits: {_listed(waiting)}"
         raise InputRefused(message)
     return effects
 

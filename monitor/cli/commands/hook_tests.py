@@ -40,8 +40,8 @@ def try_hooks(path: Path, only: str | None) -> list[Tested]:
     set_up_logs()
     config = load_config(path)
     if only is not None and only not in config.hooks:
-        existing = ", ".join(config.hooks) or "none"
-        message = f"there is no hook {only!r} in {path}; it has {existing}"
+        names = ", ".join(config.hooks) or "none"
+        message = f"there is no hook {only!r} in {path}; it has {names}"
         raise InputRefused(message)
     application = build(config)
     return [

@@ -79,17 +79,17 @@ def forget(
         freed = _forgotten(application, item, monitor)
         # SQLite's write-ahead log may still hold the text that was deleted from the tables.
         wiped = sqlite_file.wipe_log(application.database)
-    remaining = [*_not_checked(freed), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
+    out_of_reach = [*_not_checked(freed), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
     if json:
         echo_json(
             {
                 "item": item,
                 "rounds": [asdict(forgotten) for forgotten in freed],
-                "out_of_reach": remaining,
+                "out_of_reach": out_of_reach,
             }
         )
     else:
-        _echo_forgotten(item, freed, remaining)
+        _echo_forgotten(item, freed, out_of_reach)
 
 
 _BUSY = "the store's log, which somebody is reading; run this again, or restart the service"
@@ -118,10 +118,10 @@ def _forgotten(application: Application, item: str, monitor: str | None) -> list
 
 
 def _labelers(application: Application, round_: Round) -> Sequence[Labeler]:
-    existing = [
+    contexts = [
         context for context in application.monitors if context.settings.name == round_.monitor
     ]
-    return existing[0].labelers_of(round_.settings) if existing else ()
+    return contexts[0].labelers_of(round_.settings) if contexts else ()
 
 
 def _not_checked(freed: Sequence[ForgottenItem]) -> list[str]:
@@ -129,7 +129,7 @@ def _not_checked(freed: Sequence[ForgottenItem]) -> list[str]:
     return [f"label files of {name}, a monitor that the config no longer has" for name in removed]
 
 
-def _echo_forgotten(item: str, freed: Sequence[ForgottenItem], remaining: Sequence[str]) -> None:
+def _echo_forgotten(item: str, freed: Sequence[ForgottenItem], out_of_reach: Sequence[str]) -> None:
     for forgotten in freed:
         what = "deleted" if forgotten.deleted else "was deleted before"
         files = f", and taken out of {', '.join(forgotten.places)}" if forgotten.places else ""
@@ -138,5 +138,5 @@ def _echo_forgotten(item: str, freed: Sequence[ForgottenItem], remaining: Sequen
         f"what people saw of item {item!r} is gone from {plural(len(freed), 'round')}; labels stay"
     )
     echo("out of reach, so look there yourself:")
-    for location in remaining:
+    for location in out_of_reach:
         echo(f"- {location}", indent="  ")

@@ -68,9 +68,9 @@ def label(
             name=name or account(),
             notified=teller(no_browser=no_browser, json=json),
         )
-        requested = signals.listen()
+        requests = signals.listen()
         server.start()
-        while requested.get() == signals.RELOAD:
+        while requests.get() == signals.RELOAD:
             echo_error("the config is read at the start only; end this and begin it again")
         server.stop()
     if not json:
@@ -78,7 +78,7 @@ def label(
 
 
 def teller(*, no_browser: bool, json: bool) -> Callable[[str, str | None], None]:
-    """Make what tells the links of the page, and opens a browser on the first."""
+    """Return a function that prints each link of the page, and opens a browser on the first."""
 
     def show_link(link: str, entered: str | None) -> None:
         if json:
@@ -111,9 +111,9 @@ def _on_the_page(application: Application, monitor: str | None) -> list[str]:
         if any(isinstance(one, PageLabeler) for one in labelers_in_use(context))
     ]
     if not names:
-        requested = ", ".join(context.settings.name for context in chosen)
+        monitors = ", ".join(context.settings.name for context in chosen)
         message = (
-            f"nobody labels {requested} on the labeling page; it is for monitors with "
+            f"nobody labels {monitors} on the labeling page; it is for monitors with "
             'labeling: {kind: page, question: "Is it really ...?"}'
         )
         raise InputRefused(message)

@@ -107,13 +107,13 @@ def _questions(
 
     Where monitors ask different ones, every task shows its own.
     """
-    requested = [(_question(context), tasks) for context, tasks in several if tasks]
-    questions = {question for question, _ in requested}
+    questioned = [(_question(context), tasks) for context, tasks in several if tasks]
+    questions = {question for question, _ in questioned}
     if len(questions) <= 1:
-        return [task for _, tasks in requested for task in tasks], next(iter(questions), None)
+        return [task for _, tasks in questioned for task in tasks], next(iter(questions), None)
     with_its_own = [
         replace(task, shown={"question asked": question or "", **task.shown})
-        for question, tasks in requested
+        for question, tasks in questioned
         for task in tasks
     ]
     return with_its_own, None
@@ -156,12 +156,12 @@ def import_(
         parts_of: dict[str, MonitorContext] = {}
         tasks: dict[str, Task] = {}
         for context in _asking_people(application, monitor):
-            own = accepting(context)
-            tasks |= own
-            parts_of |= dict.fromkeys(own, context)
+            accepted = accepting(context)
+            tasks |= accepted
+            parts_of |= dict.fromkeys(accepted, context)
         available = "it is of no round that takes labels now"
         now = application.clock()
-        collected = read_labels(file, tasks, existing=available, follow=True, now=now)
+        collected = read_labels(file, tasks, unknown_hint=available, follow=True, now=now)
         taken = _store(collected, parts_of)
         collected = taken.collected
     if json:
@@ -244,8 +244,8 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
     label_events: list[LabelEvent] = []
     refused = list(collected.refused)
     for context in {id(context): context for context in parts_of.values()}.values():
-        own = tuple(e for e in collected.events if parts_of[e.task_key] is context)
-        taken = without_same_person(context, Part(events=own))
+        monitor_events = tuple(e for e in collected.events if parts_of[e.task_key] is context)
+        taken = without_same_person(context, Part(events=monitor_events))
         several.append((context, taken))
         label_events += taken.events
         refused += taken.refused

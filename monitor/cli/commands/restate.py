@@ -73,7 +73,7 @@ def restate(
     _refuse_wrong(reason, names=bool(numbers) or since is not None, changes=changes_labels)
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
-        requested = RestateRequest(
+        request = RestateRequest(
             by=_name(by),
             why=reason.strip(),
             rounds=tuple(numbers or ()),
@@ -82,7 +82,7 @@ def restate(
             truth=truth,
             without=without,
         )
-        outcome = restated(context, requested, dry_run=dry_run)
+        outcome = restated(context, request, dry_run=dry_run)
     if json:
         echo_json(_json(outcome, dry_run=dry_run))
     else:
@@ -95,7 +95,7 @@ def _read_file(path: Path, tasks: Mapping[str, Task]) -> Collected:
     from monitor.labeling.label_files import read_labels
 
     available = "it is of no round that is to be restated"
-    return read_labels(path, tasks, existing=available, follow=True)
+    return read_labels(path, tasks, unknown_hint=available, follow=True)
 
 
 def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:
@@ -149,22 +149,22 @@ def _echo(outcome: RestateOutcome, *, dry_run: bool) -> None:
     if not outcome.restated:
         echo("nothing to restate: every number comes out as it is")
         return
-    for one in outcome.restated:
-        echo(_line(one), indent="  ")
+    for restated in outcome.restated:
+        echo(_line(restated), indent="  ")
     if dry_run:
         echo("nothing was changed; without --dry-run it is")
     else:
         echo("alerts stay as they are; pr-monitor run-once brings the new numbers to MLflow")
 
 
-def _line(one: RestatedRound) -> str:
+def _line(restated: RestatedRound) -> str:
     from monitor.presentation.numbers import plural
     from monitor.presentation.restatements import best_text
 
-    labels = f" ({plural(one.labels, 'answer')} changed)" if one.labels else ""
-    why = labels if one.own else " (pools a restated one)"
+    labels = f" ({plural(restated.labels, 'answer')} changed)" if restated.labels else ""
+    why = labels if restated.own else " (pools a restated one)"
     changes = [
-        f"{metric} {best_text(one.before, metric)} -> {best_text(one.after, metric)}"
+        f"{metric} {best_text(restated.before, metric)} -> {best_text(restated.after, metric)}"
         for metric in ("precision", "recall")
     ]
-    return f"round {one.round.number}, version {one.version}{why}: {'; '.join(changes)}"
+    return f"round {restated.round.number}, version {restated.version}{why}: {'; '.join(changes)}"

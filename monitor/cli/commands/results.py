@@ -59,17 +59,17 @@ def status(
 
     with opened(config) as application:
         chosen = application.monitors if monitor is None else (application.context(monitor),)
-        requested = [context.settings for context in chosen]
-        results = [
+        monitors = [context.settings for context in chosen]
+        shown = [
             with_links(overview, application.link)
-            for overview in overviews(application.database, requested, application.clock())
+            for overview in overviews(application.database, monitors, application.clock())
         ]
-        blocks = _blocks(application, requested)
+        blocks = _blocks(application, monitors)
         removed = [] if monitor is not None else _not_in_the_config(application)
     if json:
-        echo_json(status_json(results, blocks, removed, application.config))
+        echo_json(status_json(shown, blocks, removed, application.config))
     else:
-        echo_status(results, blocks, removed, _promises(application) if monitor is None else [])
+        echo_status(shown, blocks, removed, _promises(application) if monitor is None else [])
 
 
 def rounds(
@@ -107,14 +107,14 @@ def rounds(
             application.config.monitor(monitor)
         name = monitor if before is None else only_monitor(application, monitor)
         with application.database.read() as connection:
-            requested = ListQuery(
+            query = ListQuery(
                 monitor=name,
                 before=None if before is None else find_round(connection, str(name), before).slot,
                 last=last,
                 newest=None if everything or last is not None else LISTED,
                 skipped=skipped,
             )
-            result = listed(connection, requested)
+            result = listed(connection, query)
     if json:
         rows = [round_json(row) for row in result.rows]
         echo_json({"rounds": rows, "hidden": result.hidden, "has_older": result.has_older})

@@ -68,10 +68,10 @@ def run_once(
 
     with opened(config) as application:
         monitors = _chosen(application, monitor)
-        before: dict[str, dict[int, RoundVersion]] = {}
+        previous: dict[str, dict[int, RoundVersion]] = {}
 
         def remember(context: MonitorContext) -> None:
-            before.setdefault(context.settings.name, marks(application, context))
+            previous.setdefault(context.settings.name, marks(application, context))
 
         # States are read before anything moves them, so that what moved can be shown afterwards.
         if slot is not None:
@@ -79,15 +79,15 @@ def run_once(
                 remember(context)
             _open_slot(monitors, slot)
         idle = Idle(application.database, application.clock, application.config_fingerprints())
-        result = one_pass(application, monitors, idle=idle, previous_scan=remember)
+        result = one_pass(application, monitors, idle=idle, before_check=remember)
         moved = {
-            name: moves(application, name, before[name]) if name in before else []
+            name: moves(application, name, previous[name]) if name in previous else []
             for name in (context.settings.name for context in monitors)
         }
         if json:
             echo_json(pass_json(result, moved))
         else:
-            echo_pass(application, monitors, result, moved, second_waves(before, moved))
+            echo_pass(application, monitors, result, moved, second_waves(previous, moved))
         if metrics_file is not None:
             _write_metrics(metrics_file, application, monitors, result)
         code = result.exit_code if slot is None else _slot_exit_code(application, result, slot)
@@ -166,7 +166,7 @@ def serve(
 def _write_metrics(
     path: Path, application: Application, monitors: Sequence[MonitorContext], result: Pass
 ) -> None:
-    """Write the metrics of a pass; when one last ended well stays if this one did not."""
+    """Write the metrics of a pass; after a failed one the time of the last good pass stays."""
     from monitor.service.web.metrics import Own, exposition
     from monitor.service.web.textfile import last_success, write_textfile
 
@@ -174,15 +174,15 @@ def _write_metrics(
     was_whole = len(names) == len(application.monitors)
     well = was_whole and not result.errors
     now = application.clock()
-    earlier = last_success(path)
-    if earlier is not None and earlier > now:  # written while a clock was ahead
-        earlier = None
+    previous = last_success(path)
+    if previous is not None and previous > now:  # written while a clock was ahead
+        previous = None
     own = Own(
-        last_success=now if well else earlier,
+        last_success=now if well else previous,
         failing={name: name in result.errors for name in names},
     )
-    existing = [context.settings.name for context in application.monitors]
-    write_textfile(path, exposition(application.database, existing, own, now))
+    configured = [context.settings.name for context in application.monitors]
+    write_textfile(path, exposition(application.database, configured, own, now))
 
 
 def _chosen(application: Application, monitor: str | None) -> Sequence[MonitorContext]:
@@ -203,30 +203,28 @@ def _open_slot(monitors: Sequence[MonitorContext], slot: str) -> None:
     from monitor.rounds.opening.due import open_slot
     from monitor.rounds.opening.redo import why_it_stays
 
-    requested = parse_time(slot, "--slot")
+    due = parse_time(slot, "--slot")
     # All monitors are asked first: a slot that one of them refuses is then opened for none.
     for context in monitors:
-        _refuse_no_slot(context, slot, requested)
+        _refuse_no_slot(context, slot, due)
     for context in monitors:
-        if open_slot(context, requested, backfill=False) is None:
+        if open_slot(context, due, backfill=False) is None:
             name = context.settings.name
-            echo_error(
-                f"{name}: the round due {minute(requested)} UTC {why_it_stays(context, requested)}"
-            )
+            echo_error(f"{name}: the round due {minute(due)} UTC {why_it_stays(context, due)}")
 
 
-def _refuse_no_slot(context: MonitorContext, slot: str, requested: datetime) -> None:
+def _refuse_no_slot(context: MonitorContext, slot: str, due: datetime) -> None:
     from monitor.domain.errors import InputRefused
     from monitor.domain.slots import newest_slot, slots_after
 
     name, schedule, now = context.settings.name, context.settings.round.schedule, context.clock()
-    if requested > now:
+    if due > now:
         newest = minute(newest_slot(schedule, now))
         message = f"--slot {slot} is not due yet; the newest slot of {name} that is due: {newest}"
         raise InputRefused(message)
-    before = newest_slot(schedule, requested)
-    if before != requested and _round_at(context, requested) is None:
-        after = next(slots_after(schedule, requested))
+    before = newest_slot(schedule, due)
+    if before != due and _round_at(context, due) is None:
+        after = next(slots_after(schedule, due))
         message = (
             f"--slot {slot} is no slot of {name} ({schedule.cron!r} in {schedule.time_zone}); the "
             f"nearest are {minute(before)} and {minute(after)} UTC"

@@ -150,15 +150,15 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     set_up_logs()
     loaded = load_config(config)
     application = build(loaded)
-    results = []
+    tried = []
     for check in checks(application, config):
-        results.append(check)
+        tried.append(check)
         if not json:
             _echo_check(check)
     application.database.close()
-    code = exit_code(results)
+    code = exit_code(tried)
     if json:
-        echo_json({"checks": [each.as_json() for each in results], "ok": code == 0})
+        echo_json({"checks": [each.as_json() for each in tried], "ok": code == 0})
     raise typer.Exit(code)
 
 

@@ -164,12 +164,12 @@ def _share(value: float | None, option: str) -> float:
     return value
 
 
-def _limits(context: MonitorContext, requested: Sequence[str]) -> list[Limit]:
+def _limits(context: MonitorContext, options: Sequence[str]) -> list[Limit]:
     from monitor.domain.errors import InputRefused
 
     limits: Limits = context.settings.round.limits
-    if requested:
-        limits = _requested_limits(requested)
+    if options:
+        limits = _parsed_limits(options)
     watched = limits.watched()
     if not watched:
         message = (
@@ -180,12 +180,12 @@ def _limits(context: MonitorContext, requested: Sequence[str]) -> list[Limit]:
     return watched
 
 
-def _requested_limits(requested: Sequence[str]) -> Limits:
+def _parsed_limits(options: Sequence[str]) -> Limits:
     from pydantic import ValidationError
 
     from monitor.domain.settings import Limits
 
-    pairs = dict(_pair(each, "--limit", "precision=0.80") for each in requested)
+    pairs = dict(_pair(each, "--limit", "precision=0.80") for each in options)
     try:
         return Limits.model_validate(pairs)
     except ValidationError as error:

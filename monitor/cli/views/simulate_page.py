@@ -98,8 +98,8 @@ def _drift_lines(forecast: Forecast, after: Detection, text: str) -> Iterator[st
         if lowest is None
         else (f", {_percent(lowest.share_within(soon))} if all new misses lie in the lowest band")
     )
-    result = _percent(after.share_within(soon))
-    yield f"{text}: found within {soon} rounds in {result} of cases{more}"
+    share = _percent(after.share_within(soon))
+    yield f"{text}: found within {soon} rounds in {share} of cases{more}"
     if after.median is None:
         yield f"in half of them not within {forecast.rounds} rounds"
         return

@@ -71,7 +71,7 @@ def echo_status(
         echo()
         for line in block_lines(block):
             echo(line, indent="  ")
-    echo_block(f"warning: {remaining.sentence}" for remaining in removed_monitors)
+    echo_block(f"warning: {removed.sentence}" for removed in removed_monitors)
     echo_block(promises)
 
 
@@ -137,7 +137,7 @@ def with_links(overview: Overview, link: Link) -> Overview:
 def echo_overview(overview: Overview) -> None:
     """Print an overview."""
     echo(f"{overview.monitor}: {painted(overview.status.upper(), COLOURS[overview.status])}")
-    for line in _existing(overview):
+    for line in _last_estimate(overview):
         echo(f"  {line}", indent="  ")
     for alert in overview.alerts:
         for line in _alert(alert, overview):
@@ -147,7 +147,7 @@ def echo_overview(overview: Overview) -> None:
     echo(f"  {next_round_line(overview.next_slot)}")
 
 
-def _existing(overview: Overview) -> Iterator[str]:
+def _last_estimate(overview: Overview) -> Iterator[str]:
     """Describe what the last closed round found."""
     if overview.last_round is not None and overview.last_slot is not None:
         yield last_estimate_line(
@@ -170,8 +170,8 @@ def _alert(alert: StoredAlert, overview: Overview) -> Iterator[str]:
 
 
 def _learning(overview: Overview) -> list[str]:
-    remaining = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
-    return learning_lines(remaining, overview.proposed_limits)
+    rounds_to_go = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
+    return learning_lines(rounds_to_go, overview.proposed_limits)
 
 
 def _number(row: EstimateRow) -> str:

@@ -132,8 +132,8 @@ def _rows(
 def _output(model: Any, features: Any, config: Mapping[str, Any]) -> Any:
     """Ask the model, without the columns that are about the labels' drawing and not features."""
     if isinstance(features, pd.DataFrame):
-        provided = (config.get(name) for name in ("weight", "stratum", "score"))
-        ours = [name for name in provided if isinstance(name, str) and name in features.columns]
+        columns = (config.get(name) for name in ("weight", "stratum", "score"))
+        ours = [name for name in columns if isinstance(name, str) and name in features.columns]
         features = features.drop(columns=ours)
     return model.predict(features)
 
@@ -226,8 +226,8 @@ def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
     metrics = {f"{prefix}{name}": value for name, value in evaluation.metrics.items()}
     now = get_current_time_millis()  # type: ignore[no-untyped-call]
     tags = {f"{prefix}{name}": text for name, text in _tags(evaluation).items()}
-    existing = client.get_run(run_id).data.tags
-    if MLFLOW_RUN_NOTE not in existing:  # a person's own words stay
+    run_tags = client.get_run(run_id).data.tags
+    if MLFLOW_RUN_NOTE not in run_tags:  # a person's own words stay
         tags[MLFLOW_RUN_NOTE] = _note(evaluation)
     client.log_batch(
         run_id,
@@ -237,7 +237,7 @@ def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
     )
     artifacts = {}
     files = {f"{prefix}{name}": file for name, file in _files(evaluation).items()}
-    listed = _listed_tables(existing, [name for name, file in files.items() if file.is_table])
+    listed = _listed_tables(run_tags, [name for name, file in files.items() if file.is_table])
     client.set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, listed)
     with TemporaryDirectory(prefix="monitor-") as folder:
         for name, file in files.items():

@@ -31,8 +31,8 @@ class PrMonitorEvaluator(ModelEvaluator):
         A type that is not a classifier's is refused with the reason by ``evaluate``.
         """
         del model_type
-        provided = ((evaluator_config or {}).get(name) for name in ASKING)
-        return any(value is not None and value is not False for value in provided)
+        settings = ((evaluator_config or {}).get(name) for name in ASKING)
+        return any(value is not None and value is not False for value in settings)
 
     def evaluate(
         self,

@@ -29,7 +29,7 @@ class StudioReading:
 def read_answers(
     project: Project,
     tasks: Sequence[StudioTask],
-    requested: Collection[str],
+    keys: Collection[str],
     people: Mapping[int, str],
 ) -> StudioReading:
     """Read what people said about the tasks that were asked for."""
@@ -37,7 +37,7 @@ def read_answers(
     for task in tasks:
         for annotation in sorted(task.annotations, key=lambda one: (one.updated_at, one.id)):
             try:
-                key = _requested_key(task, requested)
+                key = _requested_key(task, keys)
                 name, answer = _name(annotation, people), answer_of(annotation)
             except ValueError as problem:
                 where = f"Label Studio, project {project.id}, task {task.id}"
@@ -83,17 +83,17 @@ def _choices(region: object) -> list[str]:
     raise ValueError(message)
 
 
-def _requested_key(task: StudioTask, requested: Collection[str]) -> str:
+def _requested_key(task: StudioTask, keys: Collection[str]) -> str:
     key = task.key
-    if key is None or key not in requested:
+    if key is None or key not in keys:
         message = "the task was not sent by this round; answers to it count nowhere"
         raise ValueError(message)
     return key
 
 
 def _name(annotation: StudioAnnotation, people: Mapping[int, str]) -> str:
-    number = annotation.completed_by
-    if number is None:
+    user_id = annotation.completed_by
+    if user_id is None:
         message = "it names nobody as its author (completed_by); answer the task again"
         raise ValueError(message)
-    return people.get(number) or f"user {number}"
+    return people.get(user_id) or f"user {user_id}"

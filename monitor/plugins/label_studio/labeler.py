@@ -67,28 +67,28 @@ class LabelStudioLabeler:
         is looked which tasks are there, before and after it, and what is there twice is deleted.
         """
         for second in (False, True):
-            own = [task for task in tasks if (task.slot > 1) is second]
-            if own:
-                self._send(round_name, own, second=second)
+            copies = [task for task in tasks if (task.slot > 1) is second]
+            if copies:
+                self._send(round_name, copies, second=second)
 
     def _send(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> None:
         projects = self.projects
         if not projects.of_round(round_name, second=second):
             projects.make(round_name, self.settings.question, second=second)
-        own = projects.of_round(round_name, second=second)
-        if not own:
+        round_projects = projects.of_round(round_name, second=second)
+        if not round_projects:
             message = (
                 f"Label Studio at {self.settings.url} made a project for {round_name} and does not "
                 "list it; does the account of labeling.token see all projects?"
             )
             raise LabelsRefused(message)
-        out = {task.key for _, task in _all_tasks(projects, own)}
+        out = {task.key for _, task in _all_tasks(projects, round_projects)}
         missing = [task for task in tasks if task.key not in out]
         if missing:
-            projects.add(own[0], missing)
-        there = _all_tasks(projects, own)
-        _remove_surplus(projects, own, there)
-        lost = {task.key for task in tasks} - {task.key for _, task in there}
+            projects.add(round_projects[0], missing)
+        imported = _all_tasks(projects, round_projects)
+        _remove_surplus(projects, round_projects, imported)
+        lost = {task.key for task in tasks} - {task.key for _, task in imported}
         if lost:
             message = (
                 f"Label Studio at {self.settings.url} took {len(tasks)} tasks for {round_name}, "
@@ -106,44 +106,52 @@ class LabelStudioLabeler:
         """
         if not tasks:
             return Collected(cursor=cursor, anew=False)
-        before = _StudioCursor.read(cursor, self.settings.url)
-        projects = self.projects
-        listed = projects.all()
-        existing = _existing(projects, listed, before, tasks)
-        requested = [one for one in listed if one.id in existing and existing[one.id][0] in tasks]
-        self._refuse_removed(listed, requested, before, tasks)
-        checks = {project.id: projects.state_of(project) for project in requested}
-        digest = _digest(tasks)
-        if (checks, digest) == (before.looks, before.asked):
-            return Collected(cursor=cursor, anew=False)
-        events, refused, answers = self._read(projects, requested, before, tasks)
-        retained = {
-            one.id: before.answers[one.id]
+        previous = _StudioCursor.read(cursor, self.settings.url)
+        studio = self.projects
+        listed = studio.all()
+        keys_by_project = _find_keys(studio, listed, previous, tasks)
+        projects = [
+            one
             for one in listed
-            if one.id in before.answers and not one.mark.closed
+            if one.id in keys_by_project and keys_by_project[one.id][0] in tasks
+        ]
+        self._refuse_removed(listed, projects, previous, tasks)
+        checks = {project.id: studio.state_of(project) for project in projects}
+        digest = _digest(tasks)
+        if (checks, digest) == (previous.looks, previous.asked):
+            return Collected(cursor=cursor, anew=False)
+        events, refused, answers = self._read(studio, projects, previous, tasks)
+        unread_answers = {
+            one.id: previous.answers[one.id]
+            for one in listed
+            if one.id in previous.answers and not one.mark.closed
         }
         after = _StudioCursor(
-            url=before.url, asked=digest, looks=checks, known=existing, answers=retained | answers
+            url=previous.url,
+            asked=digest,
+            looks=checks,
+            known=keys_by_project,
+            answers=unread_answers | answers,
         )
         return Collected(tuple(events), tuple(refused), after.model_dump_json())
 
     def _read(
         self,
-        projects: Projects,
-        requested: Sequence[Project],
-        before: _StudioCursor,
+        studio: Projects,
+        projects: Sequence[Project],
+        previous: _StudioCursor,
         tasks: Mapping[str, Task],
     ) -> tuple[list[LabelEvent], list[Refusal], dict[int, _Answers]]:
-        people = projects.people()
+        people = studio.people()
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
         answers: dict[int, _Answers] = {}
-        for project in requested:
-            reading = read_answers(project, projects.tasks(project), tasks, people)
-            existing = before.answers.get(project.id, {})
-            answers[project.id] = _in_order(existing, reading.answers)
-            here = {key: of_task for key, of_task in existing.items() if key in tasks}
-            events += _events_between(here, answers[project.id])
+        for project in projects:
+            reading = read_answers(project, studio.tasks(project), tasks, people)
+            stored = previous.answers.get(project.id, {})
+            answers[project.id] = _in_order(stored, reading.answers)
+            stored_answers = {key: of_task for key, of_task in stored.items() if key in tasks}
+            events += _events_between(stored_answers, answers[project.id])
             refused += reading.refused
         return events, refused, answers
 
@@ -151,16 +159,16 @@ class LabelStudioLabeler:
         self,
         listed: Sequence[Project],
         projects: Sequence[Project],
-        before: _StudioCursor,
+        previous: _StudioCursor,
         tasks: Mapping[str, Task],
     ) -> None:
-        there, marks = {one.id for one in listed}, {one.mark.text() for one in listed}
+        listed_ids, marks = {one.id for one in listed}, {one.mark.text() for one in listed}
         lost = {
-            number: marker
-            for number, (key, marker) in before.known.items()
-            if key in tasks and number not in there
+            project_id: marker
+            for project_id, (key, marker) in previous.known.items()
+            if key in tasks and project_id not in listed_ids
         }
-        removed = sorted(number for number, marker in lost.items() if marker not in marks)
+        removed = sorted(project_id for project_id, marker in lost.items() if marker not in marks)
         if removed:
             raise LabelsRefused(self._removed(f"project {removed[0]}") + _instead(lost[removed[0]]))
         if not projects and not lost:
@@ -197,13 +205,13 @@ class LabelStudioLabeler:
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Delete the shown content of these tasks; answers and tasks stay."""
         projects = self.projects
-        locations = []
+        emptied = []
         for second in (False, True):
             for project in projects.of_round(round_name, second=second):
-                own = [task for task in projects.tasks(project) if task.key in keys]
-                if [task for task in own if projects.blank(task)]:
-                    locations.append(f"{self.settings.url}/projects/{project.id}")
-        return tuple(locations)
+                forgotten = [task for task in projects.tasks(project) if task.key in keys]
+                if [task for task in forgotten if projects.blank(task)]:
+                    emptied.append(f"{self.settings.url}/projects/{project.id}")
+        return tuple(emptied)
 
 
 def _instead(marker: str) -> str:
@@ -213,20 +221,23 @@ def _instead(marker: str) -> str:
     )
 
 
-def _existing(
-    projects: Projects, listed: Sequence[Project], before: _StudioCursor, tasks: Mapping[str, Task]
+def _find_keys(
+    projects: Projects,
+    listed: Sequence[Project],
+    previous: _StudioCursor,
+    tasks: Mapping[str, Task],
 ) -> dict[int, tuple[str, str]]:
     """Find a key of each project that has any, so that only those asked for are read."""
-    existing: dict[int, tuple[str, str]] = {}
+    keys_by_project: dict[int, tuple[str, str]] = {}
     for project in listed:
-        if project.id in before.known:
-            existing[project.id] = before.known[project.id]
+        if project.id in previous.known:
+            keys_by_project[project.id] = previous.known[project.id]
             continue
-        there = [task.key for task in projects.tasks(project) if task.key is not None]
-        if there:
-            key = next((key for key in there if key in tasks), there[0])
-            existing[project.id] = (key, project.mark.text())
-    return existing
+        keys = [task.key for task in projects.tasks(project) if task.key is not None]
+        if keys:
+            key = next((key for key in keys if key in tasks), keys[0])
+            keys_by_project[project.id] = (key, project.mark.text())
+    return keys_by_project
 
 
 def _all_tasks(projects: Projects, several: Sequence[Project]) -> list[tuple[Project, StudioTask]]:
@@ -234,23 +245,23 @@ def _all_tasks(projects: Projects, several: Sequence[Project]) -> list[tuple[Pro
 
 
 def _remove_surplus(
-    projects: Projects, several: Sequence[Project], there: Sequence[tuple[Project, StudioTask]]
+    projects: Projects, several: Sequence[Project], imported: Sequence[tuple[Project, StudioTask]]
 ) -> None:
     """Keep the oldest task of each key, and what was answered; delete projects left empty."""
     seen: set[str] = set()
     surplus: dict[int, list[StudioTask]] = {project.id: [] for project in several}
-    remaining = dict.fromkeys(surplus, 0)
-    for project, task in there:
+    task_counts = dict.fromkeys(surplus, 0)
+    for project, task in imported:
         if task.key in seen and not task.annotations:
             surplus[project.id].append(task)
         else:
-            remaining[project.id] += 1
+            task_counts[project.id] += 1
         if task.key is not None:
             seen.add(task.key)
     for project in several:
         projects.remove(project, surplus[project.id])
     for project in several[1:]:
-        if not remaining[project.id]:
+        if not task_counts[project.id]:
             projects.delete(project)
 
 
@@ -263,7 +274,7 @@ class _StudioCursor(BaseModel):
 
     url: The server; of another one nothing here holds.
     asked: Digest of the tasks that were asked for.
-    looks: What `Projects.look` said of each project that was read.
+    looks: What `Projects.state_of` said of each project that was read.
     known: For each project that was ever read the key of one of its tasks, which tells whether it
         is asked for, and its mark.
     answers: The answers of each project, so that one that is missing next time is known as

@@ -64,8 +64,8 @@ class ProjectMarker:
 
     def is_of(self, other: ProjectMarker) -> bool:
         """Whether both are of one round and one copy, closed or not."""
-        own = (self.owner, self.round_name, self.second)
-        return own == (other.owner, other.round_name, other.second)
+        identity = (self.owner, self.round_name, self.second)
+        return identity == (other.owner, other.round_name, other.second)
 
 
 def owner_of(store: str) -> str:
@@ -271,12 +271,10 @@ class Projects:
             return TypeAdapter(kind).validate_python(answer)
         except ValidationError as error:
             # Not its text, which may hold what people are shown.
-            location = (
-                ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "the whole"
-            )
+            field = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "the whole"
             message = (
                 f"Label Studio at {self._server.url} was asked GET {path}: its answer is not what "
-                f"Label Studio 1.23 gives (at {visible(location)[:80]}); is labeling.url the "
+                f"Label Studio 1.23 gives (at {visible(field)[:80]}); is labeling.url the "
                 "address of a Label Studio?"
             )
             raise LabelsRefused(message) from error
@@ -286,11 +284,11 @@ def _batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     batch: list[dict[str, Any]] = []
     length = 0
     for item in items:
-        own = len(item["data"]["text"])
-        if batch and (len(batch) == _BATCH or length + own > _BATCH_TEXT):
+        characters = len(item["data"]["text"])
+        if batch and (len(batch) == _BATCH or length + characters > _BATCH_TEXT):
             yield batch
             batch, length = [], 0
         batch.append(item)
-        length += own
+        length += characters
     if batch:
         yield batch

@@ -107,17 +107,17 @@ class Server:
             raise LabelsUnavailable(message) from error
 
     def _content(self, response: httpx.Response, method: str, path: str) -> bytes:
-        end, result = time.monotonic() + WHOLE, bytearray()
+        end, content = time.monotonic() + WHOLE, bytearray()
         for piece in response.iter_bytes():
-            result += piece
-            if len(result) > MOST_BYTES:
+            content += piece
+            if len(content) > MOST_BYTES:
                 reason = f"its answer is longer than {MOST_BYTES // 1_000_000} MB"
                 raise self._unexpected(method, path, reason)
             if time.monotonic() > end:
                 what = self._what(method, path)
                 message = f"{what}: its answer took longer than {WHOLE:g} s; {_RETRIED}"
                 raise LabelsUnavailable(message)
-        return bytes(result)
+        return bytes(content)
 
     def _answer(self, method: str, path: str, status: int, content: bytes) -> Any:
         if status in range(200, 300):

@@ -30,17 +30,17 @@ class LabelStudioSettings(Labeling):
     @field_validator("url")
     @classmethod
     def _an_address(cls, value: str) -> str:
-        expected = "write the address that people open, such as https://labels.example.org"
+        hint = "write the address that people open, such as https://labels.example.org"
         try:
             parts = urlsplit(value.strip())
             is_whole = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
         except ValueError:
             is_whole = False
         if not is_whole or not value.isascii() or len(value.split()) != 1:
-            message = f"this is not an address of a web server; {expected}"
+            message = f"this is not an address of a web server; {hint}"
             raise SettingRefused(setting="url", why=message)
         if parts.username or parts.password or parts.query or parts.fragment:
-            message = f"it holds more than an address (a user, a query or a fragment); {expected}"
+            message = f"it holds more than an address (a user, a query or a fragment); {hint}"
             raise SettingRefused(setting="url", why=message)
         return value.strip().rstrip("/")
 

@@ -25,12 +25,12 @@ def labeling_config(question: str) -> str:
     A word joiner, which nobody sees, keeps Label Studio from reading ``$100`` as the name of a
     field.
     """
-    requested = quoteattr(visible(question).replace("$", f"${_WORD_JOINER}"))
+    header = quoteattr(visible(question).replace("$", f"${_WORD_JOINER}"))
     choices = "".join(
         f'<Choice value="{choice}" hotkey="{_HOTKEYS[choice]}"/>' for choice in CHOICES
     )
     return (
-        f"<View><Header value={requested}/>"
+        f"<View><Header value={header}/>"
         '<Text name="text" value="$text" valueType="text" saveTextResult="no"/>'
         f'<Choices name="{CONTROL}" toName="text" choice="single-radio" required="true" '
         f'requiredMessage="Choose one of the three answers">{choices}</Choices></View>'

@@ -37,15 +37,15 @@ class DeltaLake:
     def at(self, snapshot: str) -> DeltaSnapshot:
         """Read the list of a snapshot's files; of an id that is a version alone, that version.
 
-        Raises `SnapshotGone` if the table's log begins later by now, or another table took its
+        Raises `SnapshotMissing` if the table's log begins later by now, or another table took its
         place.
         """
         from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415
 
-        version, _, existing = snapshot.partition(".")
+        version, _, table_id = snapshot.partition(".")
         try:
             table = self._table(int(version))
-            if existing in ("", _id_of(table)):
+            if table_id in ("", _id_of(table)):
                 return DeltaSnapshot(table)
         except TableNotFoundError:
             pass

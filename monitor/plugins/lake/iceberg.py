@@ -46,7 +46,7 @@ class IcebergLake:
         return str(current.snapshot_id)
 
     def at(self, snapshot: str) -> IcebergSnapshot:
-        """Find a snapshot. Raises `SnapshotGone` if the table has it no longer."""
+        """Find a snapshot. Raises `SnapshotMissing` if the table has it no longer."""
         table = self._table()
         if table.snapshot_by_id(int(snapshot)) is None:
             message = f"{self._name} has no snapshot {snapshot} any more"

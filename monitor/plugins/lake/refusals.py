@@ -39,8 +39,8 @@ def as_ours(location: str, settings: LakeSettings, setting: str | None = None) -
     setting: What the config names the table by, where that is not a setting of the source.
 
     Raises `SourceRefused` if there is no such table or bucket, if settings or credentials do not
-    lead to it, or if what reads it is not installed; `SnapshotGone` if files of a snapshot are not
-    there; `SourceUnavailable` if anything else went wrong, most of which passes.
+    lead to it, or if what reads it is not installed; `SnapshotMissing` if files of a snapshot are
+    not there; `SourceUnavailable` if anything else went wrong, most of which passes.
     """
     try:
         yield
@@ -65,20 +65,20 @@ def _ours(
     table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
     line = _cleaned(str(error), settings)
     text = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
-    whole = f"{type(error).__name__} {line}"
-    if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(whole):
+    typed_line = f"{type(error).__name__} {line}"
+    if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(typed_line):
         message = (
             f"{location} is not there ({text}); correct {setting or f'source.{table}'}, or make it"
         )
         return SourceRefused(message, is_public=True)
-    if _UNUSABLE.search(whole):
+    if _UNUSABLE.search(typed_line):
         return SourceRefused(f"{location} cannot be reached by source.{access}: {text}; correct it")
-    if _NOT_ALLOWED.search(whole):
+    if _NOT_ALLOWED.search(typed_line):
         return SourceRefused(
             f"{location}: these credentials may not read it: {text}. Correct source.{access}, or "
             "what they may do; it is tried again"
         )
-    if _MISSING.search(whole):
+    if _MISSING.search(typed_line):
         message = (
             f"files of a snapshot of {location} are not there any more ({text}); the newest one is "
             "taken at the next try"
@@ -89,6 +89,6 @@ def _ours(
 
 
 def _cleaned(text: str, settings: LakeSettings) -> str:
-    """Place a message on one line, without secrets of the config and of signed addresses."""
+    """Return a message on one line, without secrets of the config and of signed addresses."""
     line = " ".join(_COLOUR.sub("", text).split())
     return masked(line, secrets_of(settings.storage | settings.catalog))

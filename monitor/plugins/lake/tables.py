@@ -108,7 +108,7 @@ def opened(
         with _registered(connection, snapshot.stream((), None)):
             described = connection.execute(f"describe {_ROWS}").fetchall()
         types = {row[0]: row[1] for row in described}
-        existing = window is not None and time_column in types
+        has_time = window is not None and time_column in types
         yield LakeTable(
             location,
             connection,
@@ -116,7 +116,7 @@ def opened(
             types,
             refused=refused,
             snapshot=snapshot,
-            near=near(window, time_column, types[time_column]) if window and existing else None,
+            near=near(window, time_column, types[time_column]) if window and has_time else None,
         )
 
 

@@ -58,26 +58,24 @@ class ReviewReading:
             answer = self._annotator_answer(key, question, one)
             if answer is None:
                 continue
-            own = by_name.setdefault(answer.annotator, {})
-            before = own.get(answer.name)
-            if before is None or (before.at, before.id) < (answer.at, answer.id):
-                own[answer.name] = answer
+            latest = by_name.setdefault(answer.annotator, {})
+            previous = latest.get(answer.name)
+            if previous is None or (previous.at, previous.id) < (answer.at, answer.id):
+                latest[answer.name] = answer
         self.said[key] = {}
         for annotator, names in by_name.items():
             current = self._current(key, names.get(question), names.get(CANNOT_TELL))
             if current is not None:
                 self.said[key][annotator] = current
 
-    def take_stored(self, key: str, retained: str) -> None:
+    def take_stored(self, key: str, stored: str) -> None:
         """Take what is stored of a task whose trace is gone (`cursor_text`)."""
-        self._digest.update(f"{key} {retained}".encode())
+        self._digest.update(f"{key} {stored}".encode())
         try:
-            rows = [
-                (str(name), Answer(answer), time_of(at)) for name, answer, at in _rows(retained)
-            ]
+            rows = [(str(name), Answer(answer), time_of(at)) for name, answer, at in _rows(stored)]
         except (TypeError, ValueError):
             reason = "what was kept of it cannot be read"
-            self.refused.append(Refusal(f"task {key}", reason, retained[:40]))
+            self.refused.append(Refusal(f"task {key}", reason, stored[:40]))
             rows = []
         self.said[key] = {
             name: AnswerState(answer, at) for name, answer, at in rows if at is not None
@@ -88,16 +86,16 @@ class ReviewReading:
         self._digest.update("\n".join(missing).encode())
         return str(self._digest.hexdigest())
 
-    def _annotator_answer(self, key: str, question: str, one: object) -> _Assessment | None:
+    def _annotator_answer(self, key: str, question: str, assessment: object) -> _Assessment | None:
         """Read an assessment; None if it does not count, refused or not."""
-        if not isinstance(one, dict) or one.get("valid") is False:
+        if not isinstance(assessment, dict) or assessment.get("valid") is False:
             return None  # it was replaced by another
-        source = one.get("source")
+        source = assessment.get("source")
         if not isinstance(source, dict) or source.get("source_type") != _PEOPLE:
             return None  # programs and language models may say what they like: they are no people
-        version = f"{one.get('assessment_id')} {one.get('last_update_time')}"
+        version = f"{assessment.get('assessment_id')} {assessment.get('last_update_time')}"
         try:
-            return _read(one, source, question)
+            return _read(assessment, source, question)
         except ValueError as error:
             name = visible(str(source.get("source_id")))[:40]
             self.refused.append(Refusal(f"task {key}, {name}", str(error), version))
@@ -120,35 +118,35 @@ class ReviewReading:
         return None
 
 
-def _read(one: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _Assessment:
+def _read(assessment: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _Assessment:
     """Read what a person said; a ValueError has the reason why it is no answer."""
-    name = one.get("assessment_name")
+    name = assessment.get("assessment_name")
     if name not in {question, CANNOT_TELL}:
         message = (
             f"answers {visible(str(name))[:80]!r}, which was not asked: counted is only "
             f"{question!r}, and {CANNOT_TELL!r}"
         )
         raise ValueError(message)
-    feedback = one.get("feedback")
+    feedback = assessment.get("feedback")
     value = feedback.get("value") if isinstance(feedback, dict) else None
     if not isinstance(value, bool):
         message = f"says {visible(json.dumps(value))[:80]}, and only yes (true) or no (false) count"
         raise ValueError(message)  # noqa: TRY004  as of every answer that is none
     annotator = annotator_of(source.get("source_id"))
-    at = time_of(one.get("last_update_time"))
+    at = time_of(assessment.get("last_update_time"))
     if not annotator or at is None:
         message = "has no name of who answered, or no time"
         raise ValueError(message)
-    return _Assessment(annotator, str(name), value, at, str(one.get("assessment_id")))
+    return _Assessment(annotator, str(name), value, at, str(assessment.get("assessment_id")))
 
 
-def cursor_text(reported: Mapping[str, AnswerState]) -> str:
+def cursor_text(states: Mapping[str, AnswerState]) -> str:
     """Write the answers to a task, to be kept when its trace goes."""
-    return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in reported.items()])
+    return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in states.items()])
 
 
-def _rows(retained: str) -> list[list[Any]]:
-    rows = json.loads(retained)
+def _rows(stored: str) -> list[list[Any]]:
+    rows = json.loads(stored)
     if not isinstance(rows, list):
         raise TypeError
     return rows
@@ -165,35 +163,35 @@ class ReviewCursor:
     def of(cls, text: str | None) -> ReviewCursor:
         """Read a cursor; one that cannot be read knows nothing."""
         try:
-            retained = json.loads(text or "{}")
-            existing = {
+            stored = json.loads(text or "{}")
+            states = {
                 key: {
                     name: AnswerState(
                         Answer(answer) if answer else None, datetime.fromisoformat(at)
                     )
-                    for name, (answer, at) in reported.items()
+                    for name, (answer, at) in by_annotator.items()
                 }
-                for key, reported in retained["known"].items()
+                for key, by_annotator in stored["known"].items()
             }
-            return cls(str(retained["mark"]), existing)
+            return cls(str(stored["mark"]), states)
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls()
 
     def text(self) -> str:
         """Write it down."""
-        existing = {
-            key: {name: [answer, at.isoformat()] for name, (answer, at) in reported.items()}
-            for key, reported in self.known.items()
+        states = {
+            key: {name: [answer, at.isoformat()] for name, (answer, at) in by_annotator.items()}
+            for key, by_annotator in self.known.items()
         }
-        return json.dumps({"mark": self.mark, "known": existing})
+        return json.dumps({"mark": self.mark, "known": states})
 
     def after(self, marker: str, answer: Mapping[str, Mapping[str, AnswerState]]) -> ReviewCursor:
         """Return the cursor after a reading; what was not read stays known."""
         read = {key: self._moved(key, current) for key, current in answer.items()}
-        others = {key: before for key, before in self.known.items() if key not in read}
-        retained = dict(list(others.items())[-CURSOR_LIMIT:])
+        unread = {key: before for key, before in self.known.items() if key not in read}
+        newest_unread = dict(list(unread.items())[-CURSOR_LIMIT:])
         return ReviewCursor(
-            marker, retained | {key: current for key, current in read.items() if current}
+            marker, newest_unread | {key: current for key, current in read.items() if current}
         )
 
     def _moved(self, key: str, answer: Mapping[str, AnswerState]) -> dict[str, AnswerState]:
@@ -202,9 +200,9 @@ class ReviewCursor:
         MLflow dates an answer and not its deletion; and of two questions one may be taken back,
         so that the other's older time would count.
         """
-        before = self.known.get(key, {})
-        removed = {name: _taken_back(before[name]) for name in before if name not in answer}
-        return removed | {name: _later(before.get(name), now) for name, now in answer.items()}
+        previous = self.known.get(key, {})
+        removed = {name: _taken_back(previous[name]) for name in previous if name not in answer}
+        return removed | {name: _later(previous.get(name), now) for name, now in answer.items()}
 
     def events(self, keys: Iterable[str]) -> list[LabelEvent]:
         """Return what stands of these tasks, and what was taken back."""

@@ -32,11 +32,11 @@ class ReviewQueue(NamedTuple):
 
 def find_experiment(calls: Calls, name: str) -> ReviewExperiment | None:
     """Find an experiment; None if it was not made yet. Raises `LabelsRefused` if it was deleted."""
-    result = calls.find(f"{_EXPERIMENTS}/get-by-name", experiment_name=name)
-    if result is None:
+    answer = calls.find(f"{_EXPERIMENTS}/get-by-name", experiment_name=name)
+    if answer is None:
         return None
-    id_ = str(result["experiment"]["experiment_id"])
-    if result["experiment"].get("lifecycle_stage") == "deleted":
+    id_ = str(answer["experiment"]["experiment_id"])
+    if answer["experiment"].get("lifecycle_stage") == "deleted":
         message = (
             f"MLflow's experiment {name} was deleted, and what people answered with it; restore it "
             f"(mlflow experiments restore --experiment-id {id_})"
@@ -65,13 +65,13 @@ class ReviewExperiment:
     id: str
     name: str
 
-    def search(self, expected: str) -> Iterator[list[dict[str, Any]]]:
+    def search(self, condition: str) -> Iterator[list[dict[str, Any]]]:
         """Find the traces that a filter wants, page by page: their tags and assessments.
 
         Not by their ids: with accounts, MLflow refuses those if one of them is not there.
         """
         location = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": self.id}}
-        body: dict[str, Any] = {"locations": [location], "filter": expected, "max_results": PAGE}
+        body: dict[str, Any] = {"locations": [location], "filter": condition, "max_results": PAGE}
         while True:
             answer = self.calls.post(f"{V3}/traces/search", body)
             yield answer.get("traces", [])
@@ -129,14 +129,14 @@ class ReviewExperiment:
         return self._asking(result["review_queue"])
 
     def _asking(self, queue: Mapping[str, Any]) -> ReviewQueue:
-        requested = [
+        names = [
             self.calls.get(f"{V3}/label-schemas/get", schema_id=id_)["label_schema"]["name"]
             for id_ in queue.get("schema_ids", [])
         ]
-        questions = [text for text in requested if text != CANNOT_TELL]
-        if len(questions) != 1 or CANNOT_TELL not in requested:
+        questions = [text for text in names if text != CANNOT_TELL]
+        if len(questions) != 1 or CANNOT_TELL not in names:
             message = (
-                f"MLflow's review queue {queue['name']} asks {requested}, wanted are one question "
+                f"MLflow's review queue {queue['name']} asks {names}, wanted are one question "
                 f"and {CANNOT_TELL!r}; delete that queue, and it is made anew"
             )
             raise LabelsRefused(message)
@@ -161,7 +161,7 @@ class ReviewExperiment:
         return str(schema["schema_id"])
 
     def attach(self, queue: ReviewQueue, ids: Sequence[str]) -> None:
-        """Place traces into a queue; those that are in it stay as they are."""
+        """Add traces to a queue; those that are in it stay as they are."""
         for part in parts(ids):
             body = {"queue_id": queue.id, "item_ids": part}
             self.calls.post(f"{V3}/review-queues/items/add", body)

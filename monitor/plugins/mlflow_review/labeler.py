@@ -131,9 +131,9 @@ class MlflowReviewLabeler:
         with self._calls() as calls:
             experiment = made_experiment(calls, self.experiment)
             for queue, of_first in _queues(round_name):
-                own = [task for task in shown if (task.slot == 1) is of_first]
-                if own:
-                    self._send(experiment, round_name, queue, own)
+                copies = [task for task in shown if (task.slot == 1) is of_first]
+                if copies:
+                    self._send(experiment, round_name, queue, copies)
         link = f"{self._server.shown}/#/experiments/{experiment.id}/review-queue"
         log.info("tasks are in MLflow's review view", round=round_name, link=link)
 
@@ -162,10 +162,10 @@ class MlflowReviewLabeler:
         with self._calls() as calls:
             reading = self._reading(find_experiment(calls, self.experiment), tasks)
         missing = sorted(set(tasks) - set(reading.said))
-        before, marker = ReviewCursor.of(cursor), reading.mark(missing)
-        if marker == before.mark:
+        previous, marker = ReviewCursor.of(cursor), reading.mark(missing)
+        if marker == previous.mark:
             return Collected(cursor=cursor, anew=False)
-        after = before.after(marker, reading.said)
+        after = previous.after(marker, reading.said)
         return Collected(
             tuple(after.events(sorted(reading.said))),
             tuple(reading.refused),
@@ -186,8 +186,8 @@ class MlflowReviewLabeler:
             question = _tags(infos[id_]).get(traces.QUESTION, "")
             reading.take(ids[id_], question, infos[id_].get("assessments"))
         if len(reading.said) < len(ids):
-            for key, retained in self._stored(experiment, set(tasks) - set(reading.said)):
-                reading.take_stored(key, retained)
+            for key, stored in self._stored(experiment, set(tasks) - set(reading.said)):
+                reading.take_stored(key, stored)
         return reading
 
     def _removed(self, missing: Sequence[str]) -> tuple[str, ...]:
@@ -230,8 +230,10 @@ class MlflowReviewLabeler:
             if experiment is None:
                 return ()
             ids = {self._trace_id(key) for key in keys}
-            results = [info for page in experiment.search(self._of(round_name)) for info in page]
-            infos = [info for info in results if info["trace_id"] in ids]
+            round_infos = [
+                info for page in experiment.search(self._of(round_name)) for info in page
+            ]
+            infos = [info for info in round_infos if info["trace_id"] in ids]
             for part in parts(infos):
                 self._take_away(experiment, round_name, part)
         return (self.place,) if infos else ()
@@ -248,11 +250,11 @@ class MlflowReviewLabeler:
             tags = _tags(info)
             key, question = tags.get(traces.TASK, ""), tags.get(traces.QUESTION, "")
             reading.take(key, question, info.get("assessments"))
-        retained = {
+        stored_answers = {
             f"{traces.RETAINED_FIELDS}.{key}": cursor_text(answer)
             for key, answer in reading.said.items()
         }
-        tags = {traces.RETAINED_FIELDS: self._round(round_name), **retained}
+        tags = {traces.RETAINED_FIELDS: self._round(round_name), **stored_answers}
         id_ = self._trace_id(f"kept of {round_name}")
         experiment.post([traces.trace(id_, "", tags, self._clock())])
         experiment.delete([str(info["trace_id"]) for info in infos])
@@ -261,13 +263,13 @@ class MlflowReviewLabeler:
         self, experiment: ReviewExperiment, keys: Collection[str]
     ) -> Iterator[tuple[str, str]]:
         """Find what is stored of tasks without a trace."""
-        expected = f"tags.`{traces.RETAINED_FIELDS}` LIKE '{self._round('')}%'"
-        for infos in experiment.search(expected):
+        condition = f"tags.`{traces.RETAINED_FIELDS}` LIKE '{self._round('')}%'"
+        for infos in experiment.search(condition):
             for tags in map(_tags, infos):
                 for key in sorted(keys):
-                    retained = tags.get(f"{traces.RETAINED_FIELDS}.{key}")
-                    if retained is not None:
-                        yield key, retained
+                    stored = tags.get(f"{traces.RETAINED_FIELDS}.{key}")
+                    if stored is not None:
+                        yield key, stored
 
     def _of(self, round_name: str) -> str:
         """Filter for the traces of a round's tasks."""

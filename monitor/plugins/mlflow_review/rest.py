@@ -75,9 +75,9 @@ class MlflowRest:
         )
 
     def cleaned(self, text: str) -> str:
-        """Repeat on one line, and cut, what another program says, without our credentials."""
-        existing = {*secrets(), *secrets_of({"uri": self.uri})}
-        return visible(masked(text, existing))[:_LONGEST]
+        """Shorten a message of another program to one line, without our credentials."""
+        credentials = {*secrets(), *secrets_of({"uri": self.uri})}
+        return visible(masked(text, credentials))[:_LONGEST]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +156,8 @@ class Calls:
             hint = "is mlflow.tracking_uri right, and is it MLflow 3.17.2 or later?"
             message = f"{where} does not know {path} (it answers {status}); {hint}"
             raise MlflowRefused(message)
-        reported = self.server.cleaned(str(answer.get("message", "")))
-        message = f"{where} does not do {path}: {reported or status}"
+        reason = self.server.cleaned(str(answer.get("message", "")))
+        message = f"{where} does not do {path}: {reason or status}"
         raise MlflowRefused(message, str(answer.get("error_code", "")))
 
     def _no_answer(self, why: str) -> LabelsUnavailable:

@@ -89,12 +89,12 @@ def shared_groups_of(
         of_each[k].append(row)
     values = shared_draw.values_of(reading, shared, window, version)
     without_time = sql_draw.untimed(reading, shared.common)
-    results: list[list[frames.BucketCount] | None] = []
+    drawn: list[list[frames.BucketCount] | None] = []
     for index, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
         read = _parted(of_each[index], scan.query)
         groups = _complete(read, scan.query, guess, values.get(index, {}), seed)
-        results.append(None if groups is None else [*groups, *without_time])
-    return results
+        drawn.append(None if groups is None else [*groups, *without_time])
+    return drawn
 
 
 def _complete(

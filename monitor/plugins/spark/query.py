@@ -67,9 +67,9 @@ _INSTANTS = Times(Typed("timestamp"), _instant, int, read=_micros)
 
 
 def _local(zone: str) -> Times:
-    existing = local_times(zone)
+    zone_times = local_times(zone)
     return Times(
-        Typed("timestamp_ntz"), lambda at: existing.bound(at).isoformat(), existing.instant
+        Typed("timestamp_ntz"), lambda at: zone_times.bound(at).isoformat(), zone_times.instant
     )
 
 
@@ -136,15 +136,22 @@ class SparkQuery(Query):
         is_drawn = c.h < func.get(_texts(listed), c.bucket)
         if version is not None:
             is_drawn = is_drawn & (c.version == version)
-        own = _own(c, is_drawn, self.carried)
+        drawn_columns = _own(c, is_drawn, self.carried)
         score = null() if self.settings.columns.score is None else func.min(c.score)
         return select(
-            *(c.bucket, c.version, func.count(), self.newest(c.t), *own[:2], score.label("s")),
-            *(*own[2:], *self.decisions(c)),
-        ).group_by(c.bucket, c.version, *own)
+            *(
+                c.bucket,
+                c.version,
+                func.count(),
+                self.newest(c.t),
+                *drawn_columns[:2],
+                score.label("s"),
+            ),
+            *(*drawn_columns[2:], *self.decisions(c)),
+        ).group_by(c.bucket, c.version, *drawn_columns)
 
     def without_ids(self) -> SparkQuery:
-        """Build statements that take every row for one with an id, and so need not read them."""
+        """Build statements that assume an id in every row, and so need not read ids."""
         without = _WithoutIds(self.table, self.settings, self.times, self.shown)
         return replace(without, challenger=self.challenger)
 
@@ -161,7 +168,7 @@ class SparkQuery(Query):
 
 
 class _WithoutIds(SparkQuery):
-    """Of a number that need not be right, as a bound is only made of it: ids cost most to read."""
+    """Counts rows without reading their ids, which cost most: a bound needs no exact count."""
 
     def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
         reasons = SparkQuery._reasons(self, c)
@@ -173,9 +180,9 @@ class SharedSparkQuery(SharedQuery):
     """Builds statements of Spark for several monitors."""
 
     def for_each(self, rows: Subquery) -> Subquery:
-        """Let each row are there once for every monitor, whose place it has as ``k``."""
-        locations = func.sequence(code_of(0), code_of(len(self.scans) - 1))
-        return select(*rows.c, func.explode(locations).label("k")).subquery()
+        """Repeat each row once for every monitor, whose index it has as ``k``."""
+        positions = func.sequence(code_of(0), code_of(len(self.scans) - 1))
+        return select(*rows.c, func.explode(positions).label("k")).subquery()
 
     def count_and_draw(
         self,
@@ -187,37 +194,53 @@ class SharedSparkQuery(SharedQuery):
         """Count for each monitor, rows below its bounds apart, as `SparkQuery` does for one."""
         rows = self.rows(window)
         hashed = select(*rows.c, self.common.hashed(seed, rows.c.id).label("h")).subquery()
-        each = self.for_each(hashed)
+        per_monitor = self.for_each(hashed)
         bucket = self.chosen(
-            each, [self.placed(each, location, code_of) for location in self.positions]
+            per_monitor,
+            [self.placed(per_monitor, position, code_of) for position in self.positions],
         )
-        score = self.chosen(each, [each.c[f"score_{location}"] for location in self.positions])
-        segments = [each.c[name] for name in self.common.segments]
+        score = self.chosen(
+            per_monitor, [per_monitor.c[f"score_{position}"] for position in self.positions]
+        )
+        segments = [per_monitor.c[name] for name in self.common.segments]
         c = (
             select(
-                *(each.c.k, each.c.h, each.c.id, each.c.t, each.c.version, *segments),
-                *(score.label("score"), bucket.label("bucket"), *self.decided(each)),
+                *(
+                    per_monitor.c.k,
+                    per_monitor.c.h,
+                    per_monitor.c.id,
+                    per_monitor.c.t,
+                    per_monitor.c.version,
+                    *segments,
+                ),
+                *(score.label("score"), bucket.label("bucket"), *self.decided(per_monitor)),
             )
             .subquery()
             .c
         )
         most = max(len(scan.strata) for scan in self.scans)
         listed = [
-            bounds.get(location, {}).get(n, "") for location in self.positions for n in range(most)
+            bounds.get(position, {}).get(n, "") for position in self.positions for n in range(most)
         ]
         bound = func.get(_texts(listed), c.k * code_of(most) + c.bucket)
         is_drawn = (c.bucket >= code_of(0)) & (c.h < bound)
         if version is not None:
             is_drawn = is_drawn & (c.version == version)
         carried = [*self.common.segments, *(["challenged"] if self.has_challenger else [])]
-        own, groups = _own(c, is_drawn, carried), (c.k, c.bucket, c.version)
+        drawn_columns, groups = _own(c, is_drawn, carried), (c.k, c.bucket, c.version)
         return select(
-            *(*groups, func.count(), self.common.newest(c.t), *own[:2], func.min(c.score)),
-            *(*own[2:], *(decisions_of(c) if self.has_challenger else [])),
-        ).group_by(*groups, *own)
+            *(
+                *groups,
+                func.count(),
+                self.common.newest(c.t),
+                *drawn_columns[:2],
+                func.min(c.score),
+            ),
+            *(*drawn_columns[2:], *(decisions_of(c) if self.has_challenger else [])),
+        ).group_by(*groups, *drawn_columns)
 
     def without_ids(self) -> SharedSparkQuery:
-        """Build statements that take every row for one with an id, and so need not read them."""
+        """Build statements that assume an id in every row, and so need not read ids."""
         ours = (cast("SparkQuery", scan.query) for scan in self.scans)  # as `query_of` made them
         without = (query.without_ids() for query in ours)
         return SharedSparkQuery(
@@ -226,7 +249,7 @@ class SharedSparkQuery(SharedQuery):
 
 
 def _own(c: Any, is_drawn: ColumnElement[bool], segments: Sequence[str]) -> list[Any]:
-    """Write what makes a row that is drawn its own group."""
+    """Columns by which each drawn row becomes a separate group."""
     return [case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *segments)]
 
 

@@ -150,13 +150,13 @@ def _check_files(session: SparkSession, kind: str, paths: Sequence[str], rows: D
         _sound.popitem(last=False)
 
 
-def _check_folders(reader: Any, paths: Sequence[str], result: Sequence[str]) -> None:
-    folders = {name for path in result for name in _FOLDER.findall(path)}
+def _check_folders(reader: Any, paths: Sequence[str], files: Sequence[str]) -> None:
+    folders = {name for path in files for name in _FOLDER.findall(path)}
     if not folders:
         return
     inside = reader.option("recursiveFileLookup", "true").load(list(paths)).columns
-    own = {name.lower() for name in inside}
-    if both := sorted(name for name in folders if name.lower() in own):
+    columns = {name.lower() for name in inside}
+    if both := sorted(name for name in folders if name.lower() in columns):
         message = (
             f"Spark's {', '.join(paths)}: {both[0]!r} is a column of the files and the name of "
             f"the folders that they are in ({both[0]}=...), whose value Spark reads in its place; "
@@ -185,4 +185,4 @@ def _of_both_kinds(schemas: str) -> list[str]:
     kinds: dict[str, set[str]] = {}
     for name, kind in _TIME.findall(schemas):
         kinds.setdefault(name.strip(), set()).add(kind)
-    return [name for name, result in kinds.items() if len(result) > 1]
+    return [name for name, kinds_of in kinds.items() if len(kinds_of) > 1]

@@ -56,10 +56,10 @@ def session_for(settings: SparkSettings) -> SparkSession:
         if _started is not None:
             _check_same(_started, settings)
             return _started.session
-        there = _present()
-        if there is not None:
-            _check_fits(there, settings)
-            return there
+        present = _present()
+        if present is not None:
+            _check_fits(present, settings)
+            return present
         session = _start(settings)
         _started = _Started(session, settings.master, settings.remote, _sorted(settings))
         return session
@@ -83,8 +83,8 @@ def _present() -> SparkSession | None:
     from pyspark.sql import utils  # noqa: PLC0415  as above
 
     if utils.is_remote():
-        there: SparkSession | None = sql.SparkSession.getActiveSession()
-        return there
+        active: SparkSession | None = sql.SparkSession.getActiveSession()
+        return active
     if SparkContext._active_spark_context is None:  # nothing public says so
         return None
     return sql.SparkSession.builder.getOrCreate()  # type: ignore[no-any-return]
@@ -101,31 +101,31 @@ def _pyspark() -> Any:
 
 def _check_same(started: _Started, settings: SparkSettings) -> None:
     """Refuse a second cluster, or other settings of the same one."""
-    requested = (settings.master, settings.remote, _sorted(settings))
-    if requested == (started.master, started.remote, started.config):
+    configured = (settings.master, settings.remote, _sorted(settings))
+    if configured == (started.master, started.remote, started.config):
         return
     if settings.master is None and settings.remote is None:
         return  # whatever session there is
-    result = started.master or _bare(started.remote) or "Spark's own settings"
+    running = started.master or _bare(started.remote) or "Spark's own settings"
     if settings.master is not None and settings.master == started.master:
-        result += " with other settings in source.config"
-    raise _another(result, settings)
+        running += " with other settings in source.config"
+    raise _another(running, settings)
 
 
-def _check_fits(there: SparkSession, settings: SparkSettings) -> None:
+def _check_fits(session: SparkSession, settings: SparkSettings) -> None:
     """Refuse a session of somebody else's where the config names another cluster."""
-    text = "of a Spark Connect server" if is_remote(there) else str(there.sparkContext.master)
-    fits = settings.master in {None, text} and (settings.remote is None or is_remote(there))
+    text = "of a Spark Connect server" if is_remote(session) else str(session.sparkContext.master)
+    fits = settings.master in {None, text} and (settings.remote is None or is_remote(session))
     if not fits:
         raise _another(text, settings)
 
 
-def _another(result: str, settings: SparkSettings) -> SourceRefused:
-    expected = settings.master or _bare(settings.remote)
+def _another(running: str, settings: SparkSettings) -> SourceRefused:
+    configured = settings.master or _bare(settings.remote)
     message = (
-        f"this process has a session of Spark, {result}, and source names {expected}: there is one "
-        "for a process. Give all Spark sources the same master, remote and config, leave them out "
-        "to use the session that is there, or run the monitors in processes of their own"
+        f"this process has a session of Spark, {running}, and source names {configured}: there is "
+        "one for a process. Give all Spark sources the same master, remote and config, leave them "
+        "out to use the session that is there, or run the monitors in processes of their own"
     )
     return SourceRefused(message)
 

@@ -115,8 +115,8 @@ class SparkSource(TableSource):
 
     def truths(self, truth_columns: TruthColumns) -> _SparkTruths:
         """Return the truth that some columns have, read in the same session."""
-        location = "path" if self._spark.table is None else "table"
-        changes = truth_settings(self._spark, truth_columns, **{location: truth_columns.table})
+        setting = "path" if self._spark.table is None else "table"
+        changes = truth_settings(self._spark, truth_columns, **{setting: truth_columns.table})
         source = SparkSource(self._spark.model_copy(update=changes), self._folder)
         source._setting = None if truth_columns.table is None else "labeling.table"
         return _SparkTruths(source, truth_columns)
@@ -162,22 +162,22 @@ def _as_ours(location: str, settings: SparkSettings, setting: str | None = None)
 def _ours(
     location: str, settings: SparkSettings, setting: str | None, error: Exception
 ) -> MonitorError:
-    whole = f"{type(error).__name__} {error}"
+    typed_line = f"{type(error).__name__} {error}"
     answer = _error_text(error, settings)
-    if _NO_JAVA.search(whole):
+    if _NO_JAVA.search(typed_line):
         message = f"{location}: Spark needs Java 17 or newer, and did not start: {answer}"
         return SourceRefused(message, is_public=True)
-    if _NOT_ALLOWED.search(whole):
+    if _NOT_ALLOWED.search(typed_line):
         message = f"{location}: this user may not read it: {answer}; it is tried again"
         return SourceRefused(message)
-    if _NOT_THERE.search(whole):
+    if _NOT_THERE.search(typed_line):
         setting = setting or f"source.{'path' if settings.table is None else 'table'}"
         message = f"{location} is not there ({answer}); correct {setting}, or write to it"
         return SourceRefused(message, is_public=True)
-    if _REFUSED.search(whole):
+    if _REFUSED.search(typed_line):
         return SourceRefused(f"{location} cannot be read: {answer}")
-    why = "Spark's driver has ended" if _ENDED.search(whole) else "cannot be read now"
-    if _CHANGED.search(whole):
+    why = "Spark's driver has ended" if _ENDED.search(typed_line) else "cannot be read now"
+    if _CHANGED.search(typed_line):
         why = "files of it went while they were read"
     return SourceUnavailable(f"{location}: {why}: {answer}; it is tried again")
 

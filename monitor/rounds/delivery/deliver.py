@@ -158,7 +158,7 @@ class _Call:
         return effect
 
     def _with_link(self, effect: Effect) -> Effect:
-        """Place the link into a notice before any sink gets it, so that all get the same one."""
+        """Add the link to a notice before any sink gets it, so that all get the same one."""
         if self.link is None or effect.kind is not EffectKind.NOTICE:
             return effect
         if effect.payload.get("link") is not None:
@@ -260,10 +260,10 @@ def _wait(effect: Effect, attempts: int, error: DeliveryFailed) -> timedelta:
     Longer if the sink asks for it, but not for more than an hour: it may not hold alerts up.
     """
     longest = LONGEST_WAIT_IF_DEAD if error.lasting else LONGEST_WAIT
-    whole = min(FIRST_WAIT * (1 << min(attempts, 11)), longest)  # 2^11 minutes are over a day
+    backoff = min(FIRST_WAIT * (1 << min(attempts, 11)), longest)  # 2^11 minutes are over a day
     chance = hashlib.sha256(f"{effect.key}/{attempts}".encode()).digest()[0] / 256
-    requested = min(error.retry_after or timedelta(0), LONGEST_WAIT)
-    return max(whole * (1 - JITTER * chance), requested)
+    retry_after = min(error.retry_after or timedelta(0), LONGEST_WAIT)
+    return max(backoff * (1 - JITTER * chance), retry_after)
 
 
 def _keep_alerts(

@@ -95,15 +95,15 @@ def correct_evidence(
         return {}, []
     firing = _firing(alerts)
     frozen = _read_frozen(connection, corrected, firing)
-    retained = read_stored_readings(
+    stored = read_stored_readings(
         connection, [each for each in corrected if each.round.id in restated]
     )
-    fresh = retained | {
+    fresh = stored | {
         member.round.id: _with_new_labels(
             frozen.get(member.round.id, {}), estimates[member.round.id]
         )
         for member in corrected
-        if member.round.id not in retained
+        if member.round.id not in stored
     }
     fired = [
         (alert, (alert.metric, alert.side), frozen[alert.fired_round_id][alert.metric, alert.side])
@@ -122,14 +122,14 @@ def correct_evidence(
 
 def read_stored_readings(connection: Connection, members: Sequence[Member]) -> dict[int, Readings]:
     """Read the evidence of the versions before these, which leave it as it is."""
-    before = {member.round.id: member.round.version for member in members}
-    existing = evidence_store.readings_at(connection, before) if before else {}
+    versions = {member.round.id: member.round.version for member in members}
+    stored = evidence_store.readings_at(connection, versions) if versions else {}
     return {
         round_id: {
             side: replace(reading, fires=False)
-            for side, reading in existing.get(round_id, {}).items()
+            for side, reading in stored.get(round_id, {}).items()
         }
-        for round_id in before
+        for round_id in versions
     }
 
 

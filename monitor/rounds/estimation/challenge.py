@@ -91,12 +91,12 @@ def _challenge(
         alone = stored or _compared(round_, [strata])
         why = None if alone is not None else few_labels_reason()
         # Another challenger, also one by another threshold, is never mixed with this one.
-        before = [
+        comparable = [
             counted
             for other, counted in earlier
             if other.settings.challenger == challenger and _why_not(other, counted) is None
         ]
-        pooled = _compared(round_, [*before, strata]) if before else None
+        pooled = _compared(round_, [*comparable, strata]) if comparable else None
     row = ChallengerRow(
         name=challenger.title,
         rule=challenger.rule,
@@ -113,7 +113,9 @@ def _why_not(round_: Round, strata: Strata) -> str | None:
     """Describe why a round cannot compare; None if it can."""
     if not strata:
         return not_read_reason()
-    undecided, size = (sum(getattr(part, of) for part in strata) for of in ("undecided", "size"))
+    undecided, size = (
+        sum(getattr(part, field) for part in strata) for field in ("undecided", "size")
+    )
     if undecided > round_.settings.bad_rows_max * size:
         return undecided_reason(undecided, size, round_.settings.bad_rows_max)
     cells = round_.settings.sample.cells is not None

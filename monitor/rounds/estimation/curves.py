@@ -171,9 +171,9 @@ def _grouped(
     for labels in rounds:
         _check_labeled(labels, cells=cells)
     strata = rounds[0].strata
-    location = {part.stratum.name: h for h, part in enumerate(strata)}
+    index = {part.stratum.name: h for h, part in enumerate(strata)}
     drawn = [item for labels in rounds for item in labels.labeled]
-    stratum = np.array([location[item.stratum] for item in drawn], dtype=np.int64)
+    stratum = np.array([index[item.stratum] for item in drawn], dtype=np.int64)
     positive = np.array([item.positive for item in drawn], dtype=np.bool_)
     size = np.sum([[part.size for part in labels.strata] for labels in rounds], axis=0)
     flagged = sum(part.stratum.flagged for part in strata)
@@ -217,16 +217,16 @@ def _density_rows(
     drawn: Draws of the confusion matrix, by basis.
     rows: The estimates: one without a value has no density either.
     """
-    there = {(row.metric, row.basis, row.estimand) for row in rows if row.point is not None}
-    results = []
+    estimated = {(row.metric, row.basis, row.estimand) for row in rows if row.point is not None}
+    densities = []
     for name in _METRICS:
         for basis, matrix in drawn.items():
-            if (name, basis, _ESTIMANDS[basis]) not in there:
+            if (name, basis, _ESTIMANDS[basis]) not in estimated:
                 continue
             density = share_density(metric(name)(matrix))
             if density is not None:
-                results.append(_row(name, basis, density))
-    return tuple(results)
+                densities.append(_row(name, basis, density))
+    return tuple(densities)
 
 
 def _row(name: str, basis: str, comparison: Density) -> DensityRow:

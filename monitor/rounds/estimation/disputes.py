@@ -69,6 +69,6 @@ def disputed_metrics(connection: Connection, round_ids: Sequence[int]) -> dict[i
     """Find the metrics whose limit hangs on disputed items, for each of some rounds."""
     kinds = concern_store.read_kinds(connection, round_ids)
     return {
-        each: {kind.removeprefix(KIND) for kind in result if kind.startswith(KIND)}
-        for each, result in kinds.items()
+        each: {kind.removeprefix(KIND) for kind in concern_kinds if kind.startswith(KIND)}
+        for each, concern_kinds in kinds.items()
     }

@@ -76,7 +76,7 @@ class RoundEstimate:
 def estimate_round(
     now: Tally,
     earlier: Sequence[Counted],
-    history_state: HistoryState,
+    history: HistoryState,
     *,
     evidence: Sequence[Tally],
     evidence_earlier: Sequence[Counted] | None = None,
@@ -89,25 +89,24 @@ def estimate_round(
 
     now, earlier: This round and the earlier estimated rounds of its history in slot order, all with
         the same strata.
-    history_state: What they and the reference, pooled, give for the strata.
+    history: What they and the reference, pooled, give for the strata.
     evidence: This round with its labels as evidence counts them, wave by wave.
     evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
     reference: Positive and labeled per stratum from before launch, or None.
-    completed: ``history_state`` if all missing answers of the history were negative, and if all
+    completed: ``history`` if all missing answers of the history were negative, and if all
         were positive; empty where none is missing.
     """
-    before = before_launch(now.frame, reference)
-    pooled = _with_robust_weight(history_state, settings)
-    scaled = pooled_matrix(history_state)
+    launch = before_launch(now.frame, reference)
+    pooled = _with_robust_weight(history, settings)
+    scaled = pooled_matrix(history)
     own = _own_estimates(now, settings, seed)
     unlabeled = {row.metric: row.reason for row in own[0] if isinstance(row.reason, Unlabeled)}
     with_history = [
         _unless_unlabeled(row, unlabeled)
-        for row in _pooled_estimates(history_state, pooled, seed, scaled)
+        for row in _pooled_estimates(history, pooled, seed, scaled)
     ]
     corners = [
-        _pooled_estimates(history_state, corner, seed)
-        for corner in _pooled_corners(completed, settings)
+        _pooled_estimates(history, corner, seed) for corner in _pooled_corners(completed, settings)
     ]
     return RoundEstimate(
         rows=[
@@ -122,14 +121,14 @@ def estimate_round(
             *reported_rows(with_history, corners),
         ],
         pooled=pooled,
-        size=history_state.now.size,
+        size=history.now.size,
         scaled=scaled,
         readings=_readings(
-            evidence, earlier if evidence_earlier is None else evidence_earlier, before, settings
+            evidence, earlier if evidence_earlier is None else evidence_earlier, launch, settings
         ),
         proposed_limits={}
         if settings.limits.bounds
-        else propose_limits([*earlier, now], before, settings.sample, seed=seed),
+        else propose_limits([*earlier, now], launch, settings.sample, seed=seed),
         proposed_unlabeled=unlabeled_of([*earlier, now]),
     )
 
@@ -157,15 +156,15 @@ def _unless_unlabeled(
 
 
 def _pooled_estimates(
-    history_state: HistoryState, pooled: JointPosterior, seed: int, scaled: Matrix | None = None
+    history: HistoryState, pooled: JointPosterior, seed: int, scaled: Matrix | None = None
 ) -> list[MetricEstimate]:
     return estimates(
-        history_state.now.window,
+        history.now.window,
         metrics=tuple(METRICS),
         estimands=("rate",),
         posterior=pooled,
         basis="pooled",
-        draws=draw(pooled, seed=seed, size=history_state.now.size),
+        draws=draw(pooled, seed=seed, size=history.now.size),
         scaled=scaled,
     )
 
@@ -178,7 +177,7 @@ def _pooled_corners(
     return [JointPosterior(up.flagged, down.passed) for up in ways for down in ways]
 
 
-def _with_robust_weight(history_state: HistoryState, settings: RoundSettings) -> JointPosterior:
+def _with_robust_weight(history: HistoryState, settings: RoundSettings) -> JointPosterior:
     """Reserve weight for the round alone."""
 
     def shared(mixture: BetaMixture, *, flagged: bool) -> BetaMixture:
@@ -186,13 +185,13 @@ def _with_robust_weight(history_state: HistoryState, settings: RoundSettings) ->
             return mixture
         return with_robust_weight(
             mixture,
-            *history_state.now.of_class(flagged=flagged),
+            *history.now.of_class(flagged=flagged),
             share=settings.pooling.robust_weight,
         )
 
     return JointPosterior(
-        flagged=shared(history_state.after.flagged, flagged=True),
-        passed=shared(history_state.after.passed, flagged=False),
+        flagged=shared(history.after.flagged, flagged=True),
+        passed=shared(history.after.passed, flagged=False),
     )
 
 
@@ -254,10 +253,10 @@ def propose_limits(
     """
     if len(rounds) < LEARNING_ROUNDS:
         return {}
-    existing = [counted.counts for counted in rounds[-LEARNING_ROUNDS:]]
+    pooled = [counted.counts for counted in rounds[-LEARNING_ROUNDS:]]
     if reference is not None:
-        existing.append(reference)
-    draws, size = _drawn_as_one(existing, rounds[-1].counts.size, sample, seed)
+        pooled.append(reference)
+    draws, size = _drawn_as_one(pooled, rounds[-1].counts.size, sample, seed)
     result = {metric: metric_quantile(draws, size, metric, PROPOSED_QUANTILE) for metric in BOUNDED}
     return {
         metric: round(value - proposal_margin(value), 3)
@@ -296,5 +295,5 @@ def _drawn_as_one(
     )
     if sample.cells is None:
         return draw(round_posterior(together), seed=seed), size
-    [existing] = labels_to_pool([together], size, cells=True)
-    return draw(existing.posterior(), seed=seed), existing.size
+    [pooled] = labels_to_pool([together], size, cells=True)
+    return draw(pooled.posterior(), seed=seed), pooled.size

@@ -38,7 +38,7 @@ CLASSES = {"flagged": True, "passed": False}
 class HistoryState:
     """The prior of a round (None without one), and the posterior.
 
-    ``now`` are those labels as they were taken in, and ``steps`` has, by predicted class, how; the
+    ``now`` has the round's labels as they were pooled, and ``steps`` how, by predicted class. The
     round is the ``place``-th of its history, from 1.
     """
 
@@ -57,7 +57,7 @@ def history_states(
     cells: bool = False,
     since: int = 0,
 ) -> list[HistoryState]:
-    """Pooling a history round by round; one `HistoryState` for each.
+    """Pool a history round by round; return one `HistoryState` for each.
 
     rounds: The rounds of a history in slot order, one or more, all with the same strata.
     reference: What was labeled in these strata before launch, or None.
@@ -77,12 +77,12 @@ def _by_bands(
     sizes = rounds[-1].size
     before_launch = [] if reference is None else [reference]
     counted = labels_to_pool([*before_launch, *rounds], sizes, cells=False)
-    existing, labels = counted[: len(before_launch)], counted[len(before_launch) :]
+    launch, labels = counted[: len(before_launch)], counted[len(before_launch) :]
     taken = {
-        name: _steps(labels, existing, settings, flagged=up, since=first)
+        name: _steps(labels, launch, settings, flagged=up, since=first)
         for name, up in CLASSES.items()
     }
-    before = existing[0].posterior() if existing else None
+    before = launch[0].posterior() if launch else None
     states: list[HistoryState] = []
     for index, steps in enumerate(zip(*taken.values(), strict=True), start=first + 1):
         after = JointPosterior(*(step.mixture for step in steps))
@@ -96,29 +96,30 @@ def _by_cells(
     rounds: Sequence[StratumArrays], reference: Counts | None, settings: Pooling, since: int
 ) -> list[HistoryState]:
     """Count the rounds up to each for its own sizes, and pool them all together."""
-    locations = range(since + 1, len(rounds) + 1)
-    counted = _counted_for_each(rounds, reference, locations)
+    counts = range(since + 1, len(rounds) + 1)
+    counted = _counted_for_each(rounds, reference, counts)
     ends = last_steps(
-        [of for each in counted for of in each], RunLength(settings.hazard, settings.restart)
+        [histories for each in counted for histories in each],
+        RunLength(settings.hazard, settings.restart),
     )
     states: list[HistoryState] = []
-    for i, location in enumerate(locations):
+    for i, count in enumerate(counts):
         flagged, passed = ends[2 * i : 2 * i + 2]
         before = JointPosterior(flagged.before, passed.before)
         states.append(
             HistoryState(
-                None if location == 1 and reference is None else before,
+                None if count == 1 and reference is None else before,
                 JointPosterior(flagged.step.mixture, passed.step.mixture),
                 dict(zip(CLASSES, (flagged.step, passed.step), strict=True)),
-                location,
-                _labels_of_last(counted[i], rounds[location - 1]),
+                count,
+                _labels_of_last(counted[i], rounds[count - 1]),
             )
         )
     return states
 
 
 def _counted_for_each(
-    rounds: Sequence[StratumArrays], reference: Counts | None, indices: Iterable[int]
+    rounds: Sequence[StratumArrays], reference: Counts | None, round_counts: Iterable[int]
 ) -> list[tuple[ClassHistory, ...]]:
     """Count the flagged and the passed cells of the rounds up to each place for its sizes."""
     before_launch = [] if reference is None else [reference]
@@ -127,12 +128,12 @@ def _counted_for_each(
         for name in ("labeled", "positive")
     )
     first = len(before_launch)
-    results: list[tuple[ClassHistory, ...]] = []
-    for location in indices:
-        now, until = rounds[location - 1], first + location
+    histories: list[tuple[ClassHistory, ...]] = []
+    for count in round_counts:
+        now, until = rounds[count - 1], first + count
         worth = class_counts(now.size, labeled[:until], positive[:until], now.is_flagged)
-        results.append(tuple(_of_class(worth, first, i) for i in range(len(CLASSES))))
-    return results
+        histories.append(tuple(_of_class(worth, first, i) for i in range(len(CLASSES))))
+    return histories
 
 
 def _of_class(worth: EffectiveCounts, first: int, i: int) -> ClassHistory:
@@ -145,7 +146,9 @@ def _of_class(worth: EffectiveCounts, first: int, i: int) -> ClassHistory:
 
 def _labels_of_last(counted: Sequence[ClassHistory], last: StratumArrays) -> PooledLabels:
     return PooledLabels(
-        size=np.array([last.size[of].sum() for of in (last.is_flagged, ~last.is_flagged)]),
+        size=np.array(
+            [last.size[members].sum() for members in (last.is_flagged, ~last.is_flagged)]
+        ),
         labeled=np.concatenate([each.labeled[-1] for each in counted]),
         positive=np.concatenate([each.positive[-1] for each in counted]),
         is_flagged=np.array(list(CLASSES.values())),
@@ -159,12 +162,12 @@ def pooled_before(
     settings: Pooling,
 ) -> JointPosterior | None:
     """Pool the prior of bands before a round is labeled; None without one."""
-    existing = before_launch(strata, reference)
+    launch = before_launch(strata, reference)
     if earlier:
-        return history_states(earlier, existing, settings, since=len(earlier) - 1)[-1].after
-    if existing is None:
+        return history_states(earlier, launch, settings, since=len(earlier) - 1)[-1].after
+    if launch is None:
         return None
-    return labels_to_pool([existing], existing.size, cells=False)[0].posterior()
+    return labels_to_pool([launch], launch.size, cells=False)[0].posterior()
 
 
 def before_launch(
@@ -202,28 +205,26 @@ def _steps(
     )
 
 
-def pooled_matrix(history_state: HistoryState) -> Matrix:
+def pooled_matrix(history: HistoryState) -> Matrix:
     """Scale the round's rates, drawn toward its history, to the items of the window."""
     labeled, positive = zip(
-        *(_class_labels(history_state, name, flagged=up) for name, up in CLASSES.items()),
+        *(_class_labels(history, name, flagged=up) for name, up in CLASSES.items()),
         strict=True,
     )
-    now = history_state.now
+    now = history.now
     return scaled_matrix(
         now.size, np.concatenate(labeled), np.concatenate(positive), now.is_flagged
     )
 
 
-def _class_labels(
-    history_state: HistoryState, name: str, *, flagged: bool
-) -> tuple[Values, Values]:
+def _class_labels(history: HistoryState, name: str, *, flagged: bool) -> tuple[Values, Values]:
     """Labels of a class, or rates as if one label stood for each stratum."""
-    positive, labeled = history_state.now.of_class(flagged=flagged)
+    positive, labeled = history.now.of_class(flagged=flagged)
     # A round's labels let a change enter unless nothing was known before: one component then.
-    is_first = history_state.steps[name].mixture.weight.size == 1 and labeled.any()
-    if history_state.before is None or is_first:
+    is_first = history.steps[name].mixture.weight.size == 1 and labeled.any()
+    if history.before is None or is_first:
         return labeled, positive
-    before: BetaMixture = getattr(history_state.before, name)
-    size = history_state.now.size[history_state.now.is_flagged == flagged]
+    before: BetaMixture = getattr(history.before, name)
+    size = history.now.size[history.now.is_flagged == flagged]
     rates = pooled_rates((before.weight, before.alpha, before.beta), positive, labeled, size)
     return np.ones(size.shape), rates

@@ -47,16 +47,21 @@ def corrected_rows(
     if settings.sample.cells is not None:
         # Wrong labels leave no cell pure, and one of most items may show none of those it has.
         samples = [plain_counts(each, prior=HEAVY) for each in samples]
-    own, *corners = (
+    observed, *corners = (
         corrected_estimates(each, audit, metrics=metrics, seed=seed) for each in samples
     )
-    return reported_rows(own, corners, basis=BASIS)
+    return reported_rows(observed, corners, basis=BASIS)
 
 
 def _audit_of(counts: Audit) -> LabelAudit | ClassAudits:
     if isinstance(counts, AuditCounts):
         return LabelAudit(**counts.model_dump())
-    return ClassAudits(*(LabelAudit(**of.model_dump()) for of in (counts.flagged, counts.passed)))
+    return ClassAudits(
+        *(
+            LabelAudit(**class_counts.model_dump())
+            for class_counts in (counts.flagged, counts.passed)
+        )
+    )
 
 
 def _nothing(metric: str, estimand: str, reason: str | None) -> ReportedEstimate:

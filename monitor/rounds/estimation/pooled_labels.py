@@ -91,9 +91,9 @@ def labels_to_pool(
     labeled, positive = (
         np.stack([getattr(each, name) for each in rounds]) for name in ("labeled", "positive")
     )
-    result = class_counts(now, labeled, positive, up)
-    size, classes = np.array([now[of].sum() for of in (up, ~up)]), np.array([True, False])
+    effective = class_counts(now, labeled, positive, up)
+    size, classes = np.array([now[members].sum() for members in (up, ~up)]), np.array([True, False])
     return [
-        PooledLabels(size, result.labeled[t], result.positive[t], classes)
+        PooledLabels(size, effective.labeled[t], effective.positive[t], classes)
         for t in range(len(rounds))
     ]

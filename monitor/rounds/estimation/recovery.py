@@ -99,7 +99,7 @@ def _within(
     supposed = _true_rates(newest.tally, existing, estimate, newest.round.settings.sample)
     now = Scenario(counts.size, counts.labeled, counts.is_flagged, supposed)
     side: Side = "at_least" if alert.side == "at_least" else "at_most"
-    prefetcher = ending(
+    delay = ending(
         _at_level(now, alert.metric, level),
         Limit(alert.metric, alert.limit, side),
         rates,
@@ -108,7 +108,7 @@ def _within(
         paths=PATHS,
         seed=newest.round.sobol_seed,
     )
-    return prefetcher.rounds_for(SHARE)
+    return delay.rounds_for(SHARE)
 
 
 def _true_rates(

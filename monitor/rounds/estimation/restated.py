@@ -49,13 +49,13 @@ class RestatedRound:
 class Restatement:
     """Rounds of one history to restate, in slot order, and why.
 
-    ``news`` are rows of label events to be stored with the new versions, by round.
+    ``new_rows`` are rows of label events to be stored with the new versions, by round.
     """
 
     rounds: tuple[Round, ...]
     by: str
     why: str
-    news: Mapping[int, Sequence[dict[str, Any]]] = field(default_factory=dict)
+    new_rows: Mapping[int, Sequence[dict[str, Any]]] = field(default_factory=dict)
 
     def requested_for(self, round_: Round) -> Round:
         """Let a round that is restated be counted anew, and every other one stay as stored."""
@@ -68,7 +68,7 @@ class Restatement:
     def with_changes(self, labels: Mapping[int, RoundLabels]) -> dict[int, RoundLabels]:
         """Add the new statements to those that are stored."""
         return {
-            round_id: _with_statements(of_round, self.news.get(round_id, ()))
+            round_id: _with_statements(of_round, self.new_rows.get(round_id, ()))
             for round_id, of_round in labels.items()
         }
 
@@ -80,7 +80,9 @@ class Restatement:
 
     def write(self, connection: Connection, batch: HistoryBatch, now: datetime) -> None:
         """Store the new labels, and who restated what."""
-        label_store.insert_rows(connection, [row for rows in self.news.values() for row in rows])
+        label_store.insert_rows(
+            connection, [row for rows in self.new_rows.values() for row in rows]
+        )
         versions = [
             (member.round.id, member.version, member.round.version, self._has(member.round))
             for member in batch.affected
@@ -102,7 +104,10 @@ class Restatement:
         """Make the new versions the latest ones."""
         revisions = [
             # Storing labels raises it by one; whatever else came in meanwhile is still to count.
-            (member.round.id, member.round.label_revision + bool(self.news.get(member.round.id)))
+            (
+                member.round.id,
+                member.round.label_revision + bool(self.new_rows.get(member.round.id)),
+            )
             for member in batch.affected
             if self._has(member.round)
         ]
@@ -120,7 +125,7 @@ class Restatement:
                 member.round,
                 member.version,
                 self._has(member.round),
-                len(self.news.get(member.round.id, ())),
+                len(self.new_rows.get(member.round.id, ())),
                 stored[member.round.id],
                 list(estimates[member.round.id].rows),
             )
@@ -128,7 +133,7 @@ class Restatement:
         ]
 
     def _has(self, round_: Round) -> bool:
-        return any(round_.id == own.id for own in self.rounds)
+        return any(round_.id == restated.id for restated in self.rounds)
 
 
 def read_stored(connection: Connection, batch: HistoryBatch) -> dict[int, list[EstimateRow]]:
@@ -155,9 +160,9 @@ def read_unrestated(
         if version.own:
             first.setdefault(version.round_id, version.before)
     result: dict[int, Tally] = {}
-    for before in sorted(set(first.values())):
-        ids = [round_id for round_id, version in first.items() if version == before]
-        counted = estimate_store.read_counts(connection, ids, version=before)
+    for replaced in sorted(set(first.values())):
+        ids = [round_id for round_id, first_version in first.items() if first_version == replaced]
+        counted = estimate_store.read_counts(connection, ids, version=replaced)
         result |= {round_id: Tally(strata) for round_id, strata in counted.items()}
     return result
 
@@ -182,14 +187,12 @@ def _lost_a_class(member: Member) -> bool:
 
 
 def _same(before: Sequence[EstimateRow], after: Sequence[EstimateRow]) -> bool:
-    existing, now = (
+    old, new = (
         {(row.metric, row.estimand, row.basis): (row.point, row.low, row.high) for row in rows}
         for rows in (before, after)
     )
-    return existing.keys() == now.keys() and all(
-        _close(one, other)
-        for key in existing
-        for one, other in zip(existing[key], now[key], strict=True)
+    return old.keys() == new.keys() and all(
+        _close(one, other) for key in old for one, other in zip(old[key], new[key], strict=True)
     )
 
 

@@ -39,11 +39,13 @@ def segment_rows(
     strata = _strata(cells, [part.stratum.name for part in drawn] if by_cells else [])
     rows: list[SegmentRow] = []
     for segment in sorted({cell.segment for cell in cells}):
-        own = [cell for cell in cells if cell.segment == segment]
-        whole = _counts(own, strata)
-        for value, cells_of in _by_value(own):
+        segment_cells = [cell for cell in cells if cell.segment == segment]
+        all_values = _counts(segment_cells, strata)
+        for value, cells_of in _by_value(segment_cells):
             part = _counts(cells_of, strata)
-            borrowing = segment_estimates(part, whole, metrics=METRICS, seed=seed, cells=by_cells)
+            borrowing = segment_estimates(
+                part, all_values, metrics=METRICS, seed=seed, cells=by_cells
+            )
             alone = estimates(
                 part,
                 metrics=METRICS,
@@ -53,7 +55,7 @@ def segment_rows(
                 cells=by_cells,
             )
             rows += [
-                _row(segment, value, part, whole, *both, settings)
+                _row(segment, value, part, all_values, *both, settings)
                 for both in zip(borrowing, alone, strict=True)
             ]
     return rows
@@ -93,7 +95,7 @@ def _row(
     segment: str,
     value: str,
     part: Counts,
-    whole: Counts,
+    all_values: Counts,
     estimate: MetricEstimate,
     alone: MetricEstimate,
     settings: RoundSettings,
@@ -118,6 +120,6 @@ def _row(
         return row
     margin = settings.sample.margin.wanted().get(estimate.metric, MARGIN)
     cells = settings.sample.cells is not None
-    more = more_labels(part, whole, estimate.metric, margin, cells=cells)
+    more = more_labels(part, all_values, estimate.metric, margin, cells=cells)
     needed = {"margin": margin, "more_round": more.of_round, "more_segment": more.of_segment}
     return row.model_copy(update=needed)

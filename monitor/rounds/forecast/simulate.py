@@ -260,8 +260,8 @@ def _prior_rates(
 ) -> Floats | None:
     newest = tallies[-1]
     if settings.sample.cells is not None:
-        existing = rates_of_cells(newest.frame, newest.counts.size.tolist(), tallies, reference)
-        return None if existing is None else existing.rate
+        prior_rates = rates_of_cells(newest.frame, newest.counts.size.tolist(), tallies, reference)
+        return None if prior_rates is None else prior_rates.rate
     pooled = pooled_before(tallies, newest.frame, reference, settings.pooling)
     return None if pooled is None else pooled.mean()
 
@@ -289,10 +289,10 @@ def _of_items(
     flagged, passed = (items.score[items.flagged == up] for up in (True, False))
     unscored = bool(np.isnan(items.score).any() and not np.isnan(items.score).all())
     edges = edges_of(flagged, passed, settings.sample, unscored=unscored)
-    result = binned(items, edges)
+    counted = binned(items, edges)
     strata = edges.strata()
     is_flagged = np.array([stratum.flagged for stratum in strata])
-    positive, labeled = np.array([result[s.name] for s in strata], dtype=np.float64).T
+    positive, labeled = np.array([counted[s.name] for s in strata], dtype=np.float64).T
     sizes = np.rint(size * labeled / labeled.sum()).astype(np.int64)
     if settings.sample.cells is None:
         prior = np.array([prior_count(int((is_flagged == up).sum())) for up in is_flagged])

@@ -62,14 +62,14 @@ def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | No
     """
     with context.database.read() as connection:
         rounds = round_store.read_rounds(connection, round_ids)
-    requested = ask(context, rounds)
-    for obstacle in requested.obstacles:
+    result = ask(context, rounds)
+    for obstacle in result.obstacles:
         raise obstacle
-    if not requested.collected:
+    if not result.collected:
         return None
     return Collected(
-        tuple(event for collected in requested.collected for event in collected.events),
-        tuple(refusal for collected in requested.collected for refusal in collected.refused),
+        tuple(event for collected in result.collected for event in collected.events),
+        tuple(refusal for collected in result.collected for refusal in collected.refused),
     )
 
 
@@ -127,12 +127,12 @@ def disputed(context: MonitorContext) -> list[Task]:
     Those of rounds that take labels now, also of closed ones.
     """
     with context.database.read() as connection:
-        results: list[Task] = []
+        disputed_tasks: list[Task] = []
         for round_ in _asking_people(connection, context):
             items = set().union(*read_labels(connection, round_).disputed().values())
             tasks = label_store.all_tasks(connection, [round_.id]).values()
-            results += [task for task in tasks if task.slot == 1 and task.item_id in items]
-    return results
+            disputed_tasks += [task for task in tasks if task.slot == 1 and task.item_id in items]
+    return disputed_tasks
 
 
 def accepting(context: MonitorContext) -> dict[str, Task]:

@@ -43,30 +43,30 @@ class CollectResult:
     """What came of asking: ``read`` are the rounds whose every place was read.
 
     ``unsettled`` are the rounds for which something is there that cannot be taken yet;
-    ``unread`` has, by name, the places that could not be read; ``news`` are the rounds of
+    ``unread`` has, by name, the places that could not be read; ``changed`` are the rounds of
     which labels were stored.
     """
 
     read: set[int] = field(default_factory=set)
     unsettled: set[int] = field(default_factory=set)
-    news: set[int] = field(default_factory=set)
+    changed: set[int] = field(default_factory=set)
     obstacles: list[MonitorError] = field(default_factory=list)
     collected: list[Collected] = field(default_factory=list)
     unread: dict[str, MonitorError] = field(default_factory=dict)
 
-    def take(self, location: LabelerEndpoint, collected: Collected | None) -> None:
+    def take(self, endpoint: LabelerEndpoint, collected: Collected | None) -> None:
         """Note what was read at a place."""
         if collected is None:
             return
         self.collected.append(collected)
         if collected.waits:
-            self.unsettled.update(location.rounds)
+            self.unsettled.update(endpoint.rounds)
 
-    def give_up(self, location: LabelerEndpoint, obstacle: MonitorError) -> None:
+    def give_up(self, endpoint: LabelerEndpoint, obstacle: MonitorError) -> None:
         """Note a place that could not be read."""
         self.obstacles.append(obstacle)
-        self.unread[location.name] = obstacle
-        self.read.difference_update(location.rounds)
+        self.unread[endpoint.name] = obstacle
+        self.read.difference_update(endpoint.rounds)
 
 
 @dataclass(slots=True)
@@ -82,126 +82,126 @@ class LabelerEndpoint:
 
 def ask(context: MonitorContext, rounds: Sequence[Round]) -> CollectResult:
     """Ask for news of some rounds at all their places; one that cannot be read stops no other."""
-    requested = CollectResult(read={round_.id for round_ in rounds})
-    locations = _endpoints(context, rounds)
-    for location in locations:
-        _ask_endpoint(context, location, requested, rounds[0].monitor_id)
-    if locations and not any(isinstance(error, StoreUnavailable) for error in requested.obstacles):
-        _keep_obstacles(context, locations, requested, rounds[0].monitor_id)
-    return requested
+    result = CollectResult(read={round_.id for round_ in rounds})
+    endpoints = _endpoints(context, rounds)
+    for endpoint in endpoints:
+        _ask_endpoint(context, endpoint, result, rounds[0].monitor_id)
+    if endpoints and not any(isinstance(error, StoreUnavailable) for error in result.obstacles):
+        _keep_obstacles(context, endpoints, result, rounds[0].monitor_id)
+    return result
 
 
 def _ask_endpoint(
-    context: MonitorContext, location: LabelerEndpoint, requested: CollectResult, monitor_id: int
+    context: MonitorContext, endpoint: LabelerEndpoint, result: CollectResult, monitor_id: int
 ) -> None:
     try:
-        collected = _read(context, location, requested, monitor_id)
+        collected = _read(context, endpoint, result, monitor_id)
     except MonitorError as error:
-        requested.give_up(location, error)
+        result.give_up(endpoint, error)
     except Exception as error:
         log.exception("labels not read because of a bug", monitor=context.settings.name)
-        requested.give_up(location, StoppedByBug.of(error))
+        result.give_up(endpoint, StoppedByBug.of(error))
     else:
-        requested.take(location, collected)
+        result.take(endpoint, collected)
 
 
 def _keep_obstacles(
     context: MonitorContext,
-    locations: Sequence[LabelerEndpoint],
-    requested: CollectResult,
+    endpoints: Sequence[LabelerEndpoint],
+    result: CollectResult,
     monitor_id: int,
 ) -> None:
     """Keep why a place could not be read, so that `status` shows it until it can."""
-    for location in locations:
-        why = str(requested.unread[location.name]) if location.name in requested.unread else None
-        if _with_obstacle(location, location.notes, why) == location.notes:
+    for endpoint in endpoints:
+        why = str(result.unread[endpoint.name]) if endpoint.name in result.unread else None
+        if _with_obstacle(endpoint, endpoint.notes, why) == endpoint.notes:
             continue
         with context.database.write() as connection:
             # Read again in the writing transaction: another process may have noted news since.
-            before = read_endpoint(connection, monitor_id, location.name).notes
-            after = _with_obstacle(location, before, why)
-            write_label_notes(connection, monitor_id, location.name, after)
-    _drop_obstacles(context, locations, monitor_id)
+            notes = read_endpoint(connection, monitor_id, endpoint.name).notes
+            after = _with_obstacle(endpoint, notes, why)
+            write_label_notes(connection, monitor_id, endpoint.name, after)
+    _drop_obstacles(context, endpoints, monitor_id)
 
 
 def _drop_obstacles(
-    context: MonitorContext, locations: Sequence[LabelerEndpoint], monitor_id: int
+    context: MonitorContext, endpoints: Sequence[LabelerEndpoint], monitor_id: int
 ) -> None:
     """Drop the reason why an endpoint could not be read once no round is labeled there."""
-    names = {location.name for location in locations}
-    requested = {round_id for location in locations for round_id in location.rounds}
+    names = {endpoint.name for endpoint in endpoints}
+    round_ids = {round_id for endpoint in endpoints for round_id in endpoint.rounds}
     with context.database.read() as connection:
         noted = read_notes(connection, monitor_id)
     for name, notes in noted.items():
-        if name not in names and notes.obstacle is not None and requested.issuperset(notes.rounds):
+        if name not in names and notes.obstacle is not None and round_ids.issuperset(notes.rounds):
             with context.database.write() as connection:
                 now = read_endpoint(connection, monitor_id, name).notes
                 write_label_notes(connection, monitor_id, name, replace(now, obstacle=None))
 
 
-def _with_obstacle(location: LabelerEndpoint, notes: LabelNotes, why: str | None) -> LabelNotes:
+def _with_obstacle(endpoint: LabelerEndpoint, notes: LabelNotes, why: str | None) -> LabelNotes:
     after = replace(notes, obstacle=why)
-    return after if why is None else replace(after, rounds=tuple(sorted(location.rounds)))
+    return after if why is None else replace(after, rounds=tuple(sorted(endpoint.rounds)))
 
 
 def endpoint_name(labeler: Labeler) -> str:
     """Name the place of a labeler, for what the store keeps of it."""
     if not isinstance(labeler, Watchable):
         return labeler.name
-    location = labeler.place.encode(errors="replace")
-    return f"{labeler.name} {hashlib.sha256(location).hexdigest()[:16]}"
+    address = labeler.place.encode(errors="replace")
+    return f"{labeler.name} {hashlib.sha256(address).hexdigest()[:16]}"
 
 
 def _endpoints(context: MonitorContext, rounds: Sequence[Round]) -> list[LabelerEndpoint]:
-    locations: dict[str, LabelerEndpoint] = {}
+    endpoints: dict[str, LabelerEndpoint] = {}
     for round_ in rounds:
         for labeler in context.labelers_of(round_.settings):
             name = endpoint_name(labeler)
-            locations.setdefault(name, LabelerEndpoint(labeler, name)).rounds.append(round_.id)
-    return list(locations.values())
+            endpoints.setdefault(name, LabelerEndpoint(labeler, name)).rounds.append(round_.id)
+    return list(endpoints.values())
 
 
 def _read(
-    context: MonitorContext, location: LabelerEndpoint, requested: CollectResult, monitor_id: int
+    context: MonitorContext, endpoint: LabelerEndpoint, result: CollectResult, monitor_id: int
 ) -> Collected | None:
     with context.database.read() as connection:
-        tasks = label_store.all_tasks(connection, location.rounds)
-        existing = read_endpoint(connection, monitor_id, location.name)
-    location.notes = existing.notes
+        tasks = label_store.all_tasks(connection, endpoint.rounds)
+        noted = read_endpoint(connection, monitor_id, endpoint.name)
+    endpoint.notes = noted.notes
     if not tasks:
         return None
     with outside("collect"):
-        answer = location.labeler.collect(tasks, existing.cursor)
+        answer = endpoint.labeler.collect(tasks, noted.cursor)
     if not answer.anew:
         return answer
     has_copies = any(task.slot > 1 for task in tasks.values())
     collected = without_same_person(context, answer) if has_copies else answer
-    after = _noted(existing.notes, collected, location.rounds)
+    after = _noted(noted.notes, collected, endpoint.rounds)
     with context.database.write() as connection:
         now = context.clock()
         # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
-        events, labeler = collected.events, location.labeler.name
+        events, labeler = collected.events, endpoint.labeler.name
         changes = label_store.add_by_round(connection, labeler, events, now)
         if collected.cursor is not None:
-            write_cursor(connection, monitor_id, location.name, collected.cursor)
-        if after != existing.notes:
-            write_label_notes(connection, monitor_id, location.name, after)
-    location.notes = after
-    requested.news.update(changes)
+            write_cursor(connection, monitor_id, endpoint.name, collected.cursor)
+        if after != noted.notes:
+            write_label_notes(connection, monitor_id, endpoint.name, after)
+    endpoint.notes = after
+    result.changed.update(changes)
     return collected
 
 
-def _noted(before: LabelNotes, collected: Collected, rounds: Sequence[int]) -> LabelNotes:
+def _noted(notes: LabelNotes, collected: Collected, rounds: Sequence[int]) -> LabelNotes:
     """Log what was refused and has not been logged, and gather what people should know."""
-    existing = set(before.logged)
+    logged = set(notes.logged)
     new = {_digest(refusal): refusal for refusal in collected.refused}
-    new = {digest: refusal for digest, refusal in new.items() if digest not in existing}
+    new = {digest: refusal for digest, refusal in new.items() if digest not in logged}
     for refusal in new.values():
         log.warning("label refused", where=refusal.where, reason=refusal.reason)
     return replace(
-        before,
-        logged=(*before.logged, *new)[-MOST_LOGGED:],
+        notes,
+        logged=(*notes.logged, *new)[-MOST_LOGGED:],
         problems=collected.problems,
         notes=(*collected.waits, *_refused_note(collected)),
         rounds=tuple(sorted(rounds)),
@@ -226,5 +226,5 @@ def without_same_person(context: MonitorContext, collected: Collected) -> Collec
     refused = [
         Refusal(f"task {event.task_key}", same_person_reason(event.annotator)) for event in repeated
     ]
-    retained = tuple(event for event in collected.events if event not in repeated)
-    return replace(collected, events=retained, refused=(*collected.refused, *refused))
+    accepted = tuple(event for event in collected.events if event not in repeated)
+    return replace(collected, events=accepted, refused=(*collected.refused, *refused))

@@ -48,7 +48,7 @@ class ClassReach:
     positive: int = 0
 
     def __add__(self, other: ClassReach) -> ClassReach:
-        """Place the items of both together."""
+        """Add the items of both."""
         return ClassReach(
             self.size + other.size,
             self.checked + other.checked,
@@ -67,7 +67,7 @@ class Reach:
     windows: int = 0
 
     def __add__(self, other: Reach) -> Reach:
-        """Place the windows of both together."""
+        """Add the windows of both."""
         return Reach(
             self.flagged + other.flagged,
             self.passed + other.passed,
@@ -82,21 +82,21 @@ class Reach:
 
 
 def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Reach:
-    """Check the items of a window up in the truth, class by class.
+    """Find the items of a window in the truth, class by class.
 
     ``expected`` are the rows of passed items that a recall of ``RECALL`` leaves among those that
     were looked up: beside :math:`T` flagged positives :math:`T (1 - R) / R` passed ones.
     """
     with outside("scan"):
         frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "truth")
-    result = {True: ClassReach(), False: ClassReach()}
+    by_class = {True: ClassReach(), False: ClassReach()}
     for part in frame.strata:
         ids = [candidate.id for candidate in part.candidates]
         with outside("collect"):
             truth = labeler.truth_of(ids)
-        one = ClassReach(part.size, len(ids), truth.known, truth.positive)
-        result[part.stratum.flagged] += one
-    flagged, passed = result[True], result[False]
+        class_reach = ClassReach(part.size, len(ids), truth.known, truth.positive)
+        by_class[part.stratum.flagged] += class_reach
+    flagged, passed = by_class[True], by_class[False]
     positives = flagged.positive * flagged.size / max(flagged.checked, 1)
     missed = positives * (1 - RECALL) / RECALL
     return Reach(flagged, passed, missed * passed.checked / max(passed.size, 1), 1)
@@ -109,8 +109,8 @@ def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Windo
     """
     reach = Reach()
     earlier = windows_before(context.settings.round.schedule, window)
-    for one in (window, *islice(earlier, WINDOWS - 1)):
-        reach += reach_of(context, labeler, one)
+    for checked in (window, *islice(earlier, WINDOWS - 1)):
+        reach += reach_of(context, labeler, checked)
         if reach.passed.known or reach.expected * WINDOWS < EXPECTED:
             return
         if reach.misses_passed:

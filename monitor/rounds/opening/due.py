@@ -59,17 +59,17 @@ def due_slots(connection: Connection, context: MonitorContext, now: datetime) ->
     due = slots_between(schedule, last.slot, now)
     if not due:
         return [last.slot] if was_already_skipped(last, now) else []
-    there = round_store.slots_with_rounds(connection, last.monitor_id, last.slot)
-    return list(dropwhile(there.__contains__, due))
+    opened = round_store.slots_with_rounds(connection, last.monitor_id, last.slot)
+    return list(dropwhile(opened.__contains__, due))
 
 
 def _first_due(connection: Connection, context: MonitorContext, newest: datetime) -> list[datetime]:
     """Choose the newest slot for a monitor that has no scheduled round, unless one lies ahead."""
-    existing = round_store.find_monitor(connection, context.settings.name)
-    if existing is None:
+    monitor_id = round_store.find_monitor(connection, context.settings.name)
+    if monitor_id is None:
         return [newest]
-    begun = round_store.newest_round(connection, existing, origin="schedule") is not None
-    return [] if begun or round_store.round_at(connection, existing, newest) else [newest]
+    begun = round_store.newest_round(connection, monitor_id, origin="schedule") is not None
+    return [] if begun or round_store.round_at(connection, monitor_id, newest) else [newest]
 
 
 def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int | None:

@@ -58,11 +58,11 @@ def _of_slot(connection: Connection, context: MonitorContext, slot: datetime) ->
     if monitor_id is None:
         # Only a block's seed is known before the monitor is in the store.
         window = window_of(settings.schedule, slot)
-        existing = None if settings.block is None else 0
+        seed_id = None if settings.block is None else 0
     else:
         window = free_window(connection, monitor_id, settings.schedule, slot)
-        existing = monitor_id
-    if existing is None or window.is_empty:
+        seed_id = monitor_id
+    if seed_id is None or window.is_empty:
         return None
-    seed = seed_of(store_id(connection), existing, slot, settings.block)
+    seed = seed_of(store_id(connection), seed_id, slot, settings.block)
     return NextScan(window, seed, *first_scan(connection, monitor_id, settings))

@@ -75,13 +75,13 @@ def removed_monitors(connection: Connection, names: Collection[str]) -> list[Rem
 def end_removed_monitors(database: Database, names: Collection[str], clock: Clock) -> None:
     """End the alerts of monitors not among ``names`` that nobody has run for long enough."""
     now = clock()
-    existing = set(names)
+    configured = set(names)
     with database.read() as connection:
         firing = alert_store.find_alerts(connection, state=AlertState.FIRING)
         due = [
             alert
             for alert in firing
-            if alert.monitor not in existing and _ends_at(connection, alert.monitor) <= now
+            if alert.monitor not in configured and _ends_at(connection, alert.monitor) <= now
         ]
     for alert in due:
         with database.write() as connection:

@@ -44,18 +44,18 @@ def pending_changes(connection: Connection, context: MonitorContext) -> list[str
     newest = None if monitor_id is None else round_store.newest_round(connection, monitor_id)
     if newest is None:
         return []
-    prefetcher = []
+    sentences = []
     differences = _differences(_of_history(newest.settings), _of_history(settings))
     if differences:
         start = _history_start(connection, newest.monitor_id, settings, differences)
-        prefetcher.append(next_history_sentence(differences, start))
+        sentences.append(next_history_sentence(differences, start))
     differences = _differences(_of_schedule(newest.settings), _of_schedule(settings))
     if differences:
-        prefetcher.append(next_schedule_sentence(differences, newest.window.end))
+        sentences.append(next_schedule_sentence(differences, newest.window.end))
     differences = _differences(_of_challenger(newest.settings), _of_challenger(settings))
     if differences and newest.settings.challenger is not None:  # a first one changes nothing
-        prefetcher.append(next_challenger_sentence(differences[0]))
-    return prefetcher
+        sentences.append(next_challenger_sentence(differences[0]))
+    return sentences
 
 
 def version_change(context: MonitorContext, frame: Frame) -> list[str]:

@@ -126,10 +126,10 @@ def number_of(connection: Connection, schedule: Schedule, monitor_id: int, slot:
     A backfill of slots before the first one counts down, so that a chart over round numbers is
     in the order of time, even if a backfill filled some later.
     """
-    before = round_store.round_before(connection, monitor_id, slot)
-    if before is not None:
-        return before.number + len(slots_between(schedule, before.slot, slot))
-    after = round_store.round_after(connection, monitor_id, slot)
-    if after is not None:
-        return after.number - len(slots_between(schedule, slot, after.slot))
+    previous = round_store.round_before(connection, monitor_id, slot)
+    if previous is not None:
+        return previous.number + len(slots_between(schedule, previous.slot, slot))
+    following = round_store.round_after(connection, monitor_id, slot)
+    if following is not None:
+        return following.number - len(slots_between(schedule, slot, following.slot))
     return 1

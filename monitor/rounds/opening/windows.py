@@ -1,4 +1,4 @@
-"""What each round looks at: its slot's window, less what other rounds have.
+"""The window of each round: its slot's window, less what other rounds have.
 
 By one schedule windows touch and never overlap (`monitor.domain.slots.window_of`). Where the
 schedule was another before or after a slot, the window begins where the round before ended and
@@ -51,17 +51,17 @@ def free_window(
 
 
 def _start(
-    schedule: Schedule, usual: Window, before: Sequence[Round], own: Sequence[Window]
+    schedule: Schedule, usual: Window, before: Sequence[Round], opened: Sequence[Window]
 ) -> datetime:
     """Where a window begins: at the end of the last one, if no slot lies between the two."""
-    ends = [round_.window.end for round_ in before[-1:]] + [window.end for window in own[-1:]]
+    ends = [round_.window.end for round_ in before[-1:]] + [window.end for window in opened[-1:]]
     slot_before = usual.start + schedule.lag
-    is_next = bool(own) or any(slot_before <= round_.slot for round_ in before[-1:])
+    is_next = bool(opened) or any(slot_before <= round_.slot for round_ in before[-1:])
     return max(ends) if is_next else max([usual.start, *ends])
 
 
 def _own(taken: Sequence[Round], slot: datetime) -> Window | None:
     """Window of the round that a slot has already."""
-    location = bisect_left(taken, slot, key=_slot)
-    has_one = location < len(taken) and taken[location].slot == slot
-    return taken[location].window if has_one else None
+    index = bisect_left(taken, slot, key=_slot)
+    has_one = index < len(taken) and taken[index].slot == slot
+    return taken[index].window if has_one else None

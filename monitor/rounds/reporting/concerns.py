@@ -53,8 +53,8 @@ def note(connection: Connection, round_: Round, kind: str, sentence: str, now: d
     stored = round_store.read_round(connection, round_.id)  # as it stands in this transaction
     store = store_id(connection)
     notice = attention_notice(stored, store_id=store, kind=kind, sentence=sentence, at=now)
-    existing = first_key(connection, stored, notice.round_key)
-    notify(connection, stored, notice.model_copy(update={"round_key": existing}), now)
+    key = first_key(connection, stored, notice.round_key)
+    notify(connection, stored, notice.model_copy(update={"round_key": key}), now)
     _tag_model(connection, stored, store, sentence, now)
     return True
 
@@ -63,8 +63,8 @@ def note_disputes(
     connection: Connection, round_: Round, disputed: dict[str, str], now: datetime
 ) -> None:
     """Keep the concerns about a round's disputed items as they are now; each is notified once."""
-    before = concern_store.read_concerns(connection, round_.id)
-    for kind in before:
+    noted = concern_store.read_concerns(connection, round_.id)
+    for kind in noted:
         if kind.startswith(disputes.KIND) and kind.removeprefix(disputes.KIND) not in disputed:
             concern_store.drop_concern(connection, round_.id, kind)
     for metric, sentence in disputed.items():

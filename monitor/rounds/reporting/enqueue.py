@@ -51,18 +51,18 @@ def enqueue(
 
     ``reason`` is why the due round has a new version.
     """
-    around = read_surroundings(connection, batch, evidence, reason, now)
+    surroundings = read_surroundings(connection, batch, evidence, reason, now)
     reports = {
-        (each := member.round.id): _with_first_key(
+        (round_id := member.round.id): _with_first_key(
             connection,
             member.round,
             closed_report(
                 batch,
                 member,
-                estimates[each],
-                evidence.readings.get(each, {}),
-                supplements[each],
-                around,
+                estimates[round_id],
+                evidence.readings.get(round_id, {}),
+                supplements[round_id],
+                surroundings,
             ),
         )
         for member in batch.affected
@@ -72,7 +72,7 @@ def enqueue(
     effects = _notices(due, reports[due.id], evidence, now)
     for member in batch.affected:
         round_ = member.round
-        effects += _for_mlflow(round_, reports[round_.id], newest=round_.id == around.newest)
+        effects += _for_mlflow(round_, reports[round_.id], newest=round_.id == surroundings.newest)
     effect_store.add_effects(connection, effects, now)
 
 
@@ -152,8 +152,8 @@ def first_key(connection: Connection, round_: Round, key: str) -> str:
 
     The name holds the history, and a round that was never drawn had none when it was reported.
     """
-    existing = None if round_.first_version == 1 else report_store.first_key(connection, round_.id)
-    return existing or key
+    stored = None if round_.first_version == 1 else report_store.first_key(connection, round_.id)
+    return stored or key
 
 
 def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
@@ -171,8 +171,8 @@ def enqueue_ended(
     round_ = round_store.read_round(connection, alert.fired_round_id)
     store = store_id(connection)
     notice = ended_notice(alert, round_, store_id=store, by_hand=by_hand, why=why, at=now)
-    existing = first_key(connection, round_, notice.round_key)
-    notice = notice.model_copy(update={"round_key": existing})
+    key = first_key(connection, round_, notice.round_key)
+    notice = notice.model_copy(update={"round_key": key})
     notify(connection, round_, notice, now)
 
 

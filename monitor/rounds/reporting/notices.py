@@ -38,9 +38,9 @@ def round_key(store_id: str, round_: Round) -> str:
     return f"{store_id}/{round_.monitor}/{round_.history_id or 0}/{slot}"
 
 
-def notice_id(event: str, of: str) -> str:
+def notice_id(event: str, subject: str) -> str:
     """Give the id of what happened to an alert, a round or a sink; always the same one."""
-    return f"msg_{uuid.uuid5(uuid.NAMESPACE_URL, f'{event}/{of}').hex}"
+    return f"msg_{uuid.uuid5(uuid.NAMESPACE_URL, f'{event}/{subject}').hex}"
 
 
 def repeated(round_: Round) -> str:
@@ -125,10 +125,10 @@ def _alert_notice(event: str, alert: StoredAlert | AlertRow, round_: Round, **mo
     )
 
 
-def notice_of(event: str, of: str, round_: Round, **more: Any) -> Notice:
+def notice_of(event: str, subject: str, round_: Round, **more: Any) -> Notice:
     """Notify people of an event of an alert, a round or a sink, seen in a round."""
     return Notice(
-        id=notice_id(event, of),
+        id=notice_id(event, subject),
         event=event,
         monitor=round_.monitor,
         round=round_.number,
@@ -191,9 +191,9 @@ def _after_abandoned(round_: Round) -> str:
     """Describe what helps: of a round that was drawn already, only labels were missing."""
     if round_.state is not RoundState.LABELING:
         return undrawn_to_do(round_.monitor, round_.slot)
-    retained = round_.settings.labeling or {}
+    labeling = round_.settings.labeling or {}
     return unlabeled_to_do(
-        round_.monitor, round_.number, by_column=retained.get("kind") == "column"
+        round_.monitor, round_.number, by_column=labeling.get("kind") == "column"
     )
 
 

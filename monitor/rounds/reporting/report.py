@@ -96,7 +96,7 @@ def closed_report(
     estimate: RoundEstimate,
     readings: Mapping[Side, LimitReading],
     supplements: Supplements,
-    around: Surroundings,
+    surroundings: Surroundings,
 ) -> RoundReport:
     """Report one version of a closed round."""
     from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
@@ -107,13 +107,13 @@ def closed_report(
         for (metric, side), reading in readings.items()
     ]
     counted = band_rows(tally.strata, round_.settings.sample)
-    alerts, concerns = around.shown_alerts(round_), around.concerns[round_.id]
+    alerts, concerns = surroundings.shown_alerts(round_), surroundings.concerns[round_.id]
     first_answers = batch.labels[round_.id].first_answers()
     return RoundReport(
-        **_frame_fields(round_, batch.store_id, around.issues.get(round_.id, {})),
+        **_frame_fields(round_, batch.store_id, surroundings.issues.get(round_.id, {})),
         version=member.version,
         state="closed",
-        reason=around.reasons[round_.id],
+        reason=surroundings.reasons[round_.id],
         partial=tally.is_partial,
         status=_status(alerts, [*concerns, *_undefined(estimate.rows)], evidence),
         model_version=batch.history.model_version,
@@ -123,11 +123,11 @@ def closed_report(
         cells=_cell_rows(tally.strata, round_.settings.sample),
         estimates=list(estimate.rows),
         evidence=evidence,
-        alerts=[_alert(alert, around.recoveries.get(alert.id)) for alert in alerts],
+        alerts=[_alert(alert, surroundings.recoveries.get(alert.id)) for alert in alerts],
         concerns=list(concerns),
         proposed_limits=dict(estimate.proposed_limits),
         proposed_unlabeled=estimate.proposed_unlabeled,
-        timeline=around.points(round_),
+        timeline=surroundings.points(round_),
         notices=[*estimate.notices, *disagreement_notices(supplements.agreement)],
         distances=dict(estimate.distances),
         segments=list(supplements.segments),
@@ -136,7 +136,7 @@ def closed_report(
         answers=_answers_row(round_, first_answers, tally.strata),
         pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(estimate.pictures),
-        restated=list(around.restated.get(round_.id, ())),
+        restated=list(surroundings.restated.get(round_.id, ())),
         recurring=len(batch.recurring[round_.id]),
         program=_release(),
         sentence=_sentence(round_, estimate.rows, alerts, estimate.proposed_limits),
@@ -241,8 +241,8 @@ def _status(
 
 def _undefined(rows: Sequence[EstimateRow]) -> list[str]:
     """Name what people look at first and this round could not estimate."""
-    results = [(metric, find_row(rows, metric, "round")) for metric in _FIRST]
-    return [metric for metric, row in results if row is None or row.point is None]
+    first_rows = [(metric, find_row(rows, metric, "round")) for metric in _FIRST]
+    return [metric for metric, row in first_rows if row is None or row.point is None]
 
 
 def _evidence(metric: str, side: str, reading: LimitReading, *, is_compared: bool) -> EvidenceRow:

@@ -128,7 +128,7 @@ def read_restated_rows(
 
 
 def _row(connection: Connection, version: RestatedVersion, rounds: list[int]) -> RestatedRow:
-    before = estimate_store.read_estimates(connection, version.round_id, version.before)
+    replaced = estimate_store.read_estimates(connection, version.round_id, version.before)
     return RestatedRow(
         version=version.version,
         replaces=version.before,
@@ -137,7 +137,7 @@ def _row(connection: Connection, version: RestatedVersion, rounds: list[int]) ->
         reason=version.reason,
         rounds=rounds,
         own=version.own,
-        before=[row for row in before if (row.metric, row.basis, row.estimand) in SHOWN],
+        before=[row for row in replaced if (row.metric, row.basis, row.estimand) in SHOWN],
     )
 
 

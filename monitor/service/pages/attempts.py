@@ -45,10 +45,10 @@ class SignInAttempts:
         """Count a sign-in as failed; where it has to wait, say how long and count nothing."""
         now = self._clock()
         with self._database.write() as connection:
-            before = people_store.locked_attempts(connection, attempt, now)
+            failures = people_store.locked_attempts(connection, attempt, now)
             wait = max(
-                _wait(before[attempt.name], FREE_FOR_A_NAME, now),
-                _wait(before[attempt.address], FREE_FOR_AN_ADDRESS, now),
+                _wait(failures[attempt.name], FREE_FOR_A_NAME, now),
+                _wait(failures[attempt.address], FREE_FOR_AN_ADDRESS, now),
             )
             if not wait:
                 for digest in attempt:

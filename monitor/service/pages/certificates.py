@@ -91,9 +91,11 @@ def certificate_warnings(
 def _covers(certificate: x509.Certificate, name: str) -> bool:
     """Whether a browser finds a name in a certificate."""
     try:
-        result = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        alternative_names = certificate.extensions.get_extension_for_class(
+            x509.SubjectAlternativeName
+        ).value
     except x509.ExtensionNotFound:
         return False  # browsers look nowhere else
-    existing = [one.lower() for one in result.get_values_for_type(x509.DNSName)]
-    existing += [str(one) for one in result.get_values_for_type(x509.IPAddress)]
-    return name.lower() in existing or f"*.{name.lower().partition('.')[2]}" in existing
+    covered = [one.lower() for one in alternative_names.get_values_for_type(x509.DNSName)]
+    covered += [str(one) for one in alternative_names.get_values_for_type(x509.IPAddress)]
+    return name.lower() in covered or f"*.{name.lower().partition('.')[2]}" in covered

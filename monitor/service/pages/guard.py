@@ -51,18 +51,18 @@ class Guard:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request (ASGI), or say why not."""
-        requested = {
+        headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
 
         async def guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
-                own = message.get("headers", [])
-                named = {name for name, _ in own}  # an answer that needs others has its own
-                message["headers"] = [*own, *(pair for pair in _PAIRS if pair[0] not in named)]
+                headers = message.get("headers", [])
+                named = {name for name, _ in headers}  # an answer that needs others has its own
+                message["headers"] = [*headers, *(pair for pair in _PAIRS if pair[0] not in named)]
             await send(message)
 
-        if (refused := self._refusal(scope["method"], requested)) is not None:
+        if (refused := self._refusal(scope["method"], headers)) is not None:
             await _refuse(guarded, *refused)
             return
         try:
@@ -76,18 +76,18 @@ class Guard:
         if len(body) > MOST_BYTES:
             await _refuse(guarded, *_TOO_LONG)
             return
-        await self._app(scope, _provided(body, receive), guarded)
+        await self._app(scope, _replayed(body, receive), guarded)
 
-    def _refusal(self, method: str, requested: Mapping[str, str]) -> Refusal | None:
-        host = requested.get("host", "")
+    def _refusal(self, method: str, headers: Mapping[str, str]) -> Refusal | None:
+        host = headers.get("host", "")
         if not self._is_ours(host):
             return HTTPStatus.MISDIRECTED_REQUEST, self._by_names
-        if self._settings.behind_proxy and requested.get("x-forwarded-proto") != "https":
+        if self._settings.behind_proxy and headers.get("x-forwarded-proto") != "https":
             return HTTPStatus.MISDIRECTED_REQUEST, _NOT_ENCRYPTED
         if method in {"GET", "HEAD"}:
             return None
         # No browser lets a page of another place choose these headers.
-        origin, site = requested.get("origin"), requested.get("sec-fetch-site", "same-origin")
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
         if origin not in {None, f"{self._scheme}://{host}"} or site != "same-origin":
             return HTTPStatus.FORBIDDEN, "this form is of another page"
         return None
@@ -116,14 +116,14 @@ async def _body(receive: Any) -> bytes | None:
     return body
 
 
-def _provided(body: bytes, receive: Any) -> Callable[[], Awaitable[Any]]:
+def _replayed(body: bytes, receive: Any) -> Callable[[], Awaitable[Any]]:
     """Give the body that was read, and then what comes after it."""
     coming = [{"type": "http.request", "body": body}]
 
-    async def given() -> Any:
+    async def receive_body() -> Any:
         return coming.pop() if coming else await receive()
 
-    return given
+    return receive_body
 
 
 async def _refuse(send: Callable[[Any], Awaitable[None]], status: HTTPStatus, why: str) -> None:

@@ -48,8 +48,8 @@ class MlflowAccounts:
         self, tracking_uri: str, login: LoginSettings, *, seconds: float = _SECONDS
     ) -> None:
         parts = urlsplit(tracking_uri)
-        location = parts.netloc.rpartition("@")[2]  # a password of ours is for nobody else's use
-        self.shown = f"{parts.scheme}://{location}{parts.path.rstrip('/')}"
+        host = parts.netloc.rpartition("@")[2]  # a password of ours is for nobody else's use
+        self.shown = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
         self._login = login
         self._seconds = seconds
 
@@ -57,7 +57,7 @@ class MlflowAccounts:
         """Ask MLflow whose name and password these are; its answer has the name."""
         if ":" in name:
             return None  # which ends a name where the two are sent
-        answer = self._requested(name, password)
+        answer = self._sign_in(name, password)
         if answer.status == HTTPStatus.UNAUTHORIZED:
             return None
         if answer.status != HTTPStatus.OK:
@@ -77,7 +77,7 @@ class MlflowAccounts:
         """
         name = base64.urlsafe_b64encode(os.urandom(12)).decode()
         try:
-            answer = self._requested(name, name)
+            answer = self._sign_in(name, name)
         except AccountsAway as away:
             raise TryLater(str(away)) from None
         if answer.status == HTTPStatus.UNAUTHORIZED:
@@ -110,7 +110,7 @@ class MlflowAccounts:
             raise AccountsAway(message)
         return name
 
-    def _requested(self, name: str, password: str) -> _AccountAnswer:
+    def _sign_in(self, name: str, password: str) -> _AccountAnswer:
         credentials = base64.b64encode(f"{name}:{password}".encode()).decode()
         try:
             return _get(
@@ -132,13 +132,13 @@ class _AccountAnswer:
 def _get(url: str, headers: Mapping[str, str], seconds: float) -> _AccountAnswer:
     """Ask one address: no redirect is followed, and no proxy of the environment used."""
     backend = GuardedBackend(allow_private=True, seconds=seconds)
-    provided = [("host", urlsplit(url).netloc), ("accept", "application/json"), *headers.items()]
+    all_headers = [("host", urlsplit(url).netloc), ("accept", "application/json"), *headers.items()]
     with (
         httpcore.ConnectionPool(ssl_context=_trust(), network_backend=backend) as pool,
         pool.stream(
             "GET",
             url,
-            headers=provided,
+            headers=all_headers,
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
         ) as response,
     ):
@@ -152,21 +152,21 @@ def _get(url: str, headers: Mapping[str, str], seconds: float) -> _AccountAnswer
 
 @cache
 def _trust() -> ssl.SSLContext:
-    own = next((os.environ[name] for name in _CERTIFICATES if os.environ.get(name)), None)
-    if own is None:
+    certificates = next((os.environ[name] for name in _CERTIFICATES if os.environ.get(name)), None)
+    if certificates is None:
         return httpx.create_ssl_context()
-    if Path(own).is_dir():
-        return ssl.create_default_context(capath=own)
-    return ssl.create_default_context(cafile=own)
+    if Path(certificates).is_dir():
+        return ssl.create_default_context(capath=certificates)
+    return ssl.create_default_context(cafile=certificates)
 
 
 def _usable(name: str) -> str:
     """Take a name that stands for one account only, regardless of what is done to it."""
     try:
-        retained = annotator_name(name)
+        stored_name = annotator_name(name)
     except ValueError as problem:
         raise NameRefused(str(problem)) from None
-    if retained != name:
-        message = f"Answers would be kept under {retained}, which may be somebody else's name."
+    if stored_name != name:
+        message = f"Answers would be kept under {stored_name}, which may be somebody else's name."
         raise NameRefused(message)
     return name

@@ -48,7 +48,7 @@ def message_answer(request: Request, status: HTTPStatus, message: str) -> Respon
 
 
 def role_in(request: Request) -> Role | None:
-    """Find what who asks may do; None if nobody looked who that is."""
+    """Find the role of the person who asks; None if nobody checked who that is."""
     role: Role | None = getattr(request.state, "role", None)
     return role
 

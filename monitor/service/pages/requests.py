@@ -94,7 +94,7 @@ def cookie_name(settings: PagesSettings) -> str:
 
 
 def address_of(request: Request) -> str:
-    """Describe where a request is from: where a proxy is in front, as that says."""
+    """Return where a request comes from; behind a proxy, what the proxy says."""
     forwarded = request.headers.getlist("x-forwarded-for")
     if request.app.state.settings.behind_proxy and forwarded:
         return forwarded[-1].rpartition(",")[2].strip()  # what came before it anybody may write

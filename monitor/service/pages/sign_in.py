@@ -78,7 +78,7 @@ class SignIn:
                 HTTPStatus.TOO_MANY_REQUESTS, _WAIT.format(wait=_wait_text(wait)), wait
             )
         try:
-            result = self._accounts.name_of(name, password)
+            annotator = self._accounts.name_of(name, password)
         except AccountsAway as away:
             self._attempts.undecided(attempt)
             log.warning("nobody can sign in now", reason=str(away))
@@ -86,11 +86,11 @@ class SignIn:
         except NameRefused as refused:
             self._attempts.succeeded(attempt)
             raise SignInRefused(HTTPStatus.FORBIDDEN, str(refused)) from None
-        if result is None:
+        if annotator is None:
             message = _WRONG.format(password=self.password.lower())
             raise SignInRefused(HTTPStatus.UNAUTHORIZED, message)
         self._attempts.succeeded(attempt)
-        return result
+        return annotator
 
 
 @router.get("/sign-in")

@@ -11,23 +11,23 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 
-def is_ours(requested: str, listen: str) -> bool:
-    """Whether a request is for this machine; one without a host is of no browser."""
-    host = host_name(requested)
-    if host in {"localhost", listen}:
+def is_ours(host_header: str, listen: str) -> bool:
+    """Whether a request is for this machine; one without a host comes from no browser."""
+    name = host_name(host_header)
+    if name in {"localhost", listen}:
         return True
     try:
-        return not requested or ipaddress.ip_address(host or "").is_loopback
+        return not host_header or ipaddress.ip_address(name or "").is_loopback
     except ValueError:
         return False
 
 
-def host_name(requested: str) -> str | None:
+def host_name(host_header: str) -> str | None:
     """Read the name in a header ``Host``, without its port; None without one.
 
     >>> host_name("Labels.example.org:8443"), host_name("[::1]:80"), host_name("")
     ('labels.example.org', '::1', None)
     """
     with suppress(ValueError):
-        return urlsplit(f"//{requested}").hostname
+        return urlsplit(f"//{host_header}").hostname
     return None

@@ -61,9 +61,9 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
-def _make_room(others: Iterable[object]) -> None:
+def _make_room(connections: Iterable[object]) -> None:
     """Cut off who has been silent for longest; who is being answered only if nobody is silent."""
-    patient = [other for other in others if isinstance(other, PatientProtocol)]
+    patient = [other for other in connections if isinstance(other, PatientProtocol)]
     silent = [protocol for protocol in patient if protocol.is_waiting]
     # abort and not close: close waits until what was written is read, which may be never.
     min(silent or patient, key=attrgetter("since")).transport.abort()

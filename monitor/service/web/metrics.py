@@ -135,7 +135,7 @@ def _rounds(fleet: FleetState, monitors: list[str]) -> Metric:
 
 
 def _labels(fleet: FleetState, monitors: list[str]) -> Iterator[Metric]:
-    expected = _gauge("labels_wanted", "Items that open rounds want a label for.", "monitor")
+    planned = _gauge("labels_wanted", "Items that open rounds want a label for.", "monitor")
     received = _gauge("labels_received", "Of these, items that have an answer.", "monitor")
     deadline = _gauge(
         "labels_deadline_timestamp_seconds",
@@ -144,11 +144,11 @@ def _labels(fleet: FleetState, monitors: list[str]) -> Iterator[Metric]:
     )
     for monitor in monitors:
         labeling = fleet.labeling.get(monitor)
-        expected.add_metric([monitor], labeling.wanted if labeling else 0)
+        planned.add_metric([monitor], labeling.wanted if labeling else 0)
         received.add_metric([monitor], labeling.received if labeling else 0)
         if labeling and labeling.deadline is not None:
             deadline.add_metric([monitor], labeling.deadline.timestamp())
-    yield from (expected, received, deadline)
+    yield from (planned, received, deadline)
 
 
 def _estimates(fleet: FleetState, monitors: frozenset[str]) -> Iterator[Metric]:

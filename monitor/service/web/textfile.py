@@ -18,7 +18,7 @@ _READABLE = 0o644  # the exporter is another user
 
 
 def write_textfile(path: Path, text: str) -> None:
-    """Place a file in its place as a whole: who reads it meets the old one or the new one.
+    """Replace the file as a whole: a reader meets either the old one or the new one.
 
     Raises `ConfigRefused` or `TryLater` if it cannot be written now, or at all.
     """

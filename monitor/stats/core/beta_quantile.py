@@ -53,11 +53,11 @@ def beta_quantiles(alpha: float, beta: float, uniforms: Values) -> Values:
 def _node_log_odds(alpha: float, beta: float) -> Values:
     """Exact log odds of the quantiles at the nodes."""
     rates = special.betaincinv(alpha, beta, _BELOW)
-    others = 1 - rates
+    complements = 1 - rates
     high = rates > 0.5  # noqa: PLR2004
     # The complement of a rate near 1 has digits that the rate itself has not.
-    others[high] = special.betaincinv(beta, alpha, _ABOVE[high])
-    return np.asarray(np.log(rates) - np.log(others))
+    complements[high] = special.betaincinv(beta, alpha, _ABOVE[high])
+    return np.asarray(np.log(rates) - np.log(complements))
 
 
 def _splined(at_nodes: Values, scores: Values) -> Values:

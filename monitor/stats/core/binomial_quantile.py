@@ -54,12 +54,12 @@ def binomial_quantiles(uniforms: Values, items: float, rates: Values) -> Values:
     """
     result, is_sure = np.zeros(len(rates)), np.zeros(len(rates), dtype=np.bool_)
     is_wide = items * rates * (1 - rates) >= LEAST_VARIANCE
-    for here, way in ((is_wide, _expanded), (~is_wide, _counted_up)):
-        if here.any():
-            result[here], is_sure[here] = way(uniforms[here], float(items), rates[here])
-    rest = ~is_sure
-    if rest.any():
-        result[rest] = stats.binom.ppf(uniforms[rest], items, rates[rest])
+    for members, way in ((is_wide, _expanded), (~is_wide, _counted_up)):
+        if members.any():
+            result[members], is_sure[members] = way(uniforms[members], float(items), rates[members])
+    unsure = ~is_sure
+    if unsure.any():
+        result[unsure] = stats.binom.ppf(uniforms[unsure], items, rates[unsure])
     return result
 
 
@@ -78,16 +78,16 @@ def _counted_up(uniforms: Values, items: float, rates: Values) -> tuple[Values, 
     """Quantiles by adding up probabilities from the end with the fewer counts, and where surely."""
     turned = rates > 0.5  # noqa: PLR2004
     rates = np.where(turned, 1 - rates, rates)
-    expected = np.where(turned, 1 - uniforms, uniforms)
+    target = np.where(turned, 1 - uniforms, uniforms)
     probability = np.exp(items * np.log1p(-rates))
     odds, reached, count = rates / (1 - rates), probability.copy(), 0
     result = np.zeros(len(rates))
-    is_sure = np.abs(reached - expected) > LAST_BITS
-    while (below := reached < expected).any() and count < items:
+    is_sure = np.abs(reached - target) > LAST_BITS
+    while (below := reached < target).any() and count < items:
         result += below
         probability *= odds * ((items - count) / (count + 1))
         reached += probability
-        is_sure &= np.abs(reached - expected) > LAST_BITS
+        is_sure &= np.abs(reached - target) > LAST_BITS
         count += 1
     return np.where(turned, items - result, result), is_sure
 

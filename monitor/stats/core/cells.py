@@ -96,10 +96,10 @@ def cell_draws(
     if not np.all(possible[sample.stratum, cell]):
         message = "a labeled item lies in a cell that its stratum cannot hold"
         raise ValueError(message)
-    existing = np.zeros((*possible.shape[:1], 2, possible.shape[1]))
-    worth, location = existing.copy(), (sample.stratum, sample.positive.astype(np.int64), cell)
-    np.add.at(existing, location, 1)
-    np.add.at(worth, location, sample.worth)
+    labels = np.zeros((*possible.shape[:1], 2, possible.shape[1]))
+    worth, index = labels.copy(), (sample.stratum, sample.positive.astype(np.int64), cell)
+    np.add.at(labels, index, 1)
+    np.add.at(worth, index, sample.worth)
     prior = round_prior(sample, possible) if prior is None else prior
     minds = np.arange(draws) % 2, np.arange(draws) // 2 % 2  # of the two classes, independent
     for h in np.flatnonzero(sample.size):
@@ -109,7 +109,7 @@ def cell_draws(
         if estimand == "rate":
             yield int(h), cells, sample.size[h] * shares
         else:
-            yield int(h), cells, existing[h][:, cells] + _rest(sample, int(h), shares, rng)
+            yield int(h), cells, labels[h][:, cells] + _rest(sample, int(h), shares, rng)
 
 
 def two_minds(strata: int) -> Values:
@@ -142,13 +142,13 @@ def round_prior(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
     """
     holds = sample.size > 0
     is_flagged = np.arange(len(holds)) < sample.flagged
-    whole = np.where(
+    prior = np.where(
         is_flagged,
         two_minds(int(holds[is_flagged].sum()))[:, np.newaxis],
         two_minds(int(holds[~is_flagged].sum()))[:, np.newaxis],
     )
     cells = np.maximum(possible.sum(axis=1), 1)
-    return np.repeat((whole / cells)[:, :, np.newaxis], possible.shape[1], axis=2)
+    return np.repeat((prior / cells)[:, :, np.newaxis], possible.shape[1], axis=2)
 
 
 def _dirichlet(alpha: Values, rng: np.random.Generator) -> Values:

@@ -55,7 +55,7 @@ def _ends(values: Values, level: float) -> tuple[float, float]:
     """Quantiles by the inverse of the draws' distribution function, as ``np.quantile`` has them."""
     tail = (1 - level) / 2
     unknown = np.isnan(values)
-    there = values[~unknown] if unknown.any() else values.copy()
-    low, high = (max(0, math.ceil(len(there) * share - 1)) for share in (tail, 1 - tail))
-    there.partition((low, high))
-    return float(there[low]), float(there[high])
+    finite = values[~unknown] if unknown.any() else values.copy()
+    low, high = (max(0, math.ceil(len(finite) * share - 1)) for share in (tail, 1 - tail))
+    finite.partition((low, high))
+    return float(finite[low]), float(finite[high])

@@ -138,10 +138,12 @@ class Draws:
 
         Items that are labeled are known; with every item labeled all draws are equal.
         """
-        rest = counts.size - counts.labeled
+        unlabeled = counts.size - counts.labeled
         positive = np.broadcast_to(counts.positive.astype(np.float64), self.rates.shape).copy()
-        for h in np.flatnonzero(rest):
-            positive[:, h] += binomial_quantiles(self.uniforms[:, h], rest[h], self.rates[:, h])
+        for h in np.flatnonzero(unlabeled):
+            positive[:, h] += binomial_quantiles(
+                self.uniforms[:, h], unlabeled[h], self.rates[:, h]
+            )
         negative = counts.size - positive
         up, down = slice(None, self.flagged), slice(self.flagged, None)
         return Matrix(
@@ -201,7 +203,7 @@ def draw(
     if size is not None and size.shape != (strata,):
         message = f"the posterior has {strata} strata, but sizes have the shape {size.shape}"
         raise ValueError(message)
-    expected = np.ones(strata, dtype=np.bool_) if size is None else size > 0
+    used = np.ones(strata, dtype=np.bool_) if size is None else size > 0
     # One coordinate each, also for empty strata: the draws of the others stay the same whatever
     # sizes are.
     sobol = qmc.Sobol(2 * strata + 2, scramble=True, rng=seed).random(points) + _HALF_CELL
@@ -211,7 +213,7 @@ def draw(
         (posterior.passed, flagged, sobol[:, -1]),
     )
     for mixture, first, pick in classes:
-        inside = np.flatnonzero(expected[first : first + mixture.strata])
+        inside = np.flatnonzero(used[first : first + mixture.strata])
         rates[:, first + inside] = _mixture_rates(mixture, inside, sobol[:, first + inside], pick)
     return Draws(rates=rates, uniforms=sobol[:, strata : 2 * strata], flagged=flagged)
 
@@ -226,12 +228,14 @@ def _mixture_rates(
     rates = np.empty_like(uniforms)
     often = np.bincount(chosen, minlength=last + 1) >= MANY
     for component in np.flatnonzero(often):
-        here = np.flatnonzero(chosen == component)
+        members = np.flatnonzero(chosen == component)
         for h in range(len(strata)):
             shape = float(alpha[component, h]), float(beta[component, h])
-            rates[here, h] = beta_quantiles(*shape, uniforms[here, h])
-    rest = np.flatnonzero(~often[chosen])
-    rates[rest] = special.betaincinv(alpha[chosen[rest]], beta[chosen[rest]], uniforms[rest])
+            rates[members, h] = beta_quantiles(*shape, uniforms[members, h])
+    others = np.flatnonzero(~often[chosen])
+    rates[others] = special.betaincinv(
+        alpha[chosen[others]], beta[chosen[others]], uniforms[others]
+    )
     return rates
 
 

@@ -63,8 +63,8 @@ class Matrix:
     def __init__(self, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> None:
         for name, cell in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn)):
             values = np.asarray(cell, dtype=np.float64)
-            existing = (values >= 0) & (values < np.inf)
-            if not existing.all() and not np.isnan(values).all():
+            is_valid = (values >= 0) & (values < np.inf)
+            if not is_valid.all() and not np.isnan(values).all():
                 message = f"{name} must be a finite number of items, 0 or more, got {cell!r}"
                 raise ValueError(message)
             object.__setattr__(self, name, values)
@@ -317,9 +317,9 @@ def metric(name: str) -> Metric:
     >>> metric("f2").name, metric("false_positive_rate").name
     ('f2', 'fpr')
     """
-    existing = METRICS.get(_OTHER_NAMES.get(name, name))
-    if existing is not None:
-        return existing
+    listed = METRICS.get(_OTHER_NAMES.get(name, name))
+    if listed is not None:
+        return listed
     f_number = re.fullmatch(r"f(\d+(?:\.\d+)?)", name)
     if f_number and float(f_number[1]) > 0:
         return f_beta(float(f_number[1]))

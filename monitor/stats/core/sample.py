@@ -74,8 +74,8 @@ class LabeledSample:
         object.__setattr__(self, "positive", np.asarray(positive, dtype=np.bool_))
         object.__setattr__(self, "size", np.asarray(size, dtype=np.int64))
         object.__setattr__(self, "flagged", flagged)
-        one = np.ones(self.stratum.shape) if worth is None else worth
-        object.__setattr__(self, "worth", np.asarray(one, dtype=np.float64))
+        item_worth = np.ones(self.stratum.shape) if worth is None else worth
+        object.__setattr__(self, "worth", np.asarray(item_worth, dtype=np.float64))
         self._check(least=0 if may_lack_labels else 1)
 
     def _check(self, least: int) -> None:
@@ -111,8 +111,8 @@ class LabeledSample:
     def weight(self) -> Values:
         """Items of the window that each labeled one stands for, N_h / n_h, shape ``(n,)``."""
         worth = np.bincount(self.stratum, weights=self.worth, minlength=len(self.size))
-        each = np.divide(self.size, worth, out=np.zeros(len(worth)), where=worth > 0)
-        return np.asarray(each[self.stratum] * self.worth)
+        per_label = np.divide(self.size, worth, out=np.zeros(len(worth)), where=worth > 0)
+        return np.asarray(per_label[self.stratum] * self.worth)
 
     @property
     def is_flagged(self) -> NDArray[np.bool_]:

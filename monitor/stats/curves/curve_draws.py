@@ -152,14 +152,17 @@ def curve_bands(
     weighted = _DrawnCurves(
         observed.tpr[np.newaxis], observed.fpr[np.newaxis], np.array([observed.prevalence])
     )
-    here = weighted.prevalence if prevalence is None else np.array([prevalence])
+    own_prevalence = weighted.prevalence if prevalence is None else np.array([prevalence])
     lowest = observed.fpr[observed.fpr > 0].min() / 2
     fprs = np.geomspace(lowest, 1.0, points)
     recalls = np.linspace(0.05, 1.0, points)
     odds = float(np.mean(eta / (1 - eta)))
     gains = 1 - np.geomspace(1.0, odds * (1 / _RECALL_END - 1), points)
     # The posterior's curves, and the labels' own.
-    both = drawn.read(eta, fprs, recalls, gains), weighted.read(here, fprs, recalls, gains)
+    both = (
+        drawn.read(eta, fprs, recalls, gains),
+        weighted.read(own_prevalence, fprs, recalls, gains),
+    )
     return CurveBands(
         roc=_band(fprs, [read.tpr for read in both], level),
         precision_recall=_band(recalls, [read.precision for read in both], level),
@@ -167,7 +170,7 @@ def curve_bands(
         roc_area=_interval([read.roc_area for read in both], level),
         average_precision=_interval([read.average_precision for read in both], level),
         gain_area=_interval([read.gain_area for read in both], level),
-        prevalence=_interval([eta, here], level),
+        prevalence=_interval([eta, own_prevalence], level),
         level=level,
     )
 
@@ -193,33 +196,35 @@ class _DrawnCurves:
 
     def read(self, eta: Values, fprs: Values, recalls: Values, recall_gains: Values) -> _ReadPoint:
         """Read the curves at a prevalence each draw, shape ``(draws,)``."""
-        each = eta[:, np.newaxis]
-        of_gains = share_of_gain(recall_gains, each)
-        at_recalls, at_gains, at_start = self._fpr_at(recalls, of_gains, each)
-        start = 1 - at_start / each  # precision gain where recall gain is 0, recall the prevalence
+        eta_column = eta[:, np.newaxis]
+        of_gains = share_of_gain(recall_gains, eta_column)
+        at_recalls, at_gains, at_start = self._fpr_at(recalls, of_gains, eta_column)
+        start = (
+            1 - at_start / eta_column
+        )  # precision gain where recall gain is 0, recall the prevalence
         return _ReadPoint(
             tpr=_interpolated(np.broadcast_to(fprs, (len(eta), len(fprs))), self.fpr, self.tpr),
-            precision=precision_at(recalls, at_recalls, each),
+            precision=precision_at(recalls, at_recalls, eta_column),
             precision_gain=1 - at_gains / of_gains,
             roc_area=_areas(self.tpr, self.fpr),
-            average_precision=self._average_precision(each),
-            gain_area=self._gain_area(each, start),
+            average_precision=self._average_precision(eta_column),
+            gain_area=self._gain_area(eta_column, start),
         )
 
     def _fpr_at(self, *tprs: Values) -> list[Values]:
         """Smallest FPR at several sets of TPRs, ``(G,)`` or of each draw ``(draws, G)``."""
-        expected = np.hstack(
+        targets = np.hstack(
             [np.broadcast_to(each, (len(self.tpr), each.shape[-1])) for each in tprs]
         )
-        result = _interpolated(-expected, -self.tpr[:, ::-1], self.fpr[:, ::-1])
+        result = _interpolated(-targets, -self.tpr[:, ::-1], self.fpr[:, ::-1])
         return np.split(result, np.cumsum([each.shape[-1] for each in tprs])[:-1], axis=1)
 
     def _gain_area(self, eta: Values, start: Values) -> Values:
         """Area under precision gain from recall gain 0 on, shape ``(draws,)``."""
-        before = self.tpr < eta  # these points move to the crossing at gain 0
-        safe = np.where(before, 1.0, self.tpr)
-        recall_gain = np.where(before, 0.0, gain(safe, eta))
-        return _areas(np.where(before, start, 1 - self.fpr / safe), recall_gain)
+        below_prevalence = self.tpr < eta  # these points move to the crossing at gain 0
+        safe = np.where(below_prevalence, 1.0, self.tpr)
+        recall_gain = np.where(below_prevalence, 0.0, gain(safe, eta))
+        return _areas(np.where(below_prevalence, start, 1 - self.fpr / safe), recall_gain)
 
     def _average_precision(self, eta: Values) -> Values:
         """Sum of precision over the steps of recall, shape ``(draws,)``."""
@@ -259,8 +264,8 @@ def _possible(sample: ScoredSample, cell: NDArray[np.int64], cells: int) -> NDAr
     """Cells from a stratum's highest to its lowest labeled score, shape ``(H, cells)``."""
     possible = np.zeros((len(sample.items.size), cells), dtype=np.bool_)
     for h in np.flatnonzero(sample.items.labeled):
-        own = cell[sample.items.stratum == h]
-        possible[h, own.min() : own.max() + 1] = True
+        cells_of_stratum = cell[sample.items.stratum == h]
+        possible[h, cells_of_stratum.min() : cells_of_stratum.max() + 1] = True
     return possible
 
 

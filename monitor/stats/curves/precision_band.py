@@ -280,8 +280,8 @@ def _run_ends(rate: float, variation: float, most: int) -> NDArray[np.int64]:
     for bound in (rate * (1 - variation), rate * (1 + variation)):
         step = np.arange(1, int(most * bound) + 1) / bound
         starts += [np.floor(step).astype(np.int64), np.floor(step).astype(np.int64) + 1]
-    result = np.unique(np.concatenate(starts))
-    ends = np.union1d(result, result - 1)
+    starts_of_runs = np.unique(np.concatenate(starts))
+    ends = np.union1d(starts_of_runs, starts_of_runs - 1)
     return ends[(ends >= 1) & (ends <= most)]
 
 

@@ -93,9 +93,9 @@ def roc_curve(sample: ScoredSample) -> RocCurve:
         if share == 0:
             message = f"no labeled item is actually {name}, so there is no curve"
             raise ValueError(message)
-    threshold, location = np.unique(-sample.score, return_inverse=True)
-    hits = np.bincount(location, np.where(positive, weight, 0.0))
-    false = np.bincount(location, np.where(positive, 0.0, weight))
+    threshold, index = np.unique(-sample.score, return_inverse=True)
+    hits = np.bincount(index, np.where(positive, weight, 0.0))
+    false = np.bincount(index, np.where(positive, 0.0, weight))
     return RocCurve(
         threshold=np.concatenate([[np.inf], -threshold]),
         tpr=_cumulated(np.asarray(hits, dtype=np.float64), total[0]),

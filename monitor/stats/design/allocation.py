@@ -198,20 +198,20 @@ def allocate(
         labels, more = _even_split(problem, max_labels)
         return Allocation(labels, {}, requested, None, notes + more, float(price @ labels), {})
     design = _design(problem, prior_rates, blend)
-    expected = {name: requested[name] for name in requested if name in coefficients}
-    future = FutureWidths.of(problem, prior_rates) if expected else None
+    plannable = {name: requested[name] for name in requested if name in coefficients}
+    future = FutureWidths.of(problem, prior_rates) if plannable else None
     if future is None or assurance is None:
-        least = within_margins(design, expected)
+        least = within_margins(design, plannable)
     else:
-        least = assured_margins(design, expected, future, assurance)
+        least = assured_margins(design, plannable, future, assurance)
     needed = int(least.labels.sum()) if requested else None
     if max_labels is None or (needed is not None and needed <= max_labels):
-        labels, more = least.labels, out_of_reach(problem, expected, least.labels)
+        labels, more = least.labels, out_of_reach(problem, plannable, least.labels)
     else:
         cautious = _under_doubt(design, prior_rates)
         labels, more = _within_budget(cautious, least.aims or _equal_margins(problem), max_labels)
     widths = problem.half_widths(labels)
-    assured = {} if future is None else future.is_within(labels, expected)
+    assured = {} if future is None else future.is_within(labels, plannable)
     if assurance is not None and needed is not None and needed > labels.sum():
         more += tuple(
             BudgetShort(
@@ -223,7 +223,7 @@ def allocate(
                 needed,
                 by_scores=prior_rates.source == "scores",
             )
-            for name, margin in expected.items()
+            for name, margin in plannable.items()
             if assured[name] < assurance
         )
     cost_of_all = float(price @ labels)
@@ -271,9 +271,9 @@ def assured_by(
         in_window=estimand == "window",
         uniform=uniform,
     )
-    expected = {name: margins[name] for name in margins if name in problem.coefficients}
+    plannable = {name: margins[name] for name in margins if name in problem.coefficients}
     drawn = FutureWidths.of(problem, prior_rates)
-    return drawn.is_within(np.asarray(labels, dtype=np.int64), expected)
+    return drawn.is_within(np.asarray(labels, dtype=np.int64), plannable)
 
 
 def _doubt(
@@ -366,11 +366,11 @@ def _even_split(
 
 def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
     """Cost of a label of each stratum, shape ``(H,)``."""
-    provided = np.asarray(cost, dtype=np.float64)
-    if provided.shape not in {(), size.shape} or not np.all((provided > 0) & np.isfinite(provided)):
+    price = np.asarray(cost, dtype=np.float64)
+    if price.shape not in {(), size.shape} or not np.all((price > 0) & np.isfinite(price)):
         message = f"cost must be one positive number, or one for each stratum; got {cost!r}"
         raise ValueError(message)
-    return np.broadcast_to(provided, size.shape)
+    return np.broadcast_to(price, size.shape)
 
 
 def _check_shapes(

@@ -80,9 +80,9 @@ class FutureWidths:
         if self.problem.uniform is not None:
             return self._of_cells(n, answers)
         rate = (self.prior + answers) / np.maximum(2 * self.prior + n, 1e-9)
-        remaining = 1 - n / np.maximum(size, 1) if self.problem.in_window else np.ones_like(n)
+        unlabeled = 1 - n / np.maximum(size, 1) if self.problem.in_window else np.ones_like(n)
         unseen = (n == 0) & (size > 0)
-        noise = rate * (1 - rate) * remaining / np.maximum(n, 1)
+        noise = rate * (1 - rate) * unlabeled / np.maximum(n, 1)
         positive = size * rate
         tp, all_positive = positive[:, up].sum(axis=1), positive.sum(axis=1)
         recall = (tp / np.maximum(all_positive, 1e-9))[:, np.newaxis]

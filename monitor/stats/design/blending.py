@@ -44,11 +44,11 @@ class BlendedDesign:
 
     def plan(self, margins: Mapping[str, float], factor: float) -> Values:
         """Plan for the margins times a factor; not yet whole numbers, shape ``(H,)``."""
-        expected = {name: factor * margin for name, margin in margins.items()}
+        scaled = {name: factor * margin for name, margin in margins.items()}
         if self.pooled is None:
-            return optimum(self.problem, expected)
-        by_band = optimum(replace(self.problem, share_by_size=self._more_by_size()), expected)
-        by_class = optimum(self.pooled, expected)
+            return optimum(self.problem, scaled)
+        by_band = optimum(replace(self.problem, share_by_size=self._more_by_size()), scaled)
+        by_class = optimum(self.pooled, scaled)
         flagged, total = float(by_class[self.pooled.is_flagged].sum()), float(by_class.sum())
         spread = spread_by_class(self.problem, flagged, total)
         return self._enough_passed((1 - self.blend) * by_band + self.blend * spread)
@@ -75,8 +75,8 @@ def without_bands(problem: AllocationProblem, prior_rates: PriorRates) -> Alloca
     classes = [members for members in (up, ~up) if size[members].sum() > 0]
     totals = np.array([size[members].sum() for members in classes])
     is_flagged = np.array([bool(up[members][0]) for members in classes], dtype=np.bool_)
-    existing = prior_rates.pooled(size, up)
-    coefficients, _ = coefficients_of(totals.astype(np.int64), is_flagged, existing)
+    pooled = prior_rates.pooled(size, up)
+    coefficients, _ = coefficients_of(totals.astype(np.int64), is_flagged, pooled)
     return replace(
         problem,
         size=totals,
@@ -84,7 +84,9 @@ def without_bands(problem: AllocationProblem, prior_rates: PriorRates) -> Alloca
         low=np.array([problem.low[members].sum() for members in classes]),
         coefficients=coefficients,
         doubt=np.zeros(len(classes)),
-        cost=np.array([np.average(problem.cost[of], weights=size[of]) for of in classes]),
+        cost=np.array(
+            [np.average(problem.cost[members], weights=size[members]) for members in classes]
+        ),
     )
 
 

@@ -108,13 +108,13 @@ def cell_counts(
 
 
 def counts_of_the_rest(
-    array_like: ArrayLike, labeled: ArrayLike, positive: ArrayLike
+    unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike
 ) -> EffectiveCounts:
     """Count the plain labels that know the rate of one class's unlabeled items as well.
 
     Parameters
     ----------
-    array_like
+    unlabeled
         Items of each cell without a label, shape ``(C,)``, in order of score.
     labeled, positive
         As in ``cell_counts``.
@@ -138,14 +138,14 @@ def counts_of_the_rest(
     >>> cell_counts(left, labeled, positive).labeled.round(1)
     array([368.7])
     """
-    items, n, y = _checked(array_like, labeled, positive)
+    items, n, y = _checked(unlabeled, labeled, positive)
     worth, rate, within = _plain_labels(_grouped(items, n, y), PRIOR)
     doubt = 1 / np.maximum(worth, 1e-9) - (1 - within) / max(float(items.sum()), 1.0)
     worth = np.where(worth > 0, 1 / np.maximum(doubt, 1 / MOST_LABELS), 0.0)
     return _of_one_stratum(worth, rate)
 
 
-def items_by_chance(array_like: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Values:
+def items_by_chance(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Values:
     r"""Count the unlabeled items of one class whose number of positives is left to chance.
 
     .. math:: B = L \min\Big\{1,\ \frac{L}{m} + D\Big\}
@@ -158,7 +158,7 @@ def items_by_chance(array_like: ArrayLike, labeled: ArrayLike, positive: ArrayLi
 
     Parameters
     ----------
-    array_like, labeled, positive
+    unlabeled, labeled, positive
         As in ``counts_of_the_rest``.
 
     Examples
@@ -168,11 +168,11 @@ def items_by_chance(array_like: ArrayLike, labeled: ArrayLike, positive: ArrayLi
     >>> float(items_by_chance([400, 400], [100, 100], [0, 100]).round())
     8.0
     """
-    items, n, y = _checked(array_like, labeled, positive)
+    items, n, y = _checked(unlabeled, labeled, positive)
     worth, _, within = _plain_labels(_grouped(items, n, y), PRIOR)
-    whole = float(items.sum())
-    share = np.where(worth > 0, whole / np.maximum(worth, 1e-9) + within, 1.0)
-    return np.asarray(whole * np.minimum(share, 1.0))
+    total = float(items.sum())
+    share = np.where(worth > 0, total / np.maximum(worth, 1e-9) + within, 1.0)
+    return np.asarray(total * np.minimum(share, 1.0))
 
 
 class Unseen(NamedTuple):
@@ -206,15 +206,17 @@ def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> 
     """
     weight, rate, worth, answers = _grouped(*_checked(size, labeled, positive))
     doubted = _doubted(rate, worth, PRIOR)
-    each = weight**2 * _unbiased(answers) / np.maximum(worth, 1e-9)
-    whole, added = (
-        each * doubted * (1 - doubted),
-        each * (doubted * (1 - doubted) - rate * (1 - rate)),
+    term = weight**2 * _unbiased(answers) / np.maximum(worth, 1e-9)
+    doubted_variance, added = (
+        term * doubted * (1 - doubted),
+        term * (doubted * (1 - doubted) - rate * (1 - rate)),
     )
-    if not whole.sum() > 0:
+    if not doubted_variance.sum() > 0:
         return Unseen(0.0, 0.0)
     most = int(np.argmax(added))
-    return Unseen(max(0.0, float(added.sum() / whole.sum())), float(weight[most] / worth[most]))
+    return Unseen(
+        max(0.0, float(added.sum() / doubted_variance.sum())), float(weight[most] / worth[most])
+    )
 
 
 def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
@@ -237,11 +239,11 @@ def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
     array([0, 1, 1, 1, 2, 2])
     """
     n = np.asarray(labeled, dtype=np.float64)
-    remaining = np.cumsum(n[..., ::-1], axis=-1)[..., ::-1]
+    labels_from = np.cumsum(n[..., ::-1], axis=-1)[..., ::-1]
     group = np.zeros(n.shape, dtype=np.int64)
     now, have = np.zeros(n.shape[:-1], dtype=np.int64), np.zeros(n.shape[:-1])
     for h in range(n.shape[-1]):
-        is_full = (have >= least) & (remaining[..., h] >= least)
+        is_full = (have >= least) & (labels_from[..., h] >= least)
         now, have = now + is_full, np.where(is_full, 0.0, have) + n[..., h]
         group[..., h] = now
     return group
@@ -282,23 +284,23 @@ def _of_one_stratum(worth: Values, rate: Values) -> EffectiveCounts:
 def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
-    location = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
+    index = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
 
     def summed(values: Values) -> Values:
-        total = np.bincount(location.ravel(), values.ravel(), minlength=math.prod(shape))
+        total = np.bincount(index.ravel(), values.ravel(), minlength=math.prod(shape))
         return total.reshape(shape)
 
     nothing, answered = np.zeros(labeled.shape), labeled > 0
     share = np.divide(positive, labeled, out=nothing.copy(), where=answered)
     squares = summed(np.divide(size**2, labeled, out=nothing.copy(), where=answered))
-    seen, whole = summed(np.where(answered, size, 0.0)), summed(nothing + size)
-    there = seen > 0
-    weight = np.where(there, whole, 0.0)
+    seen, sizes = summed(np.where(answered, size, 0.0)), summed(nothing + size)
+    is_answered = seen > 0
+    weight = np.where(is_answered, sizes, 0.0)
     total = weight.sum(axis=-1, keepdims=True)
     return _Groups(
         weight=np.divide(weight, total, out=np.zeros(shape), where=total > 0),
-        rate=np.divide(summed(size * share), seen, out=np.zeros(shape), where=there),
-        worth=np.divide(seen**2, squares, out=np.zeros(shape), where=there),
+        rate=np.divide(summed(size * share), seen, out=np.zeros(shape), where=is_answered),
+        worth=np.divide(seen**2, squares, out=np.zeros(shape), where=is_answered),
         answers=summed(labeled),
     )
 
@@ -310,18 +312,18 @@ def _plain_labels(groups: _Groups, prior: float) -> tuple[Values, Values, Values
     spread = doubted * (1 - doubted)
     variance = (weight**2 * spread * _unbiased(answers) / np.maximum(worth, 1e-9)).sum(axis=-1)
     mean = (weight * doubted).sum(axis=-1)
-    whole = mean * (1 - mean)
-    plain = whole * _unbiased(answers.sum(axis=-1))
+    spread_of_mean = mean * (1 - mean)
+    plain = spread_of_mean * _unbiased(answers.sum(axis=-1))
     labels = np.divide(plain, variance, out=np.zeros(mean.shape), where=variance > 0)
     strata = (weight * spread).sum(axis=-1)
-    within = np.divide(strata, whole, out=np.ones(mean.shape), where=whole > 0)
+    within = np.divide(strata, spread_of_mean, out=np.ones(mean.shape), where=spread_of_mean > 0)
     return labels, np.minimum((weight * rate).sum(axis=-1), 1.0), np.minimum(within, 1.0)
 
 
 def _doubted(rate: Values, worth: Values, prior: float) -> Values:
     """Rates of the groups with the class's prior."""
-    each = prior / np.maximum(worth.sum(axis=-1, keepdims=True), 1.0)
-    return np.asarray((rate + each) / (1 + 2 * each))
+    per_group = prior / np.maximum(worth.sum(axis=-1, keepdims=True), 1.0)
+    return np.asarray((rate + per_group) / (1 + 2 * per_group))
 
 
 def _unbiased(answers: Values) -> Values:

@@ -95,7 +95,7 @@ def expected_sizes(
     """
     items, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
     guess = np.asarray(rates, dtype=np.float64)
-    requested = {"precision": 0.05, "recall": 0.05} if margins is None else margins
+    half_widths = {"precision": 0.05, "recall": 0.05} if margins is None else margins
     _check(items, up, guess, labels, margins, share)
     shares = np.zeros(len(items))
     for members, by_size in ((up, 0.0), (~up, share)):
@@ -103,7 +103,7 @@ def expected_sizes(
         shares[members] = (1 - by_size) * spread / spread.sum()
         shares[members] += by_size * items[members] / items[members].sum()
     low = np.minimum(floor, items)
-    flagged, passed = _of_classes(items, up, guess, shares, requested, level)
+    flagged, passed = _of_classes(items, up, guess, shares, half_widths, level)
     if labels is not None:
         if labels <= low.sum():
             return np.asarray(low * labels / low.sum())
@@ -154,8 +154,8 @@ def _of_classes(
 ) -> tuple[float, float]:
     """Fewest labels of the flagged and of the passed class that keep both margins."""
     z = float(special.ndtri(0.5 + level / 2))
-    result = size * rates
-    tp, positives = float(result[up].sum()), float(result.sum())
+    positive = size * rates
+    tp, positives = float(positive[up].sum()), float(positive.sum())
     recall = tp / positives
     per_label = size**2 * rates * (1 - rates) / shares
     of_up, of_down = float(per_label[up].sum()), float(per_label[~up].sum())

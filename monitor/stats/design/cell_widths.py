@@ -59,15 +59,16 @@ def cell_half_widths(
     """
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)
-    result, missed = (
-        _positives(items[of], n[of], y[..., of], in_window=in_window) for of in (up, ~up)
+    hits, missed = (
+        _positives(items[members], n[members], y[..., members], in_window=in_window)
+        for members in (up, ~up)
     )
-    flagged, all_positive = float(items[up].sum()), result.mean + missed.mean
-    recall = result.mean / np.maximum(all_positive, 1e-9)
-    spread = (1 - recall) ** 2 * result.variance + recall**2 * missed.variance
-    blind = [bool(items[of].sum() > 0 and n[of].sum() == 0) for of in (up, ~up)]
+    flagged, all_positive = float(items[up].sum()), hits.mean + missed.mean
+    recall = hits.mean / np.maximum(all_positive, 1e-9)
+    spread = (1 - recall) ** 2 * hits.variance + recall**2 * missed.variance
+    blind = [bool(items[members].sum() > 0 and n[members].sum() == 0) for members in (up, ~up)]
     widths = {
-        "precision": z * np.sqrt(result.variance) / max(flagged, 1.0),
+        "precision": z * np.sqrt(hits.variance) / max(flagged, 1.0),
         "recall": z * np.sqrt(spread) / np.maximum(all_positive, 1e-9),
     }
     unknown = {"precision": blind[0], "recall": any(blind)}
@@ -81,15 +82,15 @@ def _positives(size: Values, labeled: Values, positive: Values, *, in_window: bo
     prior = prior_count(1)
     if not in_window:
         worth = cell_counts(size, labeled, positive)
-        existing, items = np.zeros(positive.shape[:-1]), float(size.sum())
+        counted, items = np.zeros(positive.shape[:-1]), float(size.sum())
         by_chance = np.zeros(positive.shape[:-1])
     else:
-        remaining = size - labeled
-        worth = counts_of_the_rest(remaining, labeled, positive)
-        existing, items = positive.sum(axis=-1), float(remaining.sum())
-        by_chance = items_by_chance(remaining, labeled, positive)
+        unlabeled = size - labeled
+        worth = counts_of_the_rest(unlabeled, labeled, positive)
+        counted, items = positive.sum(axis=-1), float(unlabeled.sum())
+        by_chance = items_by_chance(unlabeled, labeled, positive)
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
     both = alpha + beta
     variance = (items**2 + by_chance * both) * alpha * beta / (both**2 * (both + 1))
-    return _Positives(existing + items * alpha / both, variance)
+    return _Positives(counted + items * alpha / both, variance)

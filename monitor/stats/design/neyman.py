@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 class AllocationProblem:
     """Strata, bounds on their labels, and each metric's coefficients c, shape ``(H,)``.
 
-    ``doubt`` is d, in labels; ``cost`` is that of one label of each stratum, in any unit;
+    ``doubt`` is d, in labels; ``cost`` is the cost of one label of each stratum, in any unit;
     ``share_by_size`` the share of the passed labels that is spread by size. ``uniform`` is u of
     the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
     """
@@ -92,14 +92,14 @@ class AllocationProblem:
     def terms(self, name: str) -> tuple[Values, Values]:
         """Coefficients of 1/n and of 1/n^2 in the metric's variance."""
         c = self.coefficients[name]
-        remaining = 1 - self.doubt / np.maximum(self.size, 1) if self.in_window else 1.0
-        return c * remaining, c * self.doubt
+        unlabeled = 1 - self.doubt / np.maximum(self.size, 1) if self.in_window else 1.0
+        return c * unlabeled, c * self.doubt
 
     def allowed(self, name: str, margin: float) -> float:
         """Upper bound on the terms' sum that keeps the metric within the margin."""
         c, inside = self.coefficients[name], self.size > 0
-        existing = float(np.sum(c[inside] / self.size[inside])) if self.in_window else 0.0
-        return (margin / self.z) ** 2 + existing
+        of_census = float(np.sum(c[inside] / self.size[inside])) if self.in_window else 0.0
+        return (margin / self.z) ** 2 + of_census
 
     def half_width(self, name: str, labels: Values | Labels) -> float:
         """Half-width of the metric's interval, at most 1."""
@@ -109,8 +109,8 @@ class AllocationProblem:
             return 1.0
         unlabeled = (size - n) / size if self.in_window else 1.0
         variance = np.sum(c * (1 + self.doubt[relevant] / n) * unlabeled / n)
-        remaining = max(0.0, float(variance))  # a census may come out a last digit under 0
-        return min(1.0, self.z * math.sqrt(remaining))
+        nonnegative = max(0.0, float(variance))  # a census may come out a last digit under 0
+        return min(1.0, self.z * math.sqrt(nonnegative))
 
     def half_widths(self, labels: Values | Labels) -> dict[str, float]:
         """Half-width of every metric that can be planned for."""
@@ -126,7 +126,7 @@ def coefficients_of(
     :math:`g_h = W_h(1-R)/(TP+FN)` in the flagged and :math:`-W_h R/(TP+FN)` in the passed.
     """
     weight = size.astype(np.float64)
-    result = weight * prior_rates.rate
+    positives = weight * prior_rates.rate
     flagged, passed = float(weight[is_flagged].sum()), float(weight[~is_flagged].sum())
     notes: list[Remark] = []
     coefficients: dict[str, Values] = {}
@@ -136,8 +136,8 @@ def coefficients_of(
     else:
         notes.append(Remark.NOTHING_FLAGGED)
     if flagged > 0 and passed > 0:
-        recall = float(result[is_flagged].sum() / result.sum())
-        gradient = weight / result.sum() * np.where(is_flagged, 1 - recall, recall)
+        recall = float(positives[is_flagged].sum() / positives.sum())
+        gradient = weight / positives.sum() * np.where(is_flagged, 1 - recall, recall)
         coefficients["recall"] = gradient**2 * prior_rates.label_variance
     elif flagged > 0:
         notes.append(Remark.EVERYTHING_FLAGGED)
@@ -166,9 +166,9 @@ def expected_coefficients(
     names
         The metrics that ``coefficients_of`` has.
     """
-    result, noise = size * rates, rates * (1 - rates)
-    every = np.maximum(result.sum(axis=1, keepdims=True), 1e-9)
-    recall = result[:, is_flagged].sum(axis=1, keepdims=True) / every
+    positives, noise = size * rates, rates * (1 - rates)
+    every = np.maximum(positives.sum(axis=1, keepdims=True), 1e-9)
+    recall = positives[:, is_flagged].sum(axis=1, keepdims=True) / every
     gradients = {
         "precision": np.where(is_flagged, size / max(float(size[is_flagged].sum()), 1.0), 0.0),
         "recall": size / every * np.where(is_flagged, 1 - recall, recall),
@@ -226,8 +226,8 @@ def least_labels(
     prices = [cost * n**3 / (once * n + 2 * twice) for n in (low, high)]
     ends = math.log(prices[0].min()) - 1, math.log(prices[1].max()) + 1  # all low, all high
     goal = math.log(allowed)  # near a line on log scales, so the search is short
-    result = optimize.brentq(lambda x: math.log(total(at(x))) - goal, *ends, xtol=1e-14)
-    return at(result)
+    root = optimize.brentq(lambda x: math.log(total(at(x))) - goal, *ends, xtol=1e-14)
+    return at(root)
 
 
 def _cubic_root(p: Values, q: Values) -> Values:
@@ -267,11 +267,11 @@ def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Values:
     labels = least_labels(*precision, precision_allowed, low, high, cost, mixed)
     if "recall" in margins:
         up, down = problem.is_flagged, ~problem.is_flagged
-        remaining = recall_allowed - _sum((recall[0][up], recall[1][up]), labels[up])
+        allowed_passed = recall_allowed - _sum((recall[0][up], recall[1][up]), labels[up])
         passed = (each[down] for each in (*recall, low, high, cost))
         once, twice, least, most, price = passed
         by_size = partial(mixed_by_size, low=least, size=most, share=problem.share_by_size)
-        labels[down] = least_labels(once, twice, remaining, least, most, price, by_size)
+        labels[down] = least_labels(once, twice, allowed_passed, least, most, price, by_size)
     return labels
 
 

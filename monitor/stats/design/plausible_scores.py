@@ -89,17 +89,17 @@ def plausible_scores(
         return None
     needed, shares = [], []
     for rates in _plausible(prospect):
-        each = replace(prospect, prior_rates=rates)
-        needed.append(each.allocate(margins=margins, level=level, assurance=assurance).total)
+        plausible = replace(prospect, prior_rates=rates)
+        needed.append(plausible.allocate(margins=margins, level=level, assurance=assurance).total)
         shares.append(
             assured_by(
-                each.size,
-                each.is_flagged,
+                plausible.size,
+                plausible.is_flagged,
                 rates,
                 labels,
                 margins=margins,
                 level=level,
-                uniform=each.uniform,
+                uniform=plausible.uniform,
             )
         )
     spans = {name: [each[name] for each in shares] for name in shares[0]}
@@ -109,12 +109,12 @@ def plausible_scores(
 
 
 def _plausible(prospect: Prospect) -> Iterator[PriorRates]:
-    existing = prospect.prior_rates
-    log_odds = special.logit(existing.rate)
+    prior_rates = prospect.prior_rates
+    log_odds = special.logit(prior_rates.rate)
     moves = (log_odds, log_odds - SHIFT, log_odds + SHIFT, log_odds / STRETCH, log_odds * STRETCH)
     for moved in moves:
-        yield _with_rates(existing, special.expit(moved))
-    yield _with_rates(existing, _class_means(prospect))
+        yield _with_rates(prior_rates, special.expit(moved))
+    yield _with_rates(prior_rates, _class_means(prospect))
 
 
 def _class_means(prospect: Prospect) -> Values:

@@ -165,13 +165,13 @@ class PriorRates:
         """
         up = np.asarray(is_flagged, dtype=np.bool_)
         score = np.asarray(mean_score, dtype=np.float64)
-        existing = ~np.isnan(score)
-        if np.any((score[existing] < 0) | (score[existing] > 1)):
+        has_score = ~np.isnan(score)
+        if np.any((score[has_score] < 0) | (score[has_score] > 1)):
             message = f"mean scores must lie in [0, 1] to be read as rates, got {score.tolist()}"
             raise ValueError(message)
         prior = 1 / (2 * _strata_of_class(up))
-        alpha = np.where(existing, SCORE_WEIGHT * score + prior, 0.5)
-        beta = np.where(existing, SCORE_WEIGHT * (1 - score) + prior, 0.5)
+        alpha = np.where(has_score, SCORE_WEIGHT * score + prior, 0.5)
+        beta = np.where(has_score, SCORE_WEIGHT * (1 - score) + prior, 0.5)
         return cls(alpha, beta, "scores")
 
     @classmethod
@@ -214,9 +214,9 @@ class PriorRates:
         pairs = list(zip(weights, classes, strict=True))
         rate = np.array([weight @ self.rate[members] for weight, members in pairs])
         spread = self.rate * (1 - self.rate) - self.label_variance  # of each stratum's rate
-        existing = np.array([weight**2 @ spread[members] for weight, members in pairs])
-        existing = np.maximum(existing, rate * (1 - rate) / _CERTAIN)
-        both = rate * (1 - rate) / existing - 1
+        variance = np.array([weight**2 @ spread[members] for weight, members in pairs])
+        variance = np.maximum(variance, rate * (1 - rate) / _CERTAIN)
+        both = rate * (1 - rate) / variance - 1
         return PriorRates(rate * both, (1 - rate) * both, self.source)
 
     @classmethod

@@ -61,9 +61,11 @@ def random_sampling_labels(
     }
     needed = 0.0
     for name, margin in margins.items():
-        result, among = shares[name]
-        if among > 0:
-            per_label = (result / among) * (1 - result / among) * total / among
+        numerator, denominator = shares[name]
+        if denominator > 0:
+            per_label = (
+                (numerator / denominator) * (1 - numerator / denominator) * total / denominator
+            )
             labels = per_label / ((margin / z) ** 2 + per_label / total)
             if assurance is not None:
                 wider = _wider(name, size, up, prior_rates, labels, assurance)
@@ -82,9 +84,9 @@ def _wider(
 ) -> float:
     """Half-width that is kept with a probability, against the one kept in half of the draws."""
     coefficients, _ = coefficients_of(size.astype(np.int64), is_flagged, prior_rates)
-    none, one = np.zeros_like(size), np.ones_like(size)
+    zeros, ones = np.zeros_like(size), np.ones_like(size)
     problem = AllocationProblem(
-        size, is_flagged, none, coefficients, none, one, z=1.0, in_window=True
+        size, is_flagged, zeros, coefficients, zeros, ones, z=1.0, in_window=True
     )
     widths = FutureWidths.of(problem, prior_rates).half_widths(labels * size / size.sum())[name]
     return float(np.quantile(widths, assurance) / np.quantile(widths, 0.5))

@@ -102,8 +102,8 @@ def _by_the_line(law: JointLogits, uniforms: Values) -> Values:
         line = np.clip(own_items @ group.labeled / n, _TINY, 1 - _TINY)
         worth = np.minimum(RARER_WORTH / np.minimum(line, 1 - line), MOST_WORTH)
         alpha, beta = group.positive + worth * line, n - group.positive + worth * (1 - line)
-        own = special.betaincinv(alpha, beta, uniforms[:, columns + i])
-        more, less = (np.maximum(own - line, 0) / (1 - line), np.minimum(own / line, 1.0))
+        drawn = special.betaincinv(alpha, beta, uniforms[:, columns + i])
+        more, less = (np.maximum(drawn - line, 0) / (1 - line), np.minimum(drawn / line, 1.0))
         spread = own_items + (1 - own_items) * more[:, np.newaxis]
-        rates[:, group.cells] = np.where((own > line)[:, None], spread, own_items * less[:, None])
+        rates[:, group.cells] = np.where((drawn > line)[:, None], spread, own_items * less[:, None])
     return np.clip(rates, _TINY, 1 - _TINY)

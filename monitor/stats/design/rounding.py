@@ -61,10 +61,10 @@ def level_total(high: Values, is_flagged: NDArray[np.bool_], total: int) -> Labe
     >>> level_total(np.array([10.0, 10.0, 2.0]), np.array([True, False, False]), total=12)
     array([5, 5, 2])
     """
-    remaining, plan = float(total), np.zeros(len(high))
+    unassigned, plan = float(total), np.zeros(len(high))
     for position, h in enumerate(np.argsort(high, kind="stable")):
-        plan[h] = min(high[h], remaining / (len(high) - position))
-        remaining -= plan[h]
+        plan[h] = min(high[h], unassigned / (len(high) - position))
+        unassigned -= plan[h]
     return at_most_total(plan, is_flagged, total)
 
 

@@ -100,11 +100,11 @@ def guess(
     if not 0 < decay <= 1:
         message = f"decay must lie in (0, 1], got {decay!r}"
         raise ValueError(message)
-    existing = [*([] if reference is None else [reference]), *rounds]
-    if not any(counts.labeled.any() for counts in existing):
+    earlier = [*([] if reference is None else [reference]), *rounds]
+    if not any(counts.labeled.any() for counts in earlier):
         return None
-    positive, labeled = decayed_labels(existing, decay)
-    layout = existing[0].is_flagged
+    positive, labeled = decayed_labels(earlier, decay)
+    layout = earlier[0].is_flagged
     flagged = int(layout.sum())
     prior = np.where(layout, prior_count(flagged), prior_count(layout.size - flagged))
     return np.asarray((prior + positive) / (2 * prior + labeled))
@@ -199,11 +199,11 @@ def alternatives(
     wrong = _WrongAnswers.of(limit, size, is_flagged, rates, labeled)
     scale = 1 + np.asarray(beyond, dtype=np.float64)
     at_limit = wrong.at_limit[..., np.newaxis]
-    expected = at_limit * scale if wrong.grow else at_limit / scale
+    target = at_limit * scale if wrong.grow else at_limit / scale
     guessed, most = ((b @ wrong.weight)[..., np.newaxis] for b in (wrong.share, wrong.worst))
-    expected = np.where(at_limit > 0, np.minimum(expected, most), guessed)
-    result = _with_odds_moved(wrong.share[..., np.newaxis, :], wrong.weight, expected)
-    return np.asarray(wrong.base[..., np.newaxis, :] + wrong.sign[..., np.newaxis, :] * result)
+    target = np.where(at_limit > 0, np.minimum(target, most), guessed)
+    shares = _with_odds_moved(wrong.share[..., np.newaxis, :], wrong.weight, target)
+    return np.asarray(wrong.base[..., np.newaxis, :] + wrong.sign[..., np.newaxis, :] * shares)
 
 
 def scaled_to_limit(
@@ -401,7 +401,7 @@ class _WrongAnswers:
         return np.where(self.share > 0, np.maximum(self.share, CAP), 0.0)
 
 
-def _with_odds_moved(share: Floats, weight: Floats, expected: Floats) -> Floats:
+def _with_odds_moved(share: Floats, weight: Floats, target: Floats) -> Floats:
     """Multiply the odds of shares by one factor until their weighted sum is as wanted.
 
     By Newton's method in the log of the factor, with a bracket for each sum.
@@ -412,25 +412,25 @@ def _with_odds_moved(share: Floats, weight: Floats, expected: Floats) -> Floats:
         Shape ``(..., 1, H)``; 0 stays 0.
     weight
         Shape ``(H,)``.
-    expected
+    target
         Shape ``(..., sums)``, each between 0 and the sum of the weights of shares above 0.
     """
     moved = np.where(share > 0, weight, 0.0)
     logit, total = special.logit(share), (share * moved).sum(axis=-1)
-    low, high = np.full(expected.shape, -_FAR), np.full(expected.shape, _FAR)
+    low, high = np.full(target.shape, -_FAR), np.full(target.shape, _FAR)
     with np.errstate(divide="ignore", invalid="ignore"):
-        start = np.log(expected / total)  # the root, as far as all shares are small
+        start = np.log(target / total)  # the root, as far as all shares are small
     by = np.clip(np.nan_to_num(start), -_FAR, _FAR)
     for _ in range(_STEPS):
-        result = special.expit(logit + by[..., np.newaxis])
-        excess = (result * moved).sum(axis=-1) - expected
-        if (np.abs(excess) <= _CLOSE * expected).all():
+        shares = special.expit(logit + by[..., np.newaxis])
+        excess = (shares * moved).sum(axis=-1) - target
+        if (np.abs(excess) <= _CLOSE * target).all():
             break
         low, high = np.where(excess < 0, by, low), np.where(excess > 0, by, high)
-        slope = (result * (1 - result) * moved).sum(axis=-1)
+        slope = (shares * (1 - shares) * moved).sum(axis=-1)
         step = by - np.divide(excess, slope, out=np.zeros_like(excess), where=slope > 0)
         by = np.where((step > low) & (step < high), step, (low + high) / 2)
-    return np.asarray(result)
+    return np.asarray(shares)
 
 
 def _line(metric: str, is_flagged: NDArray[np.bool_], rates: Floats) -> tuple[Floats, Floats]:

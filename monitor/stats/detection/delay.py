@@ -230,14 +230,14 @@ def smallest_drop(
     level = scenario.value(metric)
     if level is None:
         return None
-    before, _ = _quiet(
+    watched, _ = _quiet(
         scenario, limits, every, np.random.default_rng(seed), paths=paths, rounds=quiet
     )
 
     def is_detected(drop: float) -> bool:
         rng = np.random.default_rng([seed, 1])
         after = scenario.dropped(metric, drop, misses)
-        return float(_detected(before, after, limits, rng, within)[-1]) >= probability
+        return float(_detected(watched, after, limits, rng, within)[-1]) >= probability
 
     low, high = 0.0, _largest_drop(scenario, metric, level, misses)
     if high <= 0 or not is_detected(high):
@@ -282,9 +282,9 @@ def large_drop_delay(
     >>> round(large_drop_delay(before, before.dropped("precision", 0.3), limit), 2)
     0.54
     """
-    window, truth, expected = before.window, inside(after.rates), inside(before.rates)
+    window, truth, usual = before.window, inside(after.rates), inside(before.rates)
     space = half_space(limit, window.size, window.is_flagged)
-    about = (limit, window.size, window.is_flagged, expected)
+    about = (limit, window.size, window.is_flagged, usual)
     threshold = log_threshold(every, watched)
     delays = [math.inf]
     beyond, labeled = steps(*about, window.labeled), window.labeled
@@ -344,12 +344,12 @@ def _detected(
     """Share of paths on which a broken limit has fired, after each round."""
     watchers, window = copy.deepcopy(before), after.window
     broken = np.array([after.breaks(limit) for limit in limits])
-    result = np.zeros(watchers.paths, dtype=np.bool_)
+    detected = np.zeros(watchers.paths, dtype=np.bool_)
     shares = np.zeros(rounds)
     for index in range(rounds):
         fired = watchers.close(window, _answers(after, rng, watchers.paths))
-        result |= fired[broken].any(axis=0)
-        shares[index] = result.mean()
+        detected |= fired[broken].any(axis=0)
+        shares[index] = detected.mean()
     return shares
 
 

@@ -169,12 +169,12 @@ def _solved(alternative: Floats, n: Floats, c: Floats, missing: Floats) -> Float
     multiplier = low
     for _ in range(_STEPS):
         excess = x[rows] @ c - missing[rows]
-        remaining = np.abs(excess) > _CLOSE
-        if not remaining.any():
+        unsolved = np.abs(excess) > _CLOSE
+        if not unsolved.any():
             return x
-        rows, excess, multiplier = rows[remaining], excess[remaining], multiplier[remaining]
-        low = np.where(excess < 0, multiplier, low[remaining])
-        high = np.where(excess > 0, multiplier, high[remaining])
+        rows, excess, multiplier = rows[unsolved], excess[unsolved], multiplier[unsolved]
+        low = np.where(excess < 0, multiplier, low[unsolved])
+        high = np.where(excess > 0, multiplier, high[unsolved])
         step = multiplier - excess / (_slope(x[rows], alternative[rows], n) @ (c * c))
         far = np.minimum(high, 4 * low + n.max(initial=1.0))  # a flat start would throw it away
         middle = np.where(np.isfinite(high), (low + high) / 2, far)

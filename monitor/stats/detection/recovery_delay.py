@@ -82,12 +82,12 @@ def ending(
     4
     """
     start, labeled = recovery or Recovery(), scenario.labeled
-    rng, without, each = np.random.default_rng(seed), *_by_answer(scenario, limit, rates)
+    rng, without, per_positive = np.random.default_rng(seed), *_by_answer(scenario, limit, rates)
     log_r, ended = np.full(paths, start.log_r), np.full(paths, start.ends)
     shares = np.zeros(rounds)
     for index in range(rounds):
         positive = rng.binomial(labeled, scenario.rates, (paths, labeled.size))
-        log_r = advance(log_r, start.rounds + index, without + positive @ each)
+        log_r = advance(log_r, start.rounds + index, without + positive @ per_positive)
         ended |= log_r >= LOG_ENDS_AT
         shares[index] = ended.mean()
     return Ending(shares, paths)

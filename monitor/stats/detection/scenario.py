@@ -78,7 +78,7 @@ class Scenario:
     def of(
         cls, size: ArrayLike, labeled: ArrayLike, is_flagged: ArrayLike, rates: ArrayLike
     ) -> Scenario:
-        """Make a scenario of lists."""
+        """Make a scenario from lists."""
         return cls(
             size=np.asarray(size, dtype=np.int64),
             labeled=np.asarray(labeled, dtype=np.int64),
@@ -164,8 +164,8 @@ class Scenario:
     def dropped(self, name: str, drop: float, misses: Misses = "in_proportion") -> Scenario:
         """Return the scenario after a metric fell by ``drop``, its wrong answers scaled.
 
-        A negative ``drop`` is a rise. With ``misses`` in the lowest band those of a fall of recall
-        all appear there.
+        A negative ``drop`` is a rise. With ``misses`` in the lowest band all new misses of
+        a fall of recall appear there.
 
         Raises
         ------
@@ -213,9 +213,9 @@ class Scenario:
             now = "where it is undefined" if level is None else f"from {level:.4g}"
             message = f"recall cannot fall by {drop:g} {now} by misses in one of several bands"
             raise ValueError(message)
-        result = float((self.size * self.rates)[self.is_flagged].sum())
+        true_positives = float((self.size * self.rates)[self.is_flagged].sum())
         rates = self.rates.copy()
-        rates[lowest] += result * (1 / (level - drop) - 1 / level) / self.size[lowest]
+        rates[lowest] += true_positives * (1 / (level - drop) - 1 / level) / self.size[lowest]
         if not 0 <= rates[lowest] <= CAP:
             message = (
                 f"recall cannot fall by {drop:g} from {level:.4g} by misses in the lowest band: it "

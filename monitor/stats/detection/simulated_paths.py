@@ -160,9 +160,9 @@ class Paths:
         return fired
 
     def _step(self, index: int, log_e: Floats, threshold: float) -> Flags:
-        before = self._log_m[index]
+        log_m = self._log_m[index]
         says = log_e.any(axis=1, keepdims=True)
-        after = np.where(says, update(before, log_e), before)
+        after = np.where(says, update(log_m, log_e), log_m)
         fires = np.asarray(log_mixed(after, self.weights) >= threshold)
         self._log_m[index] = np.where(fires[:, np.newaxis], -np.inf, after)
         return fires

@@ -76,8 +76,8 @@ def log_e_of_waves(
     [2.21 3.71 5.14]
     """
     result = np.zeros(len(ERRORS))
-    for wave, expected, lost in zip(waves, rates, _each(missing, waves), strict=True):
-        result = result + log_e_factor(limit, wave, expected, missing=lost)
+    for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True):
+        result = result + log_e_factor(limit, wave, guess, missing=lost)
     return result
 
 
@@ -103,8 +103,8 @@ def log_recovery_of_waves(
     2.08
     """
     return sum(
-        log_recovery_factor(limit, wave, expected, missing=lost)
-        for wave, expected, lost in zip(waves, rates, _each(missing, waves), strict=True)
+        log_recovery_factor(limit, wave, guess, missing=lost)
+        for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True)
     )
 
 

@@ -119,16 +119,16 @@ def window_distances(
     if window.sum() == 0 or len(before) < FEWEST:
         return ()
     pooled = before.sum(axis=0)
-    own = [_distances(each, pooled - each, up) for each in before]
-    results: list[WindowDistance] = []
+    among_earlier = [_distances(each, pooled - each, up) for each in before]
+    distances_now: list[WindowDistance] = []
     for kind, value in _distances(window, pooled, up).items():
         bars = (
             FLOORS[kind],
             _sampling_bar(kind, window, pooled, up),
-            _wobble_bar(kind, np.array([distances[kind] for distances in own])),
+            _wobble_bar(kind, np.array([distances[kind] for distances in among_earlier])),
         )
-        results.append(WindowDistance(kind, value, max(bars)))
-    return tuple(results)
+        distances_now.append(WindowDistance(kind, value, max(bars)))
+    return tuple(distances_now)
 
 
 def population_stability_index(now: ArrayLike, usual: ArrayLike) -> float:
@@ -156,8 +156,8 @@ def population_stability_index(now: ArrayLike, usual: ArrayLike) -> float:
     """
     p, q = _shares(now, usual)
     n = [float(np.sum(side)) for side in (now, usual)]
-    there = (p > 0) | (q > 0)
-    p, q = np.where(p > 0, p, 0.5 / n[0])[there], np.where(q > 0, q, 0.5 / n[1])[there]
+    nonempty = (p > 0) | (q > 0)
+    p, q = np.where(p > 0, p, 0.5 / n[0])[nonempty], np.where(q > 0, q, 0.5 / n[1])[nonempty]
     return float((p - q) @ np.log(p / q))
 
 
@@ -229,10 +229,10 @@ def _distances(now: Sizes, usual: Sizes, is_flagged: NDArray[np.bool_]) -> dict[
     }
 
 
-def _wobble_bar(kind: Kind, own: Values) -> float:
+def _wobble_bar(kind: Kind, among_earlier: Values) -> float:
     """Bar from the earlier windows' distances to each other."""
-    windows = len(own)
-    squared = own if kind == "psi" else own**2
+    windows = len(among_earlier)
+    squared = among_earlier if kind == "psi" else among_earlier**2
     mean = float(squared.mean()) * (windows**2 - 1) / windows**2
     bar = mean * float(special.fdtri(1, windows - 1, LEVEL))
     return bar if kind == "psi" else math.sqrt(bar)
@@ -254,7 +254,7 @@ def _sampling_bar(kind: Kind, now: Sizes, usual: Sizes, is_flagged: NDArray[np.b
 
 def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Values, Values]:
     """Shares of the strata in both sets of counts."""
-    results: list[Values] = []
+    shares: list[Values] = []
     for name, side in (("now", now), ("usual", usual)):
         sizes = np.asarray(side, dtype=np.float64)
         if sizes.ndim != 1 or np.shape(now) != np.shape(usual) or np.any(sizes < 0):
@@ -263,8 +263,8 @@ def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Values, Values]:
         if sizes.sum() == 0:
             message = f"{name} holds no item, so there is nothing to compare"
             raise ValueError(message)
-        results.append(sizes / sizes.sum())
-    return results[0], results[1]
+        shares.append(sizes / sizes.sum())
+    return shares[0], shares[1]
 
 
 def _checked(

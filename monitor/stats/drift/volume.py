@@ -52,7 +52,7 @@ class ExpectedCount:
 
 
 def expected_count(now: float, earlier: Sequence[float]) -> ExpectedCount | None:
-    r"""Predict the count ``now`` from earlier windows, oldest first; say how rare so low a one is.
+    r"""Predict the count ``now`` from earlier windows, oldest first, and how rare so low a one is.
 
     With :math:`x_t = \ln(y_t + 1/2)`, :math:`k` windows, their mean time :math:`\bar t`,
     :math:`q = \sum (t - \bar t) x_t` and :math:`\lambda = s^2/\tau^2`:
@@ -87,12 +87,12 @@ def expected_count(now: float, earlier: Sequence[float]) -> ExpectedCount | None
         return None
     time = np.arange(len(counts), dtype=np.float64)
     if len(counts) >= _ROBUST:
-        others = [np.arange(len(counts)) != i for i in range(len(counts))]
-        below = [_placed(counts[i], i, counts[k], time[k])[1] for i, k in enumerate(others)]
+        without = [np.arange(len(counts)) != i for i in range(len(counts))]
+        below = [_placed(counts[i], i, counts[k], time[k])[1] for i, k in enumerate(without)]
         tails = [min(each, 1 - each) for each in below]
         worst = int(np.argmin(tails))
         if tails[worst] < _OUTSIDE / len(counts):
-            counts, time = counts[others[worst]], time[others[worst]]
+            counts, time = counts[without[worst]], time[without[worst]]
     expected, probability = _placed(now, len(earlier), counts, time)
     return None if expected < LEAST else ExpectedCount(expected, probability)
 
@@ -104,13 +104,13 @@ def _placed(
     logs, windows = np.log(counts + 0.5), len(counts)
     centred, by_chance = time - time.mean(), 1 / (float(counts.mean()) + 0.5)
     squares, product = float(centred @ centred), float(centred @ logs)
-    around = float(((logs - logs.mean()) ** 2).sum())
-    spread = max((around - product**2 / squares) / (windows - 2), by_chance)
+    total_squares = float(((logs - logs.mean()) ** 2).sum())
+    spread = max((total_squares - product**2 / squares) / (windows - 2), by_chance)
     shrunk = squares + spread / SLOPE**2
     freedom = windows - 1 - squares / shrunk
-    scale = max((around - product**2 / shrunk) / freedom, by_chance)
-    prefetcher = at - float(time.mean())
-    predicted = float(logs.mean()) + product / shrunk * prefetcher
-    error = math.sqrt(scale * (1 + 1 / windows + prefetcher**2 / shrunk))
+    scale = max((total_squares - product**2 / shrunk) / freedom, by_chance)
+    offset = at - float(time.mean())
+    predicted = float(logs.mean()) + product / shrunk * offset
+    error = math.sqrt(scale * (1 + 1 / windows + offset**2 / shrunk))
     below = float(special.stdtr(freedom, (math.log(now + 0.5) - predicted) / error))
     return math.exp(predicted) - 0.5, below

@@ -81,10 +81,13 @@ def class_counts(
     """
     items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
     up = np.asarray(is_flagged, dtype=np.bool_)
-    results = [cell_counts(items[of], n[..., of], y[..., of], prior=prior) for of in (up, ~up)]
+    class_results = [
+        cell_counts(items[members], n[..., members], y[..., members], prior=prior)
+        for members in (up, ~up)
+    ]
     return EffectiveCounts(
-        positive=np.concatenate([each.positive for each in results], axis=-1),
-        labeled=np.concatenate([each.labeled for each in results], axis=-1),
+        positive=np.concatenate([each.positive for each in class_results], axis=-1),
+        labeled=np.concatenate([each.labeled for each in class_results], axis=-1),
     )
 
 
@@ -130,16 +133,16 @@ def cell_matrix(
     array([128.])
     """
     in_window = estimand == "window"
-    existing = _of_answers if law is None else law
+    class_law = _of_answers if law is None else law
     parts = [
-        _rest(cells, in_window, partial(existing, flagged))
+        _rest(cells, in_window, partial(class_law, flagged))
         for flagged, cells in zip((True, False), _classes(counts), strict=True)
     ]
     laws = JointPosterior(*(part.law for part in parts))
     drawn = draw(laws, seed=seed, points=points)
     (tp, fp), (fn, tn) = (
-        (part.positive + result, part.negative + part.items - result)
-        for part, result in zip(parts, _positives(parts, drawn, in_window=in_window), strict=True)
+        (part.positive + positive, part.negative + part.items - positive)
+        for part, positive in zip(parts, _positives(parts, drawn, in_window=in_window), strict=True)
     )
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
@@ -174,8 +177,8 @@ def weighted_matrix(counts: Counts) -> Matrix:
     >>> round(float(found.tp), 6), round(float(found.fn), 6)
     (120.0, 184.0)
     """
-    result = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
-    return scaled_matrix(class_sizes(counts), result.labeled, result.positive, [True, False])
+    effective = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    return scaled_matrix(class_sizes(counts), effective.labeled, effective.positive, [True, False])
 
 
 def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
@@ -200,11 +203,15 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
     (array([ 160, 9840]), array([ 61, 578]), array([50,  5]))
     """
     size = class_sizes(counts)
-    result = class_counts(
+    effective = class_counts(
         counts.size, counts.labeled, counts.positive, counts.is_flagged, prior=prior
     )
-    share = np.minimum(1.0, size / np.maximum(result.labeled, 1.0))  # never more labels than items
-    positive, labeled = EffectiveCounts(result.positive * share, result.labeled * share).whole()
+    share = np.minimum(
+        1.0, size / np.maximum(effective.labeled, 1.0)
+    )  # never more labels than items
+    positive, labeled = EffectiveCounts(
+        effective.positive * share, effective.labeled * share
+    ).whole()
     return Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=[True, False])
 
 
@@ -241,21 +248,21 @@ def _rest(
     size, labeled, positive = cells
     if not in_window:
         return _Rest(0.0, 0.0, float(size.sum()), 0.0, law(size, cell_counts(*cells)))
-    remaining = size - labeled
-    existing = float(positive.sum()), float((labeled - positive).sum())
-    by_chance = float(np.ceil(items_by_chance(remaining, labeled, positive)))
-    rest = law(remaining, counts_of_the_rest(remaining, labeled, positive))
-    return _Rest(*existing, float(remaining.sum()), by_chance, rest)
+    unlabeled = size - labeled
+    counted = float(positive.sum()), float((labeled - positive).sum())
+    by_chance = float(np.ceil(items_by_chance(unlabeled, labeled, positive)))
+    class_law = law(unlabeled, counts_of_the_rest(unlabeled, labeled, positive))
+    return _Rest(*counted, float(unlabeled.sum()), by_chance, class_law)
 
 
-def _of_answers(flagged: bool, size: Values, own: EffectiveCounts) -> BetaMixture:
+def _of_answers(flagged: bool, size: Values, answers: EffectiveCounts) -> BetaMixture:
     del flagged, size
-    return _law(own)
+    return _law(answers)
 
 
-def _law(effective_counts: EffectiveCounts) -> BetaMixture:
+def _law(counts: EffectiveCounts) -> BetaMixture:
     prior = prior_count(1)
     return BetaMixture.single(
-        prior + effective_counts.positive,
-        prior + effective_counts.labeled - effective_counts.positive,
+        prior + counts.positive,
+        prior + counts.labeled - counts.positive,
     )

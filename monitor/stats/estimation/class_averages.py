@@ -257,23 +257,23 @@ def _average(
     few: NDArray[np.bool_],
     level: float,
 ) -> ClassAverage:
-    existing = _whole(metric, window.point)[:, 0] > 0
+    has_value = _whole(metric, window.point)[:, 0] > 0
     interval = None
-    if existing.any():
+    if has_value.any():
         # what has no value of its own still may be missed: micro averages take all classes
-        retained = existing if average == "macro" else np.ones(len(existing), dtype=np.bool_)
-        [point] = _value(average, metric, window.point, retained)
-        drawn = _value(average, metric, window.drawn, retained)
-        jackknife = _jackknife(window, _changes(average, metric, window, retained))
-        interval = _interval(float(point), drawn, jackknife, int(existing.sum()), level)
+        averaged = has_value if average == "macro" else np.ones(len(has_value), dtype=np.bool_)
+        [point] = _value(average, metric, window.point, averaged)
+        drawn = _value(average, metric, window.drawn, averaged)
+        jackknife = _jackknife(window, _changes(average, metric, window, averaged))
+        interval = _interval(float(point), drawn, jackknife, int(has_value.sum()), level)
     nothing = Undefined.NOTHING_FLAGGED if metric == "precision" else Undefined.NO_POSITIVE
     return ClassAverage(
         average=average,
         metric=metric,
         interval=interval,
-        classes=int(existing.sum()),
-        left_out=_names(classes, ~existing),
-        few_labels=_names(classes, existing & few),
+        classes=int(has_value.sum()),
+        left_out=_names(classes, ~has_value),
+        few_labels=_names(classes, has_value & few),
         reason=None if interval is not None else nothing,
     )
 
@@ -293,48 +293,56 @@ def _few_labels(
     )
 
 
-def _whole(metric: str, of: Totals) -> Values:
+def _whole(metric: str, class_totals: Totals) -> Values:
     """Items of which the found ones are the metric, shape ``(C, D)``."""
-    return of.flagged if metric == "precision" else of.found + of.missed
+    return (
+        class_totals.flagged if metric == "precision" else class_totals.found + class_totals.missed
+    )
 
 
-def _value(average: Average, metric: str, of: Totals, retained: NDArray[np.bool_]) -> Values:
-    result, whole = of.found[retained], _whole(metric, of)[retained]
+def _value(
+    average: Average, metric: str, class_totals: Totals, averaged: NDArray[np.bool_]
+) -> Values:
+    matched, denominator = class_totals.found[averaged], _whole(metric, class_totals)[averaged]
     if average == "macro":
-        return np.asarray((result / whole).mean(axis=0))
-    return np.asarray(result.sum(axis=0) / whole.sum(axis=0))
+        return np.asarray((matched / denominator).mean(axis=0))
+    return np.asarray(matched.sum(axis=0) / denominator.sum(axis=0))
 
 
 def _changes(
-    average: Average, metric: str, window: _ClassWindow, retained: NDArray[np.bool_]
+    average: Average, metric: str, window: _ClassWindow, averaged: NDArray[np.bool_]
 ) -> Values:
     """Change of the average where a label is left out of its class's sample, shape ``(n,)``."""
-    of = window.without.of_class
-    result, whole = window.point.found[:, 0], _whole(metric, window.point)[:, 0]
+    class_index = window.without.of_class
+    matched, denominator = window.point.found[:, 0], _whole(metric, window.point)[:, 0]
     more_matched = window.without.found
-    more = np.zeros(len(of)) if metric == "precision" else more_matched + window.without.missed
+    more = (
+        np.zeros(len(class_index))
+        if metric == "precision"
+        else more_matched + window.without.missed
+    )
     if average == "micro":
-        return _change(result.sum(), whole.sum(), more_matched, more)
-    change = _change(result[of], whole[of], more_matched, more)
-    return np.asarray(np.where(retained[of], change, 0) / retained.sum())
+        return _change(matched.sum(), denominator.sum(), more_matched, more)
+    change = _change(matched[class_index], denominator[class_index], more_matched, more)
+    return np.asarray(np.where(averaged[class_index], change, 0) / averaged.sum())
 
 
 def _change(
-    result: Values | float, whole: Values | float, more_matched: Values, more: Values
+    matched: Values | float, denominator: Values | float, more_matched: Values, more: Values
 ) -> Values:
     """Change of found/whole; none if nothing is left of the whole."""
-    now, remaining = result / np.maximum(whole, _NONE), whole + more
-    new = np.where(remaining > _NONE, (result + more_matched) / np.maximum(remaining, _NONE), now)
+    now, changed = matched / np.maximum(denominator, _NONE), denominator + more
+    new = np.where(changed > _NONE, (matched + more_matched) / np.maximum(changed, _NONE), now)
     return np.asarray(new - now)
 
 
 def _jackknife(window: _ClassWindow, change: Values) -> _Jackknife:
     """Bias and variance of an average from its changes, the changes of one item together."""
-    strata, of = window.strata, window.strata.stratum
+    strata, stratum = window.strata, window.strata.stratum
     labeled = np.maximum(strata.labeled, 1)
-    scale = (window.open_share * (labeled - 1) / labeled)[of]
-    mean = np.bincount(of, weights=change, minlength=len(labeled)) / labeled
-    spread = np.sqrt(scale) * (change - mean[of])
+    scale = (window.open_share * (labeled - 1) / labeled)[stratum]
+    mean = np.bincount(stratum, weights=change, minlength=len(labeled)) / labeled
+    spread = np.sqrt(scale) * (change - mean[stratum])
     of_item = np.bincount(strata.place, weights=spread, minlength=strata.items)
     return _Jackknife(bias=float(scale @ change), variance=float(of_item @ of_item))
 

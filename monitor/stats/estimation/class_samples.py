@@ -127,20 +127,20 @@ def layout(classes: Sequence[ClassSample]) -> Layout:
     size = np.concatenate([sample.size for sample in samples]).astype(np.float64)
     worth = np.concatenate([sample.worth for sample in samples])
     positive = np.concatenate([sample.positive for sample in samples])
-    different, location = np.unique(
+    different, index = np.unique(
         np.concatenate([each.item for each in classes]), return_inverse=True
     )
-    whole = np.bincount(stratum, weights=worth, minlength=len(size))
-    of_it = np.bincount(stratum, weights=worth * positive, minlength=len(size))
+    total = np.bincount(stratum, weights=worth, minlength=len(size))
+    positive_total = np.bincount(stratum, weights=worth * positive, minlength=len(size))
     return Layout(
         of_class=np.repeat(np.arange(len(samples)), strata),
         flagged=np.concatenate([np.arange(len(s.size)) < s.flagged for s in samples]),
         size=size,
         labeled=np.bincount(stratum, minlength=len(size)).astype(np.float64),
         priors=np.concatenate([_priors(sample) for sample in samples], axis=1),
-        point=np.divide(of_it, whole, out=np.zeros(len(size)), where=whole > 0),
+        point=np.divide(positive_total, total, out=np.zeros(len(size)), where=total > 0),
         stratum=stratum,
-        place=location.reshape(-1),
+        place=index.reshape(-1),
         worth=worth,
         positive=positive,
         items=len(different),
@@ -217,17 +217,17 @@ def drawn_totals(
     estimand
         ``window`` or ``rate``.
     """
-    remaining = open_shares(strata, estimand)[:, np.newaxis]
-    width, existing = np.sqrt(remaining), (1 - remaining) * strata.point[:, np.newaxis]
-    parts, total = [], np.zeros_like(remaining)
+    open_share = open_shares(strata, estimand)[:, np.newaxis]
+    width, labeled_share = np.sqrt(open_share), (1 - open_share) * strata.point[:, np.newaxis]
+    parts, total = [], np.zeros_like(open_share)
     for shares in _shares(strata, rng, draws):
         total += shares.sum(axis=1, keepdims=True)
         parts.append(totals(strata, width * shares))
-    rest = totals(strata, existing + (remaining - width) * total / draws)
+    fixed = totals(strata, labeled_share + (open_share - width) * total / draws)
     return Totals(
-        found=np.concatenate([part.found for part in parts], axis=1) + rest.found,
-        missed=np.concatenate([part.missed for part in parts], axis=1) + rest.missed,
-        flagged=np.broadcast_to(rest.flagged, (len(rest.flagged), draws)),
+        found=np.concatenate([part.found for part in parts], axis=1) + fixed.found,
+        missed=np.concatenate([part.missed for part in parts], axis=1) + fixed.missed,
+        flagged=np.broadcast_to(fixed.flagged, (len(fixed.flagged), draws)),
     )
 
 
@@ -235,15 +235,15 @@ def _shares(strata: Layout, rng: np.random.Generator, draws: int) -> Iterator[Va
     """Draw the share of the class in each stratum, shape ``(H, some)``, ``draws`` of them."""
     shape = (len(strata.size), strata.items)
     where = strata.stratum, strata.place
-    of_it = sparse.csr_array((strata.worth * strata.positive, where), shape=shape)
-    others = sparse.csr_array((strata.worth * ~strata.positive, where), shape=shape)
+    positives = sparse.csr_array((strata.worth * strata.positive, where), shape=shape)
+    negatives = sparse.csr_array((strata.worth * ~strata.positive, where), shape=shape)
     at_once = min(_AT_ONCE, max(1, _WEIGHTS // max(strata.items, 1)))
     for start in range(0, draws, at_once):
         some = min(at_once, draws - start)
         weight = rng.standard_exponential((strata.items, some))
         prior = _drawn_priors(strata, rng, some)
-        yes = of_it @ weight + rng.standard_gamma(prior)
-        no = others @ weight + rng.standard_gamma(prior)
+        yes = positives @ weight + rng.standard_gamma(prior)
+        no = negatives @ weight + rng.standard_gamma(prior)
         yield np.asarray(yes / np.maximum(yes + no, _TINY), dtype=np.float64)
 
 
@@ -266,15 +266,15 @@ def leave_one_out(strata: Layout) -> Excluded:
     strata
         H strata of C classes.
     """
-    of, count = strata.stratum, len(strata.size)
-    whole = np.bincount(of, weights=strata.worth, minlength=count)[of]
-    rest = np.where(strata.labeled[of] > 1, whole - strata.worth, 0)
-    positive = strata.point[of] * whole - strata.worth * strata.positive
-    share = np.divide(positive, rest, out=strata.point[of], where=rest > 0)
-    change = strata.size[of] * (share - strata.point[of])
-    flagged = strata.flagged[of]
+    stratum, count = strata.stratum, len(strata.size)
+    total = np.bincount(stratum, weights=strata.worth, minlength=count)[stratum]
+    without = np.where(strata.labeled[stratum] > 1, total - strata.worth, 0)
+    positive = strata.point[stratum] * total - strata.worth * strata.positive
+    share = np.divide(positive, without, out=strata.point[stratum], where=without > 0)
+    change = strata.size[stratum] * (share - strata.point[stratum])
+    flagged = strata.flagged[stratum]
     return Excluded(
-        strata.of_class[of],
+        strata.of_class[stratum],
         found=np.where(flagged, change, 0),
         missed=np.where(flagged, 0, change),
     )

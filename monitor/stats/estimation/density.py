@@ -40,14 +40,14 @@ class Density:
     density: Values
 
 
-def share_density(draws: ArrayLike, *, indices: int = GRID_POINTS) -> Density | None:
+def share_density(draws: ArrayLike, *, points: int = GRID_POINTS) -> Density | None:
     """Estimate the density of a share from equally likely draws.
 
     Parameters
     ----------
     draws
         Of a quantity in [0, 1]; those that are NaN are left out.
-    indices
+    points
         How many evenly spaced values of the share the density is given at, from the lowest draws
         to the highest but for one in a thousand at either end.
 
@@ -72,7 +72,7 @@ def share_density(draws: ArrayLike, *, indices: int = GRID_POINTS) -> Density | 
         return None
     spread = min(float(values.std()), float(upper - lower) / 1.34) or float(values.std())
     bandwidth = 0.9 * spread * values.size**-0.2
-    x = np.linspace(max(0.0, low - bandwidth), min(1.0, high + bandwidth), indices)
+    x = np.linspace(max(0.0, low - bandwidth), min(1.0, high + bandwidth), points)
     count, edges = np.histogram(values, bins=_BINS)
     middle = (edges[:-1] + edges[1:]) / 2
     kernels = sum(

@@ -45,9 +45,9 @@ def cell_weights(size: ArrayLike, labeled: ArrayLike) -> NDArray[np.float64]:
     """
     sizes, n = np.asarray(size, dtype=np.float64), np.asarray(labeled, dtype=np.int64)
     group = groups_of_cells(n)
-    whole = np.bincount(group, weights=sizes)
+    items = np.bincount(group, weights=sizes)
     seen = np.bincount(group, weights=np.where(n > 0, sizes, 0.0))
-    scale = np.divide(whole, seen, out=np.zeros(len(whole)), where=seen > 0)
+    scale = np.divide(items, seen, out=np.zeros(len(items)), where=seen > 0)
     return np.asarray(np.where(n > 0, sizes / np.maximum(n, 1), 0.0) * scale[group])
 
 
@@ -88,15 +88,18 @@ def grouped_cells(
     up, down = groups_of_cells(answers[:flagged]), groups_of_cells(answers[flagged:])
     group = np.concatenate([up, down + up.max() + 1])
     stands_for = np.concatenate(
-        [cell_weights(sizes[of], answers[of]) for of in (slice(flagged), slice(flagged, None))]
+        [
+            cell_weights(sizes[members], answers[members])
+            for members in (slice(flagged), slice(flagged, None))
+        ]
     )[cells]
-    of = group[cells]
+    stratum = group[cells]
     sample = LabeledSample(
-        of,
+        stratum,
         positive,
         size=np.bincount(group, weights=sizes).astype(np.int64),
         flagged=int(up.max()) + 1,
-        worth=plain_labels(stands_for, of),
+        worth=plain_labels(stands_for, stratum),
     )
     return GroupedCells(sample, group)
 

@@ -71,7 +71,7 @@ def missing_bounds(
     >>> print(missing_bounds(counts, np.array([5, 10]), "recall"))
     0.727 [0.464, 0.843]
     """
-    result = partial(
+    estimated = partial(
         estimates,
         metrics=(name,),
         estimands=(estimand,),
@@ -80,8 +80,8 @@ def missing_bounds(
         points=points,
         cells=cells,
     )
-    corners = [result(corner) for corner in completions(counts, missing)]
-    return worst_case(result(counts), corners)[0]
+    corners = [estimated(corner) for corner in completions(counts, missing)]
+    return worst_case(estimated(counts), corners)[0]
 
 
 def worst_case(
@@ -106,20 +106,20 @@ def worst_case(
     list of Interval or None
         One for each of ``plain``; ``None`` if it has no value in one of the cases.
     """
-    results: list[Interval | None] = []
+    bounds: list[Interval | None] = []
     for row, *others in zip(plain, *corners, strict=True):
         intervals = [each.interval for each in (row, *others)]
-        existing = [interval for interval in intervals if interval is not None]
-        results.append(
+        estimated = [interval for interval in intervals if interval is not None]
+        bounds.append(
             Interval(
-                existing[0].point,
-                min(interval.low for interval in existing),
-                max(interval.high for interval in existing),
+                estimated[0].point,
+                min(interval.low for interval in estimated),
+                max(interval.high for interval in estimated),
             )
-            if len(existing) == len(intervals)
+            if len(estimated) == len(intervals)
             else None
         )
-    return results
+    return bounds
 
 
 def point_range(
@@ -164,7 +164,7 @@ def point_range(
     >>> print(f"{low:.2f} to {high:.2f}")
     0.70 to 0.93
     """
-    results = [
+    corner_points = [
         estimates(
             corner,
             metrics=(name,),
@@ -175,8 +175,12 @@ def point_range(
         )[0].point
         for corner in completions(counts, undecided)
     ]
-    existing = [point for point in results if point is not None]
-    return (min(existing), max(existing)) if existing and len(existing) == len(results) else None
+    estimated = [point for point in corner_points if point is not None]
+    return (
+        (min(estimated), max(estimated))
+        if estimated and len(estimated) == len(corner_points)
+        else None
+    )
 
 
 def completions(counts: Counts, missing: NDArray[np.int64]) -> list[Counts]:

@@ -334,21 +334,26 @@ _COUNTED: Mapping[str, Callable[[Values], Values]] = MappingProxyType(
 
 
 def _paired(name: str, both: _Matrices, scaled: _Matrices | None, level: float) -> PairedMetric:
-    expected = metric(name)
-    one, two = (expected(matrix) for matrix in both)
-    existing = ~np.isnan(one - two)
-    if 1 - existing.mean() > UNDEFINED_LIMIT:
-        return PairedMetric(expected.name, None, None, None, None, expected.undefined)
-    one, two = one[existing], two[existing]
-    here, there = (np.nan, np.nan) if scaled is None else (float(expected(m)[0]) for m in scaled)
-    if np.isnan(here - there):
-        here, there = one.mean(), two.mean()  # both or none, so that they make up the difference
+    chosen = metric(name)
+    first, second = (chosen(matrix) for matrix in both)
+    defined = ~np.isnan(first - second)
+    if 1 - defined.mean() > UNDEFINED_LIMIT:
+        return PairedMetric(chosen.name, None, None, None, None, chosen.undefined)
+    first, second = first[defined], second[defined]
+    first_point, second_point = (
+        (np.nan, np.nan) if scaled is None else (float(chosen(m)[0]) for m in scaled)
+    )
+    if np.isnan(first_point - second_point):
+        first_point, second_point = (
+            first.mean(),
+            second.mean(),
+        )  # both or none, so that they make up the difference
     return PairedMetric(
-        metric=expected.name,
-        first=credible_interval(one, level, point=here),
-        second=credible_interval(two, level, point=there),
-        difference=credible_interval(two - one, level, point=there - here),
-        higher=float(np.mean(two > one) + np.mean(two == one) / 2),
+        metric=chosen.name,
+        first=credible_interval(first, level, point=first_point),
+        second=credible_interval(second, level, point=second_point),
+        difference=credible_interval(second - first, level, point=second_point - first_point),
+        higher=float(np.mean(second > first) + np.mean(second == first) / 2),
     )
 
 
@@ -376,8 +381,8 @@ def _scaled(
 def _unlabeled(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
     """Share the items of strata without a label out evenly, ``(H, 2, 4)``."""
     size = np.where(sample.labeled == 0, sample.size, 0)
-    each = size / np.maximum(2 * possible.sum(axis=1), 1)
-    return np.repeat((each[:, np.newaxis] * possible)[:, np.newaxis], 2, axis=1)
+    per_cell = size / np.maximum(2 * possible.sum(axis=1), 1)
+    return np.repeat((per_cell[:, np.newaxis] * possible)[:, np.newaxis], 2, axis=1)
 
 
 def _possible_draws(items: Values, total: int) -> Values:

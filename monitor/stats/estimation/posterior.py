@@ -268,7 +268,7 @@ def estimates(
     recall (window, round): 0.561 [0.514, 0.606]
     """
     _check_request(estimands, level, basis)
-    expected = [metric(name) for name in metrics]
+    chosen = [metric(name) for name in metrics]
     if scaled is None and posterior is None and draws is None and drawn is None:
         scaled = weighted_matrix(counts) if cells else _scaled(counts)
     if drawn is None:
@@ -276,12 +276,12 @@ def estimates(
     rows: list[MetricEstimate] = []
     for estimand in estimands:
         matrix = drawn.of(estimand)
-        own = basis == "round"  # pooled values rest on earlier labels too
-        edges = matrices_at_the_edge(counts, matrix) if own else []
-        labels = SmallCounts(counts, estimand, cells=cells) if own else None
+        is_round_alone = basis == "round"  # pooled values rest on earlier labels too
+        edges = matrices_at_the_edge(counts, matrix) if is_round_alone else []
+        labels = SmallCounts(counts, estimand, cells=cells) if is_round_alone else None
         rows += [
             _estimate_of(
-                one,
+                chosen_metric,
                 counts,
                 matrix,
                 edges,
@@ -292,7 +292,7 @@ def estimates(
                 method=drawn.method,
                 labels=labels,
             )
-            for one in expected
+            for chosen_metric in chosen
         ]
     return rows
 

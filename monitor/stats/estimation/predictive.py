@@ -128,7 +128,7 @@ def next_estimates(
     0.561 [0.494, 0.631]
     """
     _check_plan(posterior.strata, size, labeled)
-    expected = [metric(name) for name in metrics]
+    chosen = [metric(name) for name in metrics]
     counted = np.where(labeled > 0, size, 0)
     draws = draw(posterior, seed=seed, points=points, size=counted)
     positive = np.zeros_like(draws.rates)
@@ -137,7 +137,7 @@ def next_estimates(
         positive[:, h] = binomial_quantiles(draws.uniforms[:, h], labeled[h], draws.rates[:, h])
     is_flagged = np.arange(posterior.strata) < posterior.flagged.strata
     matrix = scaled_matrix(size, labeled, positive, is_flagged)
-    return {metric.name: NextEstimate(metric.name, metric(matrix)) for metric in expected}
+    return {metric.name: NextEstimate(metric.name, metric(matrix)) for metric in chosen}
 
 
 def stratified_estimate(counts: Counts, name: str) -> float | None:

@@ -258,12 +258,16 @@ def curve_of_matrix(
     """
     at = _AT_A_PREVALENCE[metric]
     tpr, fpr, eta = (METRICS[name](matrix) for name in _NAMES)
-    here = [math.nan if scaled is None else float(METRICS[name](scaled)) for name in _NAMES]
-    tpr_here, fpr_here, eta_here = here
+    scaled_values = [
+        math.nan if scaled is None else float(METRICS[name](scaled)) for name in _NAMES
+    ]
+    tpr_here, fpr_here, eta_here = scaled_values
     grid = prevalence_grid(float(eta.mean())) if prevalence is None else np.asarray(prevalence)
     band = [
-        credible_interval(at(tpr, fpr, there), level, point=float(at(tpr_here, fpr_here, there)))
-        for there in grid
+        credible_interval(
+            at(tpr, fpr, prevalence_at), level, point=float(at(tpr_here, fpr_here, prevalence_at))
+        )
+        for prevalence_at in grid
     ]
     return PrevalenceCurve(
         metric=metric,

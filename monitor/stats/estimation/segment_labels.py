@@ -103,8 +103,8 @@ def more_labels(
     if cells:
         segment, whole = _plain_part(segment, whole)
     # What is most likely, as plans of rounds: own weight is for an interval that may not mislead.
-    existing = PriorRates.of_posterior(segment_posterior(segment, whole, own_weight=0.0))
-    coefficients, notes = coefficients_of(segment.size, whole.is_flagged, existing)
+    prior_rates = PriorRates.of_posterior(segment_posterior(segment, whole, own_weight=0.0))
+    coefficients, notes = coefficients_of(segment.size, whole.is_flagged, prior_rates)
     if metric not in coefficients:
         message = (
             "nothing was flagged, so precision and recall cannot be planned for"
@@ -114,11 +114,11 @@ def more_labels(
         raise ValueError(message)
     used = coefficients[metric] > 0
     c, size = coefficients[metric][used], segment.size[used].astype(np.float64)
-    worth = _worth(segment, existing.alpha + existing.beta)[used]
+    worth = _worth(segment, prior_rates.alpha + prior_rates.beta)[used]
     allowed = (margin / float(special.ndtri(0.5 + level / 2))) ** 2 + float(np.sum(c / size))
     gain = segment.size * (whole.labeled / np.maximum(whole.size, 1))
     unseen = _without_label(segment, metric)
-    least = max((1 / max(float(gain[of].sum()), _NEVER) for of in unseen), default=0.0)
+    least = max((1 / max(float(gain[stratum].sum()), _NEVER) for stratum in unseen), default=0.0)
     factor = _least_factor(c, allowed, worth, size, gain[used], least)
     targeted = float((_fewest(c, allowed, worth, size) - worth).sum())
     return MoreLabels(
@@ -134,16 +134,18 @@ def _plain_part(segment: Counts, whole: Counts) -> tuple[Counts, Counts]:
         **{name: getattr(whole, name) - getattr(segment, name) for name in names},
         is_flagged=whole.is_flagged,
     )
-    part, rest = plain_counts(segment), plain_counts(others)
-    both = {name: getattr(part, name) + getattr(rest, name) for name in names}
+    part, other = plain_counts(segment), plain_counts(others)
+    both = {name: getattr(part, name) + getattr(other, name) for name in names}
     return part, Counts.of_arrays(**both, is_flagged=part.is_flagged)
 
 
 def _worth(segment: Counts, values: Values) -> Values:
     """How many own labels the posterior is worth in this window, at most all items."""
     size = np.maximum(segment.size, 1).astype(np.float64)
-    rest = 1 - segment.labeled / size
-    return np.asarray(1 / (1 / size + rest**2 / np.maximum(values, segment.labeled) + rest / size))
+    unlabeled = 1 - segment.labeled / size
+    return np.asarray(
+        1 / (1 / size + unlabeled**2 / np.maximum(values, segment.labeled) + unlabeled / size)
+    )
 
 
 def _without_label(segment: Counts, metric: str) -> list[NDArray[np.bool_]]:

@@ -134,10 +134,14 @@ def segment_draws(segment: Counts, whole: Counts, *, seed: int, points: int) -> 
     labeled = whole.labeled - segment.labeled
     positive = whole.positive - segment.positive
 
-    def law(flagged: bool, size: Values, own: EffectiveCounts) -> BetaMixture:
+    def law(flagged: bool, size: Values, segment_counts: EffectiveCounts) -> BetaMixture:
         chosen = whole.is_flagged == flagged
         others = cell_counts(size, labeled[chosen], positive[chosen])
-        return _borrowed((own.positive, own.labeled), (others.positive, others.labeled), OWN_WEIGHT)
+        return _borrowed(
+            (segment_counts.positive, segment_counts.labeled),
+            (others.positive, others.labeled),
+            OWN_WEIGHT,
+        )
 
     method = f"Beta mixture by score cells, {points} Sobol points"
     return MatrixDraws(

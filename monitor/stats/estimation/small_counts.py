@@ -185,7 +185,7 @@ class SmallCounts:
     def _classes(self) -> list[_ClassCounts]:
         counts = self.counts
         posterior = cell_posterior(counts) if self.cells else round_posterior(counts)
-        results = []
+        class_counts = []
         for name, mixture, members in (
             (FLAGGED, posterior.flagged, counts.is_flagged),
             (PASSED, posterior.passed, ~counts.is_flagged),
@@ -193,8 +193,8 @@ class SmallCounts:
             size, labeled = counts.size[members], counts.labeled[members]
             if self.cells:  # one rate for the whole class
                 size, labeled = (each.sum(keepdims=True) for each in (size, labeled))
-            results.append(_class_of(name, mixture, size, labeled, self.estimand))
-        return results
+            class_counts.append(_class_of(name, mixture, size, labeled, self.estimand))
+        return class_counts
 
     @cached_property
     def _shifted(self) -> Matrix:
@@ -241,15 +241,15 @@ class SmallCounts:
         moves = np.where(counts.is_flagged, *slopes) * size / np.maximum(labeled, 1)
         variance = moves**2 * self._spread
         heaviest = int(np.argmax(variance))
-        result = int(min(positive[heaviest], labeled[heaviest] - positive[heaviest]))
+        rarer = int(min(positive[heaviest], labeled[heaviest] - positive[heaviest]))
         decides = 0 < variance[heaviest] >= LEVERAGE * float(variance.sum())
-        if not decides or not 1 <= result < FEW_LABELS:
+        if not decides or not 1 <= rarer < FEW_LABELS:
             return None
         answer: Literal["positive", "negative"] = "positive"
-        if positive[heaviest] > result:
+        if positive[heaviest] > rarer:
             answer = "negative"
         predicted = FLAGGED if counts.is_flagged[heaviest] else PASSED
-        return DecidingClass(predicted, answer, float(result), float(moves[heaviest]))
+        return DecidingClass(predicted, answer, float(rarer), float(moves[heaviest]))
 
 
 def unlabeled_share(counts: Counts) -> dict[str, float]:
@@ -325,9 +325,9 @@ def _class_of(
     within = mixture.weight @ parts
     both = mean * (1 - mean) / (float(within.sum()) + between) - 1
     worth = max(0.0, both * min(mean, 1 - mean) - _PRIOR)
-    remaining = float(np.sum(within * _open_share(size, labeled, estimand)))
+    variance = float(np.sum(within * _open_share(size, labeled, estimand)))
     return _ClassCounts(
-        name, total, mean, math.sqrt(remaining + (between if remaining > 0 else 0.0)), worth
+        name, total, mean, math.sqrt(variance + (between if variance > 0 else 0.0)), worth
     )
 
 

@@ -159,25 +159,27 @@ def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -
         message = "a stratum of a round holds items and none of them is labeled"
         raise ValueError(message)
     up, down = (
-        groups_of_cells(answers[:, of].mean(axis=0)) if cells else np.arange(of.stop - of.start)
-        for of in classes
+        groups_of_cells(answers[:, members].mean(axis=0))
+        if cells
+        else np.arange(members.stop - members.start)
+        for members in classes
     )
     group = np.concatenate([up, down + up.max() + 1])
     weights = [
-        np.concatenate([cell_weights(size[of], answered[of]) for of in classes])
+        np.concatenate([cell_weights(size[members], answered[members]) for members in classes])
         for size, answered in zip(sizes, answers, strict=True)
     ]
     stands_for = np.concatenate(
         [row[each.stratum] for row, each in zip(weights, rounds, strict=True)]
     )
-    of = group[np.concatenate([each.stratum for each in rounds])]
+    stratum = group[np.concatenate([each.stratum for each in rounds])]
     sample = LabeledSample(
-        of,
+        stratum,
         np.concatenate([each.positive for each in rounds]),
         # whole, but where a cell without an answer is taken with neighbours of another group
-        size=np.bincount(of, weights=stands_for, minlength=group.max() + 1).round(),
+        size=np.bincount(stratum, weights=stands_for, minlength=group.max() + 1).round(),
         flagged=int(up.max()) + 1,
-        worth=plain_labels(stands_for, of),
+        worth=plain_labels(stands_for, stratum),
     )
     return GroupedCells(sample, group)
 
@@ -198,10 +200,10 @@ def _by_decision(
     for each in rounds:
         np.add.at(flagged, grouped.group, each.other_flagged)
     # where ids come twice, numbers of flagged items are estimates and may contradict the labels
-    existing, ruled_out = (
+    surely_flagged, surely_passed = (
         np.bincount(sample.stratum[other == flags], minlength=parts) for flags in (True, False)
     )
-    flagged = np.clip(flagged, existing, sample.size - ruled_out)
+    flagged = np.clip(flagged, surely_flagged, sample.size - surely_passed)
     up = np.arange(parts) < sample.flagged
     sizes: list[float] = []
     flags: list[bool] = []
@@ -210,12 +212,12 @@ def _by_decision(
     for first in (True, False):
         for second in (True, False):
             size = np.where(up == first, flagged if second else sample.size - flagged, 0)
-            own = (other == second) & (sample.is_flagged == first)
-            result = _merged(size, sample.stratum[own], sample.weight[own])
-            stratum[own] = len(sizes) + result.stratum
-            stands_for[own] = result.stands_for
-            sizes += result.size
-            flags += [second] * len(result.size)
+            members = (other == second) & (sample.is_flagged == first)
+            merged = _merged(size, sample.stratum[members], sample.weight[members])
+            stratum[members] = len(sizes) + merged.stratum
+            stands_for[members] = merged.stands_for
+            sizes += merged.size
+            flags += [second] * len(merged.size)
         if first:
             of_flagged = len(sizes)
     items = LabeledSample(

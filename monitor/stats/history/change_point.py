@@ -145,7 +145,7 @@ def pooling_steps(
     keep: int = 50,
     since: int = 0,
 ) -> tuple[PoolingStep, ...]:
-    r"""Pooling round by round: one step per round given.
+    r"""Pool round by round: one step per round given.
 
     With :math:`a_0 = 1/(2H)` and :math:`A_{th}, B_{th}` the prior plus all positives and
     negatives before round t, component 0 starts at :math:`(A_1, B_1)`. In round t one component

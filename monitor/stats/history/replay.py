@@ -33,8 +33,8 @@ AT_ONCE = 64
 class ClassHistory(NamedTuple):
     """Labels of one predicted class: of its T rounds, and of the reference.
 
-    ``positive`` and ``labeled`` have the shape ``(T, H)``, T being 1 or more, those of the
-    reference ``(H,)``, zeros without one.
+    ``positive`` and ``labeled`` have the shape ``(T, H)``, T being 1 or more, those
+    for the reference ``(H,)``: zeros without one.
     """
 
     positive: Values
@@ -48,7 +48,7 @@ class ClassHistory(NamedTuple):
         return len(self.labeled)
 
     def pattern(self, rounds: int) -> list[bool]:
-        """Return of the reference and of the first rounds whether each has a label."""
+        """Whether the reference and each of the first rounds has a label."""
         counted = [self.reference_labeled, *self.labeled[:rounds]]
         return [bool(labeled.any()) for labeled in counted]
 
@@ -81,16 +81,16 @@ def last_steps(histories: Sequence[ClassHistory], settings: RunLength) -> list[L
     [0.807] [0.798]
     [0.798] [0.415]
     """
-    result: dict[int, LastStep] = {}
-    remaining = sorted(range(len(histories)), key=lambda i: histories[i].rounds)
-    while remaining:
-        base = histories[remaining[-1]]
+    steps: dict[int, LastStep] = {}
+    waiting = sorted(range(len(histories)), key=lambda i: histories[i].rounds)
+    while waiting:
+        base = histories[waiting[-1]]
         # A round without labels takes no step; those who take the same steps go together.
-        own = [i for i in remaining if _is_like(histories[i], base)][-AT_ONCE:]
-        ends = _pooled([histories[i] for i in reversed(own)], settings)
-        result |= zip(reversed(own), ends, strict=True)
-        remaining = [i for i in remaining if i not in result]
-    return [result[i] for i in range(len(histories))]
+        together = [i for i in waiting if _is_like(histories[i], base)][-AT_ONCE:]
+        ends = _pooled([histories[i] for i in reversed(together)], settings)
+        steps |= zip(reversed(together), ends, strict=True)
+        waiting = [i for i in waiting if i not in steps]
+    return [steps[i] for i in range(len(histories))]
 
 
 def _is_like(history: ClassHistory, base: ClassHistory) -> bool:
@@ -129,21 +129,21 @@ def _by_round(histories: Sequence[ClassHistory]) -> tuple[Values, Values]:
     return both[0], both[1]
 
 
-def _first(run: Run, number: int) -> Run:
+def _first(run: Run, count: int) -> Run:
     """Keep the first of the histories that a run is about."""
-    if len(run.log_weight) == number:
+    if len(run.log_weight) == count:
         return run
     return replace(
         run,
-        log_weight=run.log_weight[:number],
-        alpha=run.alpha[:number],
-        beta=run.beta[:number],
-        started=run.started[:number],
-        history_alpha=run.history_alpha[:number],
-        history_beta=run.history_beta[:number],
+        log_weight=run.log_weight[:count],
+        alpha=run.alpha[:count],
+        beta=run.beta[:count],
+        started=run.started[:count],
+        history_alpha=run.history_alpha[:count],
+        history_beta=run.history_beta[:count],
     )
 
 
 def _last_step(before: Run, after: Run, i: int, log_predictive: float) -> LastStep:
-    existing, learned = mixture_of(before, i), mixture_of(after, i)
-    return LastStep(existing, PoolingStep(learned, after.started[i], log_predictive))
+    prior, learned = mixture_of(before, i), mixture_of(after, i)
+    return LastStep(prior, PoolingStep(learned, after.started[i], log_predictive))

@@ -242,9 +242,11 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     if log_weight.shape[-1] > keep:
         # A round adds a component per shift; without an end a long history would cost ever more.
         heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
-        retained = _positions(np.sort(heaviest, axis=-1))  # back in the order in which they began
-        log_weight, started = log_weight[retained], started[retained]
-        alpha, beta = alpha[retained], beta[retained]
+        heaviest_index = _positions(
+            np.sort(heaviest, axis=-1)
+        )  # back in the order in which they began
+        log_weight, started = log_weight[heaviest_index], started[heaviest_index]
+        alpha, beta = alpha[heaviest_index], beta[heaviest_index]
     learned = Run(
         log_weight=log_weight - _log_sum(log_weight)[..., np.newaxis],
         alpha=alpha,
@@ -257,11 +259,14 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     return learned, log_predictive
 
 
-def _positions(retained: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
+def _positions(components: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
     """Index components ``(..., keep)``, as `take_along_axis` does anew for each array."""
-    axes = range(1, retained.ndim)
-    leading = zip(axes, retained.shape, strict=False)
-    return (*(np.arange(n).reshape(n, *[1] * (retained.ndim - i)) for i, n in leading), retained)
+    axes = range(1, components.ndim)
+    leading = zip(axes, components.shape, strict=False)
+    return (
+        *(np.arange(n).reshape(n, *[1] * (components.ndim - i)) for i, n in leading),
+        components,
+    )
 
 
 def _log_sum(log_weight: Floats) -> Floats:

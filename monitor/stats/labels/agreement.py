@@ -132,8 +132,8 @@ def _kappa_variance(cells: Values, kappa: float) -> float:
     agree = float(np.diag(cells) @ (1 - (rows + columns) * (1 - kappa)) ** 2)
     swapped = (rows[np.newaxis, :] + columns[:, np.newaxis]) ** 2
     differ = (1 - kappa) ** 2 * float((cells * swapped)[~np.eye(len(cells), dtype=bool)].sum())
-    rest = (kappa - expected * (1 - kappa)) ** 2
-    return (agree + differ - rest) / (1 - expected) ** 2
+    correction = (kappa - expected * (1 - kappa)) ** 2
+    return (agree + differ - correction) / (1 - expected) ** 2
 
 
 def fleiss_kappa(
@@ -318,9 +318,9 @@ def _alpha(patterns: Values, times: Values) -> Values:
 
 def _corrected(observed: Values, expected: Values) -> Values:
     """One minus observed over expected disagreement, NaN where none is expected."""
-    result = np.full(observed.shape, np.nan)
-    np.divide(observed, expected, out=result, where=expected > 0)
-    return 1 - result
+    ratio = np.full(observed.shape, np.nan)
+    np.divide(observed, expected, out=ratio, where=expected > 0)
+    return 1 - ratio
 
 
 def _nothing(items: int) -> Agreement:
@@ -336,8 +336,8 @@ def _column(values: ArrayLike) -> Values:
 
 
 def _answers(table: Values) -> Values:
-    provided = table[~np.isnan(table)]
-    wrong = provided[(provided < 0) | (provided != np.floor(provided)) | np.isinf(provided)]
+    answers = table[~np.isnan(table)]
+    wrong = answers[(answers < 0) | (answers != np.floor(answers)) | np.isinf(answers)]
     if wrong.size:
         message = f"answers are whole numbers from 0 on, or NaN for none; got {wrong[0]:g}"
         raise ValueError(message)

@@ -52,7 +52,7 @@ POINTS = 2**12  # draws picked from them by weight
 METHOD = "corrected for label errors: posterior of labels and audit"
 
 FEWEST_SUPPORTED = 3.0
-"""Of the ``FIRST_LOOK`` proposals of the audit alone, as many as the labels leave at least; with
+"""How many of the ``FIRST_ANALYSIS`` proposals of the audit alone the labels leave at least; with
 fewer the two contradict each other."""
 
 _HALF_CELL = 2.0**-31  # as in draws: moves a Sobol point to the middle of its cell
@@ -71,7 +71,7 @@ class CorrectedDraws(Draws):
     effective
         How many equally likely draws they are worth.
     supported
-        How many of ``FIRST_LOOK`` proposals by the audit alone the labels leave; with an audit
+        How many of ``FIRST_ANALYSIS`` proposals by the audit alone the labels leave; with an audit
         for each class, the fewer of the two.
     """
 
@@ -148,8 +148,8 @@ def corrected_draws(
         parts = [_part_draws(classes, audit, seed, points)]
     else:  # nothing ties the classes together then; other seeds keep their draws independent
         parts = [
-            _part_draws([class_], of, seed + index, points)
-            for index, (class_, of) in enumerate(
+            _part_draws([class_], class_audit, seed + index, points)
+            for index, (class_, class_audit) in enumerate(
                 zip(classes, (audit.flagged, audit.passed), strict=True)
             )
         ]
@@ -213,13 +213,13 @@ def _part_draws(
     s, t = audit.sensitivity, audit.specificity
     rough = _weighed(classes, audit, s, t, seed, FIRST_ANALYSIS)
     if _effective(rough.weight) < FIRST_ANALYSIS / 2:  # else the audit's own proposals serve
-        s, t = (_around(of, rough.weight) for of in (rough.sensitivity, rough.specificity))
+        s, t = (_around(values, rough.weight) for values in (rough.sensitivity, rough.specificity))
     weighed = _weighed(classes, audit, s, t, seed, PROPOSALS)
     chosen, effective = _resampled(weighed.weight, points, np.random.default_rng(seed))
     rates = weighed.rates[chosen]
 
-    def in_each_stratum(of: Values) -> Values:
-        return np.broadcast_to(of[chosen, np.newaxis], rates.shape)
+    def in_each_stratum(values: Values) -> Values:
+        return np.broadcast_to(values[chosen, np.newaxis], rates.shape)
 
     return _PartDraws(
         rates=rates,
@@ -277,10 +277,10 @@ def _weighed(
     return _Weighed(s, t, weight * likely, np.hstack(rates))
 
 
-def _ratio(values: Values, expected: tuple[float, float], proposed: tuple[float, float]) -> Values:
+def _ratio(values: Values, target: tuple[float, float], proposed: tuple[float, float]) -> Values:
     """Density wanted over density proposed, up to a factor."""
-    logs = special.xlogy(expected[0] - proposed[0], values)
-    logs += special.xlog1py(expected[1] - proposed[1], -values)
+    logs = special.xlogy(target[0] - proposed[0], values)
+    logs += special.xlog1py(target[1] - proposed[1], -values)
     return np.asarray(np.exp(logs - logs.max()))
 
 
@@ -306,8 +306,8 @@ def _resampled(
         return np.zeros(points, dtype=np.int64), 0.0
     order = rng.permutation(len(weight))
     steps = (np.arange(points) + 0.5) / points
-    location = np.searchsorted(np.cumsum(weight[order]) / total, steps)
-    return np.asarray(order[np.minimum(location, len(weight) - 1)]), _effective(weight)
+    position = np.searchsorted(np.cumsum(weight[order]) / total, steps)
+    return np.asarray(order[np.minimum(position, len(weight) - 1)]), _effective(weight)
 
 
 def _effective(weight: Values) -> float:

@@ -73,11 +73,11 @@ def class_rates(
     log_likely = np.zeros((components, len(s)))
     drawn = np.empty((components, len(s), strata))
     for h in range(strata):
-        likelihoods, result = _stratum_rates(
+        likelihoods, rates = _stratum_rates(
             mixture.alpha[:, h] - positive[h], positive[h], labeled[h], s, t, uniforms[:, h]
         )
         log_likely += likelihoods
-        drawn[:, :, h] = result
+        drawn[:, :, h] = rates
     likely = np.exp(log_likely - log_likely.max(axis=1, keepdims=True))
     # 1e-300 keeps a component without any weight at 0 instead of 0/0.
     likely /= np.maximum(likely @ weight / weight.sum(), 1e-300)[:, np.newaxis]
@@ -103,15 +103,15 @@ def _stratum_rates(
     log_likely = np.empty((len(prior), len(s)))
     rates = np.empty((len(prior), len(s)))
     for start in range(0, len(s), _BLOCK):
-        own = slice(start, start + _BLOCK)
-        q = middle * (s[own] + t[own] - 1)[:, np.newaxis] + (1 - t[own])[:, np.newaxis]
+        block = slice(start, start + _BLOCK)
+        q = middle * (s[block] + t[block] - 1)[:, np.newaxis] + (1 - t[block])[:, np.newaxis]
         logs = special.xlogy(positive, q) + special.xlog1py(labeled - positive, -q)
         highest = logs.max(axis=1, keepdims=True)  # thousands of labels would underflow
         likely = np.exp(logs - highest)
-        for j, of in enumerate(mass):
-            below = np.cumsum(likely * of, axis=1)
-            log_likely[j, own] = highest[:, 0] + np.log(below[:, -1])
-            rates[j, own] = _placed(below, uniforms[own])
+        for j, cell_mass in enumerate(mass):
+            below = np.cumsum(likely * cell_mass, axis=1)
+            log_likely[j, block] = highest[:, 0] + np.log(below[:, -1])
+            rates[j, block] = _placed(below, uniforms[block])
     return log_likely, rates
 
 
@@ -122,11 +122,11 @@ def _middles() -> Values:
 
 def _placed(below: Values, uniforms: Values) -> Values:
     """Rates at these shares of the mass, evenly in the log odds within a cell."""
-    expected = uniforms * below[:, -1]
-    cell = (below < expected[:, np.newaxis]).sum(axis=1)
+    target = uniforms * below[:, -1]
+    cell = (below < target[:, np.newaxis]).sum(axis=1)
     rows = np.arange(len(cell))
-    before = np.where(cell > 0, below[rows, cell - 1], 0.0)
-    inside = (expected - before) / np.maximum(below[rows, cell] - before, 1e-300)
+    mass_below = np.where(cell > 0, below[rows, cell - 1], 0.0)
+    inside = (target - mass_below) / np.maximum(below[rows, cell] - mass_below, 1e-300)
     log_odds = (cell - 1 + np.clip(inside, 0, 1)) / CELLS * 2 * _FARTHEST - _FARTHEST
     rates = np.where(cell == 0, 0.0, special.expit(log_odds))
     return np.asarray(np.where(cell > CELLS, 1.0, rates))

@@ -62,11 +62,11 @@ def recall_from_rates(precision: float, false_omission_rate: float, k: float) ->
     check_share(precision, "precision")
     check_share(false_omission_rate, "false_omission_rate")
     check_k(k)
-    result = k * precision
-    if result + false_omission_rate == 0:
+    flagged_positives = k * precision
+    if flagged_positives + false_omission_rate == 0:
         what = "both rates are 0, so are the actual positives"
         raise CountIsZero(what)
-    return result / (result + false_omission_rate)
+    return flagged_positives / (flagged_positives + false_omission_rate)
 
 
 def precision_interval(flagged: StratumCounts, *, level: float = 0.95) -> Interval:

@@ -369,14 +369,14 @@ def labels_for_margin(
 
 def _odds(rates: ShangRates) -> tuple[float, float]:
     """Odds of both rates; neither they nor their inverses are 0."""
-    results = []
+    odds = []
     for name, rate in zip(ShangRates._fields, rates, strict=True):
         check_share(rate, name)
         if rate in (0, 1):
             what = f"{name} is {rate:g}, so the odds or their inverse are 0"
             raise CountIsZero(what)
-        results.append(rate / (1 - rate))
-    return results[0], results[1]
+        odds.append(rate / (1 - rate))
+    return odds[0], odds[1]
 
 
 def _slope(rates: ShangRates, k: float) -> float:

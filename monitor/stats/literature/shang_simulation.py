@@ -188,10 +188,10 @@ def _checked(replicas: int) -> int:
 
 def _replicas(flagged: Values, passed: Values, k: float) -> Replicas:
     """Precision, and recall by Eq. 2, of each simulated pair of shares."""
-    result = k * flagged
-    positive = result + passed
-    recall = np.full(result.shape, np.nan)
-    np.divide(result, positive, out=recall, where=positive > 0)
+    flagged_positives = k * flagged
+    positive = flagged_positives + passed
+    recall = np.full(flagged_positives.shape, np.nan)
+    np.divide(flagged_positives, positive, out=recall, where=positive > 0)
     return Replicas(flagged, recall)
 
 

@@ -1,4 +1,4 @@
-"""Answers that replace an earlier one of the same person, and those that come too late to."""
+"""Answers that replace an earlier one of the same person, and those that come too late for it."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> Chang
     One with a time before the annotator's last word changes nothing. What is stored already is
     neither.
     """
-    position_of = task_locations(connection, sorted({event.task_key for event in events}))
-    answer: dict[tuple[int, str], list[Statement]] = defaultdict(list)
-    for round_id in {round_id for round_id, _ in position_of.values()}:
+    location_of = task_locations(connection, sorted({event.task_key for event in events}))
+    by_location: dict[tuple[int, str], list[Statement]] = defaultdict(list)
+    for round_id in {round_id for round_id, _ in location_of.values()}:
         for item_id, statements in statements_of(connection, round_id).items():
-            answer[round_id, item_id] = statements
-    results = [_is_later(event, answer[position_of[event.task_key]]) for event in events]
-    return ChangedAnswers(results.count(True), results.count(False))
+            by_location[round_id, item_id] = statements
+    is_later = [_is_later(event, by_location[location_of[event.task_key]]) for event in events]
+    return ChangedAnswers(is_later.count(True), is_later.count(False))
 
 
 def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None:
     """Whether an answer is later than a different one that stands; None if none differs."""
-    own = [statement for statement in statements if statement.annotator == event.annotator]
-    current = current_answers(own).get(event.annotator)
-    is_stored = (event.at, event.answer) in {(one.at, one.answer) for one in own}
-    if current is None or current == event.answer or is_stored:
+    by_annotator = [statement for statement in statements if statement.annotator == event.annotator]
+    stored_answer = current_answers(by_annotator).get(event.annotator)
+    is_stored = (event.at, event.answer) in {(one.at, one.answer) for one in by_annotator}
+    if stored_answer is None or stored_answer == event.answer or is_stored:
         return None
-    return event.at is None or event.at > max(statement.at for statement in own)
+    return event.at is None or event.at > max(statement.at for statement in by_annotator)

@@ -41,8 +41,8 @@ def read_endpoint(connection: Connection, monitor_id: int, location: str) -> Not
     query = select(labeler_cursors.c.labeler, labeler_cursors.c.cursor).where(
         labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler.in_((location, notes))
     )
-    result = {row.labeler: row.cursor for row in connection.execute(query)}
-    return NotedEndpoint(result.get(location), _notes(result.get(notes)))
+    cursors = {row.labeler: row.cursor for row in connection.execute(query)}
+    return NotedEndpoint(cursors.get(location), _notes(cursors.get(notes)))
 
 
 def read_notes(connection: Connection, monitor_id: int) -> dict[str, LabelNotes]:

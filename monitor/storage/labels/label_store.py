@@ -48,12 +48,12 @@ def _placed(connection: Connection, round_id: int, tasks_: Sequence[Task]) -> li
     similar = defaultdict[tuple[str, int], list[Task]](list)
     for task in sorted(tasks_, key=lambda task: drawn[task.item_id][1]):
         similar[drawn[task.item_id][0], task.slot].append(task)
-    location = {
+    digests = {
         task.key: digest
         for of_stratum in similar.values()
         for task, digest in zip(of_stratum, sorted(map(_digest, of_stratum)), strict=True)
     }
-    return [replace(task, place=location[task.key]) for task in tasks_]
+    return [replace(task, place=digests[task.key]) for task in tasks_]
 
 
 def _digest(task: Task) -> str:
@@ -74,11 +74,11 @@ class SentTask:
 
 
 def read_sent(connection: Connection, round_ids: Sequence[int]) -> SentTask:
-    """Read of some rounds how many of their tasks the labeler has."""
+    """Read how many tasks of some rounds the labeler has."""
     sent = func.count(tasks.c.sent_at).label("sent")
     query = select(tasks.c.round_id, sent, func.count().label("tasks"))
-    own = query.where(tasks.c.round_id.in_(round_ids)).group_by(tasks.c.round_id)
-    rows = connection.execute(own).all()
+    of_rounds = query.where(tasks.c.round_id.in_(round_ids)).group_by(tasks.c.round_id)
+    rows = connection.execute(of_rounds).all()
     return SentTask(
         none=frozenset(row.round_id for row in rows if row.sent == 0),
         not_all=frozenset(row.round_id for row in rows if row.sent < row.tasks),
@@ -137,7 +137,9 @@ def new_rows(
         for event in events
     ]
     changes = _changed(connection, events)
-    locations, answer = _existing(connection, sorted({event.task_key for event in changes}))
+    locations, answer = _stored_statements(
+        connection, sorted({event.task_key for event in changes})
+    )
     rows: list[dict[str, Any]] = []
     for event in changes:
         location = locations[event.task_key]
@@ -146,7 +148,7 @@ def new_rows(
         at = event.at or _arrival_time(answer[location].statements, event.annotator, now)
         row = _event_row(labeler, event, location, at, now)
         identity = (labeler, row["external_id"], row["revision"])
-        if identity not in answer[location].known:
+        if identity not in answer[location].identities:
             answer[location].add(identity, replace(event, at=at))
             rows.append(row)
     return rows
@@ -156,8 +158,8 @@ def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
     """Read the current label of every item of a round that has one."""
     reported = statements_of(connection, round_id)
     adjudicator = adjudicator_of(connection, round_id) if reported else None
-    result = {item: current_label(statements, adjudicator) for item, statements in reported.items()}
-    return {item: answer for item, answer in result.items() if answer is not None}
+    labels = {item: current_label(statements, adjudicator) for item, statements in reported.items()}
+    return {item: answer for item, answer in labels.items() if answer is not None}
 
 
 def statements_of(connection: Connection, round_id: int) -> dict[str, list[Statement]]:
@@ -216,8 +218,8 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .order_by(tasks.c.key)
     )
     return [
-        (Task(key, item, shown or {}, before, slot), bool(sent))
-        for key, item, slot, sent, shown, before in connection.execute(query)
+        (Task(key, item, shown or {}, window_end, slot), bool(sent))
+        for key, item, slot, sent, shown, window_end in connection.execute(query)
     ]
 
 
@@ -230,9 +232,9 @@ def task_locations(connection: Connection, keys: Sequence[str]) -> dict[str, tup
         tasks.c.key.in_(listed(connection, keys))
     )
     rows = connection.execute(query) if keys else ()
-    result = {row.key: (row.round_id, row.item_id) for row in rows}
-    _refuse_removed(keys, result)
-    return result
+    locations = {row.key: (row.round_id, row.item_id) for row in rows}
+    _refuse_removed(keys, locations)
+    return locations
 
 
 def _refuse_removed(keys: Sequence[str], existing: Collection[str]) -> None:
@@ -250,7 +252,7 @@ class _StoredEvent:
     """What is stored about one item: statements, and the identities of their rows."""
 
     statements: list[Statement] = field(default_factory=list)
-    known: set[tuple[str, str, str]] = field(default_factory=set)
+    identities: set[tuple[str, str, str]] = field(default_factory=set)
 
     def add(self, identity: tuple[str, str, str], event: LabelEvent) -> None:
         """Note an event that is about to be stored."""
@@ -258,7 +260,7 @@ class _StoredEvent:
             message = "an event gets a time before it is stored"
             raise AssertionError(message)
         self.statements.append(Statement(event.at, event.annotator, event.kind, event.answer))
-        self.known.add(identity)
+        self.identities.add(identity)
 
 
 def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:
@@ -294,23 +296,23 @@ def _only_statements(
         .outerjoin(label_events, _SAME_ITEM)
         .where(tasks.c.key.in_(listed(connection, keys)))
     )
-    indices: dict[str, tuple[int, str]] = {}
+    locations: dict[str, tuple[int, str]] = {}
     current: dict[tuple[int, str], dict[str, str | None]] = {}
     for key, round_id, item, annotator, kind, answer in connection.execute(query):
-        location = indices[key] = (round_id, item)
+        location = locations[key] = (round_id, item)
         of_item = current.setdefault(location, {})
         if annotator is not None:
             is_only = annotator not in of_item and kind == LabelKind.GIVEN
             of_item[annotator] = answer if is_only else _UNCLEAR
-    _refuse_removed(keys, indices)
-    return indices, current
+    _refuse_removed(keys, locations)
+    return locations, current
 
 
-def _existing(
+def _stored_statements(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _StoredEvent]]:
     """Find round and item of some tasks, by key, and the statements about each such item."""
-    indices: dict[str, tuple[int, str]] = {}
+    locations: dict[str, tuple[int, str]] = {}
     answer: defaultdict[tuple[int, str], _StoredEvent] = defaultdict(_StoredEvent)
     query = (
         select(
@@ -330,14 +332,14 @@ def _existing(
     seen: set[int] = set()  # both copies of an item bring the same rows
     rows = connection.execute(query) if keys else ()
     for key, round_id, item, event, labeler, external_id, revision, *stated in rows:
-        indices[key] = (round_id, item)
+        locations[key] = (round_id, item)
         if event is not None and event not in seen:
             seen.add(event)
-            result = answer[round_id, item]
-            result.statements.append(_stored(*stated))
-            result.known.add((labeler, external_id, revision))
-    _refuse_removed(keys, indices)
-    return indices, answer
+            stored = answer[round_id, item]
+            stored.statements.append(_stored(*stated))
+            stored.identities.add((labeler, external_id, revision))
+    _refuse_removed(keys, locations)
+    return locations, answer
 
 
 def _stored(at: datetime, annotator: str, kind: str, answer: str | None) -> Statement:
@@ -345,8 +347,8 @@ def _stored(at: datetime, annotator: str, kind: str, answer: str | None) -> Stat
 
 
 def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
-    current = current_answers(statements).get(event.annotator)
-    return current != (event.answer if event.kind is LabelKind.GIVEN else None)
+    stored_answer = current_answers(statements).get(event.annotator)
+    return stored_answer != (event.answer if event.kind is LabelKind.GIVEN else None)
 
 
 def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime) -> datetime:
@@ -355,8 +357,10 @@ def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime
     A clock set back, or an own time in the future, would else keep the event from counting and
     have it stored again at every reading.
     """
-    own = (statement.at + _INSTANT for statement in statements if statement.annotator == annotator)
-    return max([now, *own])
+    earliest = (
+        statement.at + _INSTANT for statement in statements if statement.annotator == annotator
+    )
+    return max([now, *earliest])
 
 
 def _event_row(

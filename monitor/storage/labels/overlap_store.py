@@ -68,7 +68,7 @@ def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> l
     Of two such answers that come together the one to the second copy is found. The adjudicator
     may answer any copy.
     """
-    doubled = _requested_twice(connection, events)
+    doubled = _answers_to_copies(connection, events)
     rounds = {location.round_id for location, _ in doubled}
     answered = _answered_copies(connection, rounds)
     judges = {round_id: adjudicator_of(connection, round_id) for round_id in rounds}
@@ -82,16 +82,16 @@ def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> l
     return repeated
 
 
-def _requested_twice(
+def _answers_to_copies(
     connection: Connection, events: Iterable[LabelEvent]
 ) -> list[tuple[_CopyLocation, LabelEvent]]:
     """Choose the answers about items that have a second copy, those to first copies first."""
-    provided = [event for event in events if event.kind is LabelKind.GIVEN]
-    position_of = _locations_with_copies(connection, sorted({event.task_key for event in provided}))
-    matches = [
-        (position_of[event.task_key], event) for event in provided if event.task_key in position_of
+    answers = [event for event in events if event.kind is LabelKind.GIVEN]
+    locations = _locations_with_copies(connection, sorted({event.task_key for event in answers}))
+    located = [
+        (locations[event.task_key], event) for event in answers if event.task_key in locations
     ]
-    return sorted(matches, key=lambda pair: pair[0].slot)
+    return sorted(located, key=lambda pair: pair[0].slot)
 
 
 def _answered_copies(
@@ -122,10 +122,10 @@ def _locations_with_copies(connection: Connection, keys: Sequence[str]) -> dict[
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, tasks.c.slot).join(
         second, pairs & (second.c.slot > 1)
     )
-    own = query.where(tasks.c.key.in_(listed(connection, keys)))
+    of_tasks = query.where(tasks.c.key.in_(listed(connection, keys)))
     return {
         row.key: _CopyLocation(row.round_id, row.item_id, row.slot)
-        for row in connection.execute(own)
+        for row in connection.execute(of_tasks)
     }
 
 

@@ -155,10 +155,10 @@ class RoundLabels:
 
     def first_answers(self) -> list[datetime]:
         """Time of the first answer to each item that anybody answered, ascending."""
-        provided = (
+        answer_times = (
             [s.at for s in answer if s.kind is LabelKind.GIVEN] for answer in self.said.values()
         )
-        return sorted(min(times) for times in provided if times)
+        return sorted(min(times) for times in answer_times if times)
 
     @cached_property
     def _stratum_of(self) -> dict[str, str]:
@@ -196,21 +196,21 @@ def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int,
 
 
 def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
-    before, requested = rounds_table.alias("before"), items.alias("asked")
+    earlier, same_item = rounds_table.alias("before"), items.alias("asked")
     this = rounds_table
     closed_first = or_(
         this.c.state != RoundState.CLOSED,
-        before.c.closed_at < this.c.closed_at,
-        (before.c.closed_at == this.c.closed_at) & (before.c.id < this.c.id),
+        earlier.c.closed_at < this.c.closed_at,
+        (earlier.c.closed_at == this.c.closed_at) & (earlier.c.id < this.c.id),
     )
     is_recurring = (
-        select(requested.c.id)
-        .join(before, before.c.id == requested.c.round_id)
+        select(same_item.c.id)
+        .join(earlier, earlier.c.id == same_item.c.round_id)
         .where(
-            requested.c.id == items.c.id,
-            requested.c.round_id != items.c.round_id,
-            before.c.monitor_id == this.c.monitor_id,
-            before.c.state == RoundState.CLOSED,
+            same_item.c.id == items.c.id,
+            same_item.c.round_id != items.c.round_id,
+            earlier.c.monitor_id == this.c.monitor_id,
+            earlier.c.state == RoundState.CLOSED,
             closed_first,
         )
         .correlate(items, this)
@@ -233,13 +233,13 @@ def _labels_of(
     drawn: Mapping[int, Sequence[DrawnItem]],
     answer: Mapping[int, Mapping[str, Sequence[Statement]]],
 ) -> RoundLabels:
-    own, about = drawn.get(round_.id, ()), answer.get(round_.id, {})
+    round_items, statements = drawn.get(round_.id, ()), answer.get(round_.id, {})
     return RoundLabels(
         label_revision=round_.label_revision,
         adjudicator=round_.settings.adjudicator,
         strata=tuple(strata.get(round_.id, ())),
-        items=tuple(own),
-        said=about,
+        items=tuple(round_items),
+        said=statements,
     )
 
 

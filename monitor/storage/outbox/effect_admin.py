@@ -73,20 +73,20 @@ def find_open(
 
 def revive(connection: Connection, ids: Collection[int], now: datetime) -> int:
     """Let effects be tried now, as if for the first time; returns how many there were."""
-    requested = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
-    return _change(connection, requested, status=WAITING, tries=0, next_try=now, done_at=None)
+    named = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
+    return _change(connection, named, status=WAITING, tries=0, next_try=now, done_at=None)
 
 
 def drop(connection: Connection, ids: Collection[int], why: str, now: datetime) -> int:
     """Give effects up for good; they stay in the store with the reason."""
-    requested = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
-    return _change(connection, requested, status=DROPPED, receipt=f"dropped: {why}", done_at=now)
+    named = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
+    return _change(connection, named, status=DROPPED, receipt=f"dropped: {why}", done_at=now)
 
 
 def hold(connection: Connection, sink: str, until: datetime) -> int:
     """Let all that waits for a sink wait at least until then, as the sink itself asked."""
-    requested = and_(effects.c.sink == sink, effects.c.status.in_(OPEN), effects.c.next_try < until)
-    return _change(connection, requested, next_try=until)
+    early = and_(effects.c.sink == sink, effects.c.status.in_(OPEN), effects.c.next_try < until)
+    return _change(connection, early, next_try=until)
 
 
 def orphans(connection: Connection, sinks: Collection[str], before: datetime) -> dict[str, int]:
@@ -103,10 +103,10 @@ def orphans(connection: Connection, sinks: Collection[str], before: datetime) ->
 
 def set_dead(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
     """Make dead letters of all that waits for a sink; one that is served again gets it at once."""
-    requested = and_(
+    waiting = and_(
         effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before
     )
-    return _change(connection, requested, status=DEAD, last_error=why, next_try=now)
+    return _change(connection, waiting, status=DEAD, last_error=why, next_try=now)
 
 
 def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:

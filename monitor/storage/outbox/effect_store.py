@@ -224,9 +224,9 @@ def claim_effect(
         .where(effects.c.id == effect_id)
     )
     row = connection.execute(with_report(query)).one()
-    before, suspicion = attempts_alone(row.claimed_by), _suspicion(row.claimed_by)
+    attempts, suspicion = attempts_alone(row.claimed_by), _suspicion(row.claimed_by)
     silent = {"last_error": interrupted} if suspicion else {}
-    counts = 0 if suspicion and not before else 1
+    counts = 0 if suspicion and not attempts else 1
     taken = connection.execute(
         update(effects)
         .where(
@@ -252,7 +252,7 @@ def claim_effect(
         payload=payload_of(row),
         attempt=row.attempt + 1,
         has_failed=row.last_error is not None,
-        is_deadly=before >= DEADLY_ATTEMPTS and row.claimed_until is not None,
+        is_deadly=attempts >= DEADLY_ATTEMPTS and row.claimed_until is not None,
     )
 
 
@@ -293,17 +293,17 @@ def put_off_effect(
 
     aside_at: When it steps aside, if it does now.
     """
-    retained: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
-    retained |= {} if aside_at is None else {"done_at": aside_at}
+    unchanged: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
+    unchanged |= {} if aside_at is None else {"done_at": aside_at}
     return _write_back(
-        connection, effect, **retained, status=status, last_error=error, next_try=next_try
+        connection, effect, **unchanged, status=status, last_error=error, next_try=next_try
     )
 
 
 def put_link(
     connection: Connection, effect: Effect, keys: Collection[str], link: str
 ) -> dict[str, Any]:
-    """Place a link into a notice and its copies for other sinks, unless one of them has one.
+    """Add a link to a notice and its copies for other sinks, unless one of them has one.
 
     Returns the notice as it is from now on.
 
@@ -368,14 +368,14 @@ def read_turn(connection: Connection, effect_id: int) -> Turn:
     aside.
     """
     row = connection.execute(select(effects).where(effects.c.id == effect_id)).one()
-    before = connection.execute(
+    last_done = connection.execute(
         select(func.max(effects.c.done_at)).where(
             effects.c.monitor_id == row.monitor_id,
             effects.c.sink == row.sink,
             effects.c.id < row.id,
         )
     ).scalar()
-    since = row.created_at if before is None else max(before, row.created_at)
+    since = row.created_at if last_done is None else max(last_done, row.created_at)
     return Turn(
         round_id=row.round_id,
         tries=row.tries,

@@ -43,7 +43,7 @@ def read_attention(
 def without_estimate(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> list[Attention]:
-    """Read of each monitor whose newest ended round was abandoned which one that is, and why."""
+    """Read the newest ended round of each monitor where that was abandoned, and why."""
     query = (
         select(monitors.c.name, rounds.c.number, rounds.c.reason)
         .join(rounds, rounds.c.id == _newest(_ENDED, now))
@@ -74,9 +74,13 @@ def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> in
 
 
 def _newest_drawn(monitor_id: int, until: datetime) -> Select[Any]:
-    own = rounds.alias()
-    drawn = own.c.monitor_id == monitor_id, own.c.history_id.is_not(None), own.c.slot <= until
-    return select(own.c.id).where(*drawn).order_by(own.c.slot.desc()).limit(1)
+    drawn_rounds = rounds.alias()
+    drawn = (
+        drawn_rounds.c.monitor_id == monitor_id,
+        drawn_rounds.c.history_id.is_not(None),
+        drawn_rounds.c.slot <= until,
+    )
+    return select(drawn_rounds.c.id).where(*drawn).order_by(drawn_rounds.c.slot.desc()).limit(1)
 
 
 def _newest(condition: ColumnElement[bool], now: datetime) -> ScalarSelect[int]:
@@ -144,7 +148,7 @@ def _not_estimable(
 def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
     labeling = round_store.find_rounds(connection, monitor, states=(RoundState.LABELING,))
     late = [round_ for round_ in labeling if now >= _half_time(round_, now)]
-    provided = (
+    answers = (
         select(label_events.c.round_id)
         .distinct()
         .where(
@@ -152,7 +156,7 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
             label_events.c.kind == LabelKind.GIVEN,
         )
     )
-    answered = set(connection.execute(provided).scalars()) if late else set()
+    answered = set(connection.execute(answers).scalars()) if late else set()
     return [
         Attention(round_.monitor, round_.number, Matter.UNANSWERED)
         for round_ in late

@@ -52,15 +52,15 @@ def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersi
         .order_by(rounds.c.id)
     )
     for row in connection.execute(query):
-        current = standings.get(row.name, NOTHING)
+        version = standings.get(row.name, NOTHING)
         has_more = row.second_wave_at is not None
-        times = (current.deadline, row.deadline, row.second_wave_at)
+        times = (version.deadline, row.deadline, row.second_wave_at)
         deadlines = [at for at in times if at is not None]
-        claims = [at for at in (current.left, row.claimed_until) if at is not None]
+        claims = [at for at in (version.left, row.claimed_until) if at is not None]
         standings[row.name] = replace(
-            current,
-            open=(*current.open, (row.id, row.state, row.label_revision, has_more)),
-            presses=current.presses or row.state == RoundState.OPEN or bool(row.claimed),
+            version,
+            open=(*version.open, (row.id, row.state, row.label_revision, has_more)),
+            presses=version.presses or row.state == RoundState.OPEN or bool(row.claimed),
             deadline=min(deadlines, default=None),
             left=max(claims, default=None),
         )
@@ -92,6 +92,6 @@ def _recent(connection: Connection, since: datetime) -> dict[str, MonitorVersion
         .group_by(monitors.c.name)
     )
     return {
-        name: MonitorVersion(recent=tuple(marks), presses=bool(pressing), left=remaining)
-        for name, *marks, pressing, remaining in connection.execute(query)
+        name: MonitorVersion(recent=tuple(marks), presses=bool(pressing), left=claimed_until)
+        for name, *marks, pressing, claimed_until in connection.execute(query)
     }

@@ -116,7 +116,7 @@ def rounds_by_state(
 
     Closed ones are counted as those that are nothing else, which needs no row of them.
     """
-    existing = select(monitors.c.id, monitors.c.name)
+    listed_monitors = select(monitors.c.id, monitors.c.name)
     per_monitor = select(rounds.c.monitor_id, func.count()).group_by(rounds.c.monitor_id)
     rare = (
         select(rounds.c.monitor_id, rounds.c.state, func.count())
@@ -124,17 +124,17 @@ def rounds_by_state(
         .group_by(rounds.c.monitor_id, rounds.c.state)
     )
     if monitor is not None:
-        existing = existing.where(monitors.c.name == monitor)
-        requested = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
-        per_monitor = per_monitor.where(rounds.c.monitor_id == requested)
-        rare = rare.where(rounds.c.monitor_id == requested)
-    names = {row.id: row.name for row in connection.execute(existing)}
-    rest = {each: int(count) for each, count in connection.execute(per_monitor)}
+        listed_monitors = listed_monitors.where(monitors.c.name == monitor)
+        only = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
+        per_monitor = per_monitor.where(rounds.c.monitor_id == only)
+        rare = rare.where(rounds.c.monitor_id == only)
+    names = {row.id: row.name for row in connection.execute(listed_monitors)}
+    closed_counts = {each: int(count) for each, count in connection.execute(per_monitor)}
     result: dict[tuple[str, str], int] = {}
-    for monitor_id, state, count in connection.execute(rare):
-        result[names[monitor_id], state] = count
-        rest[monitor_id] -= count
-    closed = {(names[each], str(RoundState.CLOSED)): count for each, count in rest.items()}
+    for id_, state, count in connection.execute(rare):
+        result[names[id_], state] = count
+        closed_counts[id_] -= count
+    closed = {(names[each], str(RoundState.CLOSED)): count for each, count in closed_counts.items()}
     return result | closed
 
 
@@ -170,8 +170,8 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
         .group_by(monitors.c.name)
     )
     return {
-        name: LabelingProgress(int(expected), int(received), deadline)
-        for name, expected, received, deadline in connection.execute(query)
+        name: LabelingProgress(int(planned_items), int(received), deadline)
+        for name, planned_items, received, deadline in connection.execute(query)
     }
 
 

@@ -62,13 +62,13 @@ class MonitorRounds:
 def read_monitor_rounds(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> dict[str, MonitorRounds]:
-    """Read of a monitor, or of all, the rounds that people ask about."""
+    """Read the rounds that people ask about, of one monitor or of all."""
     of_monitor = _read_newest(connection, now, monitor)
-    prefetcher = _by_id(connection, _prefetched(connection, now, monitor))
-    for round_ in sorted(prefetcher.values(), key=_slot):
-        own = of_monitor[round_.monitor]
-        own.future.append(round_)
-        own.closed_rounds -= round_.state is RoundState.CLOSED
+    future = _by_id(connection, _future_round_ids(connection, now, monitor))
+    for round_ in sorted(future.values(), key=_slot):
+        monitor_rounds = of_monitor[round_.monitor]
+        monitor_rounds.future.append(round_)
+        monitor_rounds.closed_rounds -= round_.state is RoundState.CLOSED
     open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
     for round_ in open_ones:
         of_monitor[round_.monitor].waiting.append(round_)
@@ -82,7 +82,7 @@ def read_monitor_rounds(
 def _read_newest(
     connection: Connection, now: datetime, monitor: str | None
 ) -> dict[str, MonitorRounds]:
-    """Read of each monitor the newest round and the newest closed one, and count the closed."""
+    """Read each monitor's newest round and newest closed one, and count the closed ones."""
     ends = select(monitors.c.name, _newest(now), _newest(now, RoundState.CLOSED))
     if monitor is not None:
         ends = ends.where(monitors.c.name == monitor)
@@ -128,7 +128,7 @@ def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
 
 
 def read_before(connection: Connection, round_ids: Sequence[int], *, skipped: bool) -> list[Round]:
-    """Read of some rounds those before them in a list, and the last that were drawn."""
+    """Read the rounds before some rounds in a list, and the last ones that were drawn."""
     ids: set[int] = set()
     for some in chunks(round_ids):
         ids.update(round_lists.rounds_before(connection, some, skipped=skipped))
@@ -178,8 +178,8 @@ def read_reported(
 
 def learning_rounds(connection: Connection, round_ids: Sequence[int]) -> set[int]:
     """Find the rounds that watched no limit, though they have some, by the report they gave."""
-    result = read_reported(connection, round_ids, "evidence")
-    return {each for each, rows in result.items() if only_learns([r.get("state") for r in rows])}
+    evidence = read_reported(connection, round_ids, "evidence")
+    return {each for each, rows in evidence.items() if only_learns([r.get("state") for r in rows])}
 
 
 def _newest(now: datetime, state: RoundState | None = None) -> ScalarSelect[int]:
@@ -190,7 +190,7 @@ def _newest(now: datetime, state: RoundState | None = None) -> ScalarSelect[int]
     return query.order_by(rounds.c.slot.desc()).limit(1).correlate(monitors).scalar_subquery()
 
 
-def _prefetched(connection: Connection, now: datetime, monitor: str | None) -> list[int]:
+def _future_round_ids(connection: Connection, now: datetime, monitor: str | None) -> list[int]:
     query = select(rounds.c.id).join(monitors, monitors.c.id == rounds.c.monitor_id)
     if monitor is not None:
         query = query.where(monitors.c.name == monitor)
@@ -204,8 +204,8 @@ def _closed_with_reason(connection: Connection, monitor: str | None) -> list[int
         rounds.c.state == RoundState.CLOSED, rounds.c.reason.is_not(None)
     )
     if monitor is not None:
-        own = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
-        query = query.where(rounds.c.monitor_id == own)
+        monitor_id = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
+        query = query.where(rounds.c.monitor_id == monitor_id)
     return list(connection.execute(query).scalars())
 
 
@@ -230,7 +230,8 @@ def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tu
             .group_by(strata.c.round_id)
         )
         result |= {
-            round_id: (int(items), int(rest)) for round_id, items, rest in connection.execute(query)
+            round_id: (int(items), int(unsent))
+            for round_id, items, unsent in connection.execute(query)
         }
     return result
 

@@ -187,19 +187,19 @@ def latest_answers(connection: Connection, names: Collection[str]) -> dict[str, 
         .where(page_controls.c.round_name.in_(names))
         .order_by(page_control_answers.c.revision)
     )
-    results = (ControlStatement._make(row) for row in connection.execute(query))
-    return {answer.control_key: answer for answer in results}
+    statements = (ControlStatement._make(row) for row in connection.execute(query))
+    return {answer.control_key: answer for answer in statements}
 
 
 def last_answer(
     connection: Connection, names: Collection[str], annotator: str
 ) -> ControlStatement | None:
     """Find the answer that somebody gave last to a control of some rounds and that stands."""
-    own = {one.key for one in controls(connection, names, annotator)}
+    control_keys = {one.key for one in controls(connection, names, annotator)}
     answers = [
         one
         for key, one in latest_answers(connection, names).items()
-        if key in own and one.answer is not None
+        if key in control_keys and one.answer is not None
     ]
     return max(answers, key=lambda one: one.id, default=None)
 

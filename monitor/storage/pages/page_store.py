@@ -1,8 +1,8 @@
 """The labeling page's own tables: tasks in a random order, and what people said about them.
 
-Nothing here reads a round, an item or a stratum, so the page can show none of them. Several rounds
-may share a round on the page (`monitor.storage.pages.shared_task_store`); each round's name then
-identifies its question.
+Nothing here reads a round, an item or a stratum, so the page cannot show any of them. Several
+rounds may share a round on the page (`monitor.storage.pages.shared_task_store`); each round's name
+then identifies its question.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def open_round(connection: Connection, round_: PageRound, now: datetime) -> None
 
 
 def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
-    """Place tasks on the page; those that are there stay as they are.
+    """Add tasks to the page; those that are there stay as they are.
 
     Their order is the random one of their places, which tells no strata, so any part
     that comes first is a random part.
@@ -176,10 +176,10 @@ def on_page(connection: Connection, names: Sequence[str]) -> dict[str, str]:
 
     Returns, in their order, the round on the page of each: its own, or one that it shares.
     """
-    there = page_rounds.c.name.in_(listed(connection, names))
-    own = set(connection.execute(select(page_rounds.c.name).where(there)).scalars())
+    is_on_page = page_rounds.c.name.in_(listed(connection, names))
+    on_own_page = set(connection.execute(select(page_rounds.c.name).where(is_on_page)).scalars())
     shared = page_rounds_of(connection, names)
-    return {name: shared.get(name, name) for name in names if name in own or name in shared}
+    return {name: shared.get(name, name) for name in names if name in on_own_page or name in shared}
 
 
 def _here(connection: Connection, names: Sequence[str]) -> list[str]:
@@ -188,20 +188,20 @@ def _here(connection: Connection, names: Sequence[str]) -> list[str]:
 
 def has_tasks(connection: Connection, names: Collection[str]) -> bool:
     """Whether some rounds have a task on the page."""
-    query = _requested(names, page_tasks.c.key)
+    query = _select_tasks(names, page_tasks.c.key)
     return connection.execute(query.limit(1)).first() is not None
 
 
-def _requested(
+def _select_tasks(
     names: Collection[str], *columns: Column[Any], where: Sequence[ColumnElement[bool]] = ()
 ) -> CompoundSelect[Any]:
     """Select columns of the tasks that are of one of some rounds, or shared by one."""
     is_shared = (page_shares.c.page_round == page_tasks.c.round_name) & (
         page_shares.c.page_key == page_tasks.c.key
     )
-    own = select(*columns).where(page_tasks.c.round_name.in_(names), *where)
+    own_tasks = select(*columns).where(page_tasks.c.round_name.in_(names), *where)
     shared = select(*columns).join(page_shares, is_shared)
-    return own.union(shared.where(page_shares.c.round_name.in_(names), *where))
+    return own_tasks.union(shared.where(page_shares.c.round_name.in_(names), *where))
 
 
 def read_page_tasks(
@@ -212,7 +212,7 @@ def read_page_tasks(
     With an ``item`` only the tasks that ask about it.
     """
     where = [] if item is None else [page_tasks.c.item == item]
-    query = _requested(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
+    query = _select_tasks(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
     tasks = [PageTask(*row) for *row, _ in connection.execute(query)]
     first = {name: index for index, name in enumerate(names)}
     if any(task.round_name not in first for task in tasks):
@@ -222,7 +222,7 @@ def read_page_tasks(
 
 def find_task(connection: Connection, names: Collection[str], key: str) -> PageTask | None:
     """Find a task of some rounds by its key; None if no round asks it."""
-    query = _requested(names, *_TASK, where=[page_tasks.c.key == key])
+    query = _select_tasks(names, *_TASK, where=[page_tasks.c.key == key])
     row = connection.execute(query.limit(1)).one_or_none()
     return None if row is None else PageTask(*row)
 
@@ -301,7 +301,7 @@ def last_answer(
 
 
 def _keys_of(names: Collection[str]) -> CompoundSelect[tuple[str]]:
-    return _requested(names, page_tasks.c.key)
+    return _select_tasks(names, page_tasks.c.key)
 
 
 def _statements(connection: Connection, keys: Any) -> list[PageStatement]:

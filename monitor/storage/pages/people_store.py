@@ -77,8 +77,8 @@ class StoredUser(NamedTuple):
 
 def add_user(connection: Connection, user: StoredUser, token_hash: str) -> bool:
     """Add a user; false where there is one of this name."""
-    existing = select(page_users.c.name).where(page_users.c.name == user.name)
-    if connection.execute(existing).one_or_none() is not None:
+    same_name = select(page_users.c.name).where(page_users.c.name == user.name)
+    if connection.execute(same_name).one_or_none() is not None:
         return False
     connection.execute(insert(page_users).values(token_hash=token_hash, **user._asdict()))
     return True

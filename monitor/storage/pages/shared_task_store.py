@@ -32,7 +32,7 @@ class SharedTask(NamedTuple):
 def share_tasks(
     connection: Connection, page_round: str, round_name: str, tasks: Sequence[Task], index: int
 ) -> None:
-    """Place the items of a round's tasks on the page that are not there yet, and note who asks.
+    """Add the items of a round's tasks that are not on the page yet, and note who asks.
 
     Keys and order follow from the items alone, so they do not depend on which round comes first,
     and tell nothing about a stratum. The round on the page is locked before.
@@ -81,8 +81,8 @@ def _show_once_more(
     )
     for key in connection.execute(emptied).scalars().all():
         if shown.get(key):
-            own = (page_tasks.c.round_name == page_round) & (page_tasks.c.key == key)
-            connection.execute(update(page_tasks).where(own).values(shown=shown[key]))
+            is_task = (page_tasks.c.round_name == page_round) & (page_tasks.c.key == key)
+            connection.execute(update(page_tasks).where(is_task).values(shown=shown[key]))
 
 
 def _page_key(salt: str, page_round: str, task: Task) -> str:
@@ -105,14 +105,14 @@ def read_shares(connection: Connection, task_keys: Sequence[str]) -> list[Shared
 
 def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:
     """Find the round on the page for each round that shares one, by name."""
-    requested = listed(connection, names).subquery()
+    round_names = listed(connection, names).subquery()
     # By one of its tasks, not by all: this is read for each answer.
-    one = (
+    shared_by = (
         select(page_shares.c.page_round)
-        .where(page_shares.c.round_name == requested.c.value)
+        .where(page_shares.c.round_name == round_names.c.value)
         .limit(1)
     )
-    rows = connection.execute(select(requested.c.value, one.scalar_subquery()))
+    rows = connection.execute(select(round_names.c.value, shared_by.scalar_subquery()))
     return {name: page_round for name, page_round in rows if page_round is not None}
 
 
@@ -122,13 +122,13 @@ def release(connection: Connection, round_name: str, keys: Collection[str] | Non
     What no other round needs is deleted; false if nothing was. The round on the page is locked
     before: of two rounds that let go at once the second sees that it is the last.
     """
-    own = [page_shares.c.round_name == round_name]
+    released = [page_shares.c.round_name == round_name]
     if keys is not None:
-        own.append(page_shares.c.task_key.in_(keys))
-    connection.execute(update(page_shares).where(*own).values(let_go=True))
+        released.append(page_shares.c.task_key.in_(keys))
+    connection.execute(update(page_shares).where(*released).values(let_go=True))
     task = tuple_(page_tasks.c.round_name, page_tasks.c.key)
     unused = update(page_tasks).where(
-        task.in_(select(page_shares.c.page_round, page_shares.c.page_key).where(*own)),
+        task.in_(select(page_shares.c.page_round, page_shares.c.page_key).where(*released)),
         page_tasks.c.shown.is_not(None),
         ~_is_needed(),
     )

@@ -78,7 +78,7 @@ def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str,
 def fire(
     connection: Connection, *, round_: Round, metric: str, side: str, limit: float, now: datetime
 ) -> StoredAlert:
-    """Open an alert; its id is the same anyone who opens it, another if the round is done again."""
+    """Open an alert; its id depends on the round alone, and changes if that is done again."""
     repeated = "" if round_.first_version == 1 else f"/v{round_.first_version}"
     name = f"{round_.monitor_id}/{round_.seed}/{metric}/{side}{repeated}"
     alert_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))

@@ -58,9 +58,11 @@ def current_strata(
         answer = labels.current.get(item.id, Answer.CANNOT_TELL)
         if answer is not Answer.CANNOT_TELL:
             answers.setdefault((item.stratum, bool(item.challenged)), []).append(answer)
-    counts = {key: (len(of), of.count(Answer.POSITIVE)) for key, of in answers.items()}
-    value = _sizes(connection, [round_id]).get(round_id, [])
-    return [_counted(part, counts) for part in value]
+    counts = {
+        key: (len(answered), answered.count(Answer.POSITIVE)) for key, answered in answers.items()
+    }
+    sizes = _sizes(connection, [round_id]).get(round_id, [])
+    return [_counted(part, counts) for part in sizes]
 
 
 def write_counts(
@@ -98,11 +100,12 @@ def read_counts(
     )
     counts: dict[int, dict[tuple[str, bool], tuple[int, int]]] = {}
     for row in connection.execute(query):
-        own = counts.setdefault(row.round_id, {})
-        own[row.stratum, row.flagged] = (row.labeled, row.positive)
+        round_counts = counts.setdefault(row.round_id, {})
+        round_counts[row.stratum, row.flagged] = (row.labeled, row.positive)
     sizes = _sizes(connection, round_ids)
     return {
-        each: [_counted(part, counts.get(each, {})) for part in of] for each, of in sizes.items()
+        round_id: [_counted(part, counts.get(round_id, {})) for part in parts]
+        for round_id, parts in sizes.items()
     }
 
 
@@ -157,10 +160,10 @@ def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[C
 def _counted(
     part: ChallengedStratum, counts: Mapping[tuple[str, bool], tuple[int, int]]
 ) -> ChallengedStratum:
-    (passed, missed), (flagged, result) = (
+    (passed, missed), (flagged, positive) = (
         counts.get((part.stratum, flags), (0, 0)) for flags in (False, True)
     )
-    return replace(part, labeled=(passed, flagged), positive=(missed, result))
+    return replace(part, labeled=(passed, flagged), positive=(missed, positive))
 
 
 def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:

@@ -17,7 +17,7 @@ from monitor.storage.tables import effects, monitors, rounds
 
 
 class ClassVersion(NamedTuple):
-    """What differs once anything has that averages over a window depend on."""
+    """What changes with anything that averages over a window depend on."""
 
     rounds: int
     closed: int
@@ -45,7 +45,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ClassRound:
-    """What averages over classes depend on of a round, which is little of all that it has."""
+    """The few facts of a round that averages over classes depend on."""
 
     id: int
     monitor: str
@@ -120,11 +120,11 @@ def ended_windows(
     query = _windows(names)
     if since is not None:
         query = query.where(rounds.c.slot > since)
-    results = (
+    windows = (
         (slot, over, ClassVersion(*marker)) for slot, over, *marker in connection.execute(query)
     )
     return {
-        slot: marker for slot, over, marker in results if marker.closed and over == marker.rounds
+        slot: marker for slot, over, marker in windows if marker.closed and over == marker.rounds
     }
 
 

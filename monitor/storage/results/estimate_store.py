@@ -75,14 +75,14 @@ def read_counts(
     connection: Connection, round_ids: Sequence[int], *, version: int | None = None
 ) -> dict[int, tuple[StratumTally, ...]]:
     """Read counts of some rounds, the latest version unless one is named, strata in order."""
-    expected = rounds.c.version if version is None else version
+    version_to_read = rounds.c.version if version is None else version
     query = (
         select(strata, counts.c.labeled, counts.c.positive, counts.c.declined)
         .join(
             strata,
             (strata.c.round_id == counts.c.round_id) & (strata.c.stratum == counts.c.stratum),
         )
-        .join(rounds, (rounds.c.id == counts.c.round_id) & (counts.c.version == expected))
+        .join(rounds, (rounds.c.id == counts.c.round_id) & (counts.c.version == version_to_read))
         .where(counts.c.round_id.in_(round_ids))
         .order_by(counts.c.round_id, strata.c.position)
     )
@@ -109,8 +109,8 @@ def write_estimates(
         insert(estimates),
         [
             {"round_id": round_id, "version": version, **row.model_dump(include=_ESTIMATE)}
-            for (round_id, version), own in rows.items()
-            for row in own
+            for (round_id, version), version_rows in rows.items()
+            for row in version_rows
         ],
     )
 
@@ -164,14 +164,14 @@ def read_timeline(
     """
     first, last = slots
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
-    before = (
+    first_slots = (
         select(rounds.c.slot)
         .where(*closed, rounds.c.slot <= first)
         .order_by(rounds.c.slot.desc())
         .limit(at_most)
         .subquery()
     )
-    oldest = select(func.min(before.c.slot)).scalar_subquery()
+    oldest = select(func.min(first_slots.c.slot)).scalar_subquery()
     latest = and_(
         estimates.c.round_id == rounds.c.id,
         estimates.c.version == rounds.c.version,
@@ -245,11 +245,11 @@ def set_version(
 
     ``partial`` is whether the round is so by now; as it was if not given.
     """
-    state = {} if partial is None else {"partial": partial}
+    flags = {} if partial is None else {"partial": partial}
     connection.execute(
         update(rounds)
         .where(rounds.c.id == round_id, rounds.c.version <= version)
-        .values(version=version, estimated_revision=estimated_revision, **state)
+        .values(version=version, estimated_revision=estimated_revision, **flags)
     )
 
 

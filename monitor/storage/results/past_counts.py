@@ -69,24 +69,24 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
         )
         .order_by(rounds.c.slot)
     )
-    result = connection.execute(query).all()
-    existing = {row.id: _unpacked(row.counts) for row in result if _is_readable(row.counts)}
-    unpacked = [row.id for row in result if row.id not in existing]
-    stored = read_counts(connection, unpacked) if unpacked else {}
+    rounds_read = connection.execute(query).all()
+    readable = {row.id: _unpacked(row.counts) for row in rounds_read if _is_readable(row.counts)}
+    unreadable = [row.id for row in rounds_read if row.id not in readable]
+    stored = read_counts(connection, unreadable) if unreadable else {}
     packed_rounds = [
-        existing[row.id] if row.id in existing else _pack(stored[row.id]) for row in result
+        readable[row.id] if row.id in readable else _pack(stored[row.id]) for row in rounds_read
     ]
     counts = _arrays(packed_rounds)
     return [
         PastRound(
             id=row.id,
             version=row.version,
-            counts=own,
-            missing=rows[4],
+            counts=arrays,
+            missing=packed_round[4],
             is_changed=row.label_revision != row.estimated_revision,
-            is_packed=row.id in existing,
+            is_packed=row.id in readable,
         )
-        for row, own, rows in zip(result, counts, packed_rounds, strict=True)
+        for row, arrays, packed_round in zip(rounds_read, counts, packed_rounds, strict=True)
     ]
 
 
@@ -104,8 +104,8 @@ def write_packed(
                 [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
             )
     rows = [
-        {"round_id": round_id, "version": version, "counts": _stored(result)}
-        for (round_id, version), result in packed.items()
+        {"round_id": round_id, "version": version, "counts": _stored(counts)}
+        for (round_id, version), counts in packed.items()
     ]
     put_all(connection, packed_counts, rows, changed=("version", "counts"))
 

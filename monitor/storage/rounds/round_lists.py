@@ -31,37 +31,33 @@ class ListQuery:
     skipped: bool = False
 
 
-def find_listed(connection: Connection, requested: ListQuery) -> tuple[list[int], bool]:
+def find_listed(connection: Connection, listing: ListQuery) -> tuple[list[int], bool]:
     """Find the ids of the rounds to list, and whether there are older ones."""
-    if requested.last is not None and requested.monitor is None:
-        return _last_of_each(connection, requested, requested.last)
-    query = _requested(requested, rounds.c.id).order_by(rounds.c.slot.desc(), rounds.c.monitor_id)
-    at_most = requested.newest if requested.last is None else requested.last
+    if listing.last is not None and listing.monitor is None:
+        return _last_of_each(connection, listing, listing.last)
+    query = _select_listed(listing, rounds.c.id).order_by(rounds.c.slot.desc(), rounds.c.monitor_id)
+    at_most = listing.newest if listing.last is None else listing.last
     if at_most is None:
         return list(connection.execute(query).scalars()), False
     items = list(connection.execute(query.limit(at_most + 1)).scalars())
     return items[:at_most], len(items) > at_most
 
 
-def _last_of_each(
-    connection: Connection, requested: ListQuery, last: int
-) -> tuple[list[int], bool]:
-    location = func.row_number().over(
-        partition_by=rounds.c.monitor_id, order_by=rounds.c.slot.desc()
-    )
-    placed = _requested(requested, rounds.c.id, location.label("place")).subquery()
+def _last_of_each(connection: Connection, listing: ListQuery, last: int) -> tuple[list[int], bool]:
+    rank = func.row_number().over(partition_by=rounds.c.monitor_id, order_by=rounds.c.slot.desc())
+    placed = _select_listed(listing, rounds.c.id, rank.label("place")).subquery()
     query = select(placed.c.id, placed.c.place).where(placed.c.place <= last + 1)
     rows = connection.execute(query).all()
     return [row.id for row in rows if row.place <= last], any(row.place > last for row in rows)
 
 
-def _requested(requested: ListQuery, *columns: ColumnElement[Any]) -> Select[Any]:
+def _select_listed(listing: ListQuery, *columns: ColumnElement[Any]) -> Select[Any]:
     query = select(*columns).select_from(rounds)
-    if requested.monitor is not None:
-        query = query.where(rounds.c.monitor_id == id_of(requested.monitor))
-    if requested.before is not None:
-        query = query.where(rounds.c.slot < requested.before)
-    if not requested.skipped:
+    if listing.monitor is not None:
+        query = query.where(rounds.c.monitor_id == id_of(listing.monitor))
+    if listing.before is not None:
+        query = query.where(rounds.c.slot < listing.before)
+    if not listing.skipped:
         query = query.where(rounds.c.state != RoundState.SKIPPED)
     return query
 
@@ -85,7 +81,7 @@ def has_rounds(connection: Connection, monitor: str | None) -> bool:
 def rounds_before(
     connection: Connection, round_ids: Collection[int], *, skipped: bool
 ) -> list[int]:
-    """Find of each of these rounds the one before it in the list, and the last that was drawn."""
+    """Find for each of these rounds the one before it in the list, and the last that was drawn."""
     earlier, this_round = rounds.alias(), rounds
     query = (
         select(earlier.c.id)
@@ -99,8 +95,8 @@ def rounds_before(
     pairs = select(listed.scalar_subquery(), drawn.scalar_subquery()).where(
         this_round.c.id.in_(round_ids)
     )
-    results = {each for pair in connection.execute(pairs) for each in pair}
-    return [each for each in results if each is not None]
+    round_ids_before = {each for pair in connection.execute(pairs) for each in pair}
+    return [each for each in round_ids_before if each is not None]
 
 
 def id_of(monitor: str) -> ScalarSelect[int]:
@@ -120,9 +116,9 @@ def numbered(connection: Connection, monitor: str, number: int) -> int | None:
 
 def first_and_last(connection: Connection, monitor: str) -> list[int]:
     """Read the numbers of a monitor's rounds with the first and the last slot, if it has any."""
-    own = select(rounds.c.number).where(rounds.c.monitor_id == id_of(monitor))
+    numbers = select(rounds.c.number).where(rounds.c.monitor_id == id_of(monitor))
     ends = (
-        connection.execute(own.order_by(order).limit(1)).scalar()
+        connection.execute(numbers.order_by(order).limit(1)).scalar()
         for order in (rounds.c.slot, rounds.c.slot.desc())
     )
     return [number for number in ends if number is not None]
@@ -130,15 +126,15 @@ def first_and_last(connection: Connection, monitor: str) -> list[int]:
 
 def newest_done(connection: Connection, monitor: str) -> int | None:
     """Find the round of a monitor with the latest slot that closed or was abandoned."""
-    own = select(rounds.c.id).where(
+    done = select(rounds.c.id).where(
         rounds.c.monitor_id == id_of(monitor), rounds.c.state.in_(_DONE)
     )
-    return connection.execute(own.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    return connection.execute(done.order_by(rounds.c.slot.desc()).limit(1)).scalar()
 
 
 def newest_drawn(connection: Connection, monitor: str) -> int | None:
     """Read the number of a monitor's round with the latest slot that was drawn."""
-    own = select(rounds.c.number).where(
+    drawn = select(rounds.c.number).where(
         rounds.c.monitor_id == id_of(monitor), rounds.c.history_id.is_not(None)
     )
-    return connection.execute(own.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    return connection.execute(drawn.order_by(rounds.c.slot.desc()).limit(1)).scalar()

@@ -1,4 +1,4 @@
-"""Rounds in the store, and how to find them; `round_moves` opens and moves them."""
+"""Rounds in the store, and how to find them; `round_transitions` opens and moves them."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ def find_monitor(connection: Connection, name: str) -> int | None:
 
 def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
     """Find or add the monitor's row, and wait for its turn to be written to."""
-    existing = wait_if_recorded(connection, monitors.c.name == name)
-    if existing is not None:
-        return existing
+    monitor_id = wait_if_recorded(connection, monitors.c.name == name)
+    if monitor_id is not None:
+        return monitor_id
     insert_new(connection, monitors, name=name, created_at=now)
     return wait_for_turn(connection, monitors.c.name == name)
 
@@ -191,8 +191,8 @@ def newest_round(
 
 def round_before(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
     """Read the last round before a slot."""
-    before = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.slot < slot)
-    row = connection.execute(before.order_by(rounds.c.slot.desc()).limit(1)).first()
+    earlier = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.slot < slot)
+    row = connection.execute(earlier.order_by(rounds.c.slot.desc()).limit(1)).first()
     return None if row is None else _round(row)
 
 
@@ -210,10 +210,10 @@ def rounds_around(
     between = _rounds().where(
         rounds.c.monitor_id == monitor_id, rounds.c.slot >= first, rounds.c.slot <= last
     )
-    results = [_round(row) for row in connection.execute(between.order_by(rounds.c.slot))]
+    rounds_between = [_round(row) for row in connection.execute(between.order_by(rounds.c.slot))]
     before = round_before(connection, monitor_id, first)
     after = round_after(connection, monitor_id, last)
-    return [round_ for round_ in (before, *results, after) if round_ is not None]
+    return [round_ for round_ in (before, *rounds_between, after) if round_ is not None]
 
 
 def newest_scheduled(connection: Connection, name: str, until: datetime) -> Round | None:
@@ -265,8 +265,8 @@ def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> i
 
 def newest_slot(connection: Connection, name: str) -> datetime | None:
     """Read the slot of a monitor's newest round."""
-    own = select(rounds.c.slot).join(monitors).where(monitors.c.name == name)
-    return connection.execute(own.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    slots = select(rounds.c.slot).join(monitors).where(monitors.c.name == name)
+    return connection.execute(slots.order_by(rounds.c.slot.desc()).limit(1)).scalar()
 
 
 def last_closed(connection: Connection, name: str, until: datetime) -> Round | None:
@@ -291,8 +291,8 @@ def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[
 def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
     """Read the ids of the items of which a monitor may still take labels."""
     query = select(tasks.c.item_id).join(rounds, rounds.c.id == tasks.c.round_id).join(monitors)
-    own = query.where(monitors.c.name == name, is_unfinished(now))
-    return set(connection.scalars(own))
+    waiting = query.where(monitors.c.name == name, is_unfinished(now))
+    return set(connection.scalars(waiting))
 
 
 def unfinished_names(

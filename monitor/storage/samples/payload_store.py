@@ -51,11 +51,11 @@ def removed_monitors(connection: Connection, names: Collection[str], now: dateti
     Another config may have those monitors and use the same store, so a round counts only after
     the time in which that one would have retired it.
     """
-    existing = set(names)
+    configured = set(names)
     removed = [
         row.id
         for row in connection.execute(select(monitors.c.id, monitors.c.name))
-        if row.name not in existing
+        if row.name not in configured
     ]
     if not removed:
         return []
@@ -65,8 +65,10 @@ def removed_monitors(connection: Connection, names: Collection[str], now: dateti
         .order_by(rounds.c.slot)
     )
     # When the last label comes is in the settings of each round, which no query can compare.
-    results = [read_round(connection, scalar) for scalar in connection.execute(query).scalars()]
-    return [round_ for round_ in results if _last_label(round_) < now]
+    removed_rounds = [
+        read_round(connection, scalar) for scalar in connection.execute(query).scalars()
+    ]
+    return [round_ for round_ in removed_rounds if _last_label(round_) < now]
 
 
 def _last_label(round_: Round) -> datetime:

@@ -56,12 +56,12 @@ def _notice(
     outcome = queue.record_answer(session.annotator, task, answer, revision)
     if outcome is not AnswerOutcome.TAKEN:
         raise PageRefused(*REFUSALS[outcome])
-    existing = None if answer is None else queue.feedback(session.annotator, task)
+    feedback = None if answer is None else queue.feedback(session.annotator, task)
     if wants_json(request):
         progress = queue.progress(session.annotator).text
-        return JSONResponse({"progress": progress, "known": existing})
-    if existing is not None:
-        return message_page(HTTPStatus.OK, existing, role=session.role)
+        return JSONResponse({"progress": progress, "known": feedback})
+    if feedback is not None:
+        return message_page(HTTPStatus.OK, feedback, role=session.role)
     back = f"/label?task={task}" if answer is None else "/label"
     return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 

@@ -61,13 +61,13 @@ def conflicts_page(request: Request, session: Administering) -> Response:
     """Show the next conflict that is this person's to decide, and who decides the others."""
     queue: TaskQueue = request.app.state.desk
     with queue.database.read() as connection:
-        result = conflicts(queue, connection)
-        own = [one for one in result if one.adjudicator == session.annotator]
+        all_conflicts = conflicts(queue, connection)
+        own = [one for one in all_conflicts if one.adjudicator == session.annotator]
         rounds = {one.name: one for one in page_store.read_rounds(connection, _names(own[:1]))}
         shown = page_store.read_shown(connection, [one.task for one in own[:1]])
     others = Counter(
         (one.task.round_name, one.adjudicator)
-        for one in result
+        for one in all_conflicts
         if one.adjudicator != session.annotator
     )
     round_ = rounds[own[0].task.round_name] if own else None
@@ -91,12 +91,12 @@ def decide(request: Request, session: Administering, form: OwnForm) -> Response:
     answer = answer_of(form)
     key, revision = refusal_text(form)
     with queue.database.read() as connection:
-        own = {
+        own_keys = {
             one.task.key
             for one in conflicts(queue, connection)
             if one.adjudicator == session.annotator
         }
-    if key not in own:
+    if key not in own_keys:
         raise PageRefused(HTTPStatus.CONFLICT, _SETTLED)
     outcome = queue.record_answer(session.annotator, key, answer, revision, decides=True)
     if outcome is not AnswerOutcome.TAKEN:
@@ -114,8 +114,8 @@ def conflicts(queue: TaskQueue, connection: Connection) -> list[Conflict]:
     copies: defaultdict[tuple[str, str], list[PageTask]] = defaultdict(list)
     for task in page_store.read_page_tasks(connection, names):
         copies[task.round_name, task.item].append(task)
-    results = (_conflict(tasks, answer, deciding.get(name)) for (name, _), tasks in copies.items())
-    return [one for one in results if one is not None]
+    per_item = (_conflict(tasks, answer, deciding.get(name)) for (name, _), tasks in copies.items())
+    return [one for one in per_item if one is not None]
 
 
 def _conflict(
@@ -135,10 +135,10 @@ def _conflict(
 
 def _is_disputed(page_statements: Sequence[PageStatement], adjudicator: str | None) -> bool:
     """Whether people differ and most do not agree, of a class by what each said of that one."""
-    locations = {one.answer.place for one in page_statements if isinstance(one.answer, ClassChosen)}
+    indices = {one.answer.place for one in page_statements if isinstance(one.answer, ClassChosen)}
     return any(
-        is_disputed([_statement(one, location) for one in page_statements], adjudicator)
-        for location in locations or {0}
+        is_disputed([_statement(one, index) for one in page_statements], adjudicator)
+        for index in indices or {0}
     )
 
 
@@ -149,5 +149,5 @@ def _statement(page_statement: PageStatement, index: int) -> Statement:
     return Statement(page_statement.at, page_statement.annotator, LabelKind.GIVEN, answer)
 
 
-def _names(result: Sequence[Conflict]) -> list[str]:
-    return [one.task.round_name for one in result]
+def _names(some: Sequence[Conflict]) -> list[str]:
+    return [one.task.round_name for one in some]

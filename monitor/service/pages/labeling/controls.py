@@ -125,8 +125,8 @@ def _to_come(
             yield Due(name, at <= by_now, gold_item=item)
 
 
-def _chance(*of: str) -> float:
-    digest = hashlib.sha256("|".join(of).encode(errors="surrogatepass")).digest()
+def _chance(*parts: str) -> float:
+    digest = hashlib.sha256("|".join(parts).encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:6]) / 2**48
 
 
@@ -144,13 +144,13 @@ def record_answer(
     control = control_store.find_control(connection, names, annotator, key)
     if control is None:
         return AnswerOutcome.NOT_OPEN
-    [requested] = page_store.lock(connection, [control.round_name])
-    if answer is not None and not fits(answer, len(requested.choices)):
+    [page_round] = page_store.lock(connection, [control.round_name])
+    if answer is not None and not fits(answer, len(page_round.choices)):
         return AnswerOutcome.NOT_REQUESTED
-    before = control_store.latest_answers(connection, [control.round_name]).get(key)
-    outcome = judged(before, answer, revision)
+    latest = control_store.latest_answers(connection, [control.round_name]).get(key)
+    outcome = judged(latest, answer, revision)
     if outcome is None:
-        control_store.record_answer(connection, control, answer, before=before, now=now)
+        control_store.record_answer(connection, control, answer, before=latest, now=now)
     return outcome or AnswerOutcome.TAKEN
 
 
@@ -164,11 +164,11 @@ def feedback(
     answer = control_store.latest_answers(connection, [control.round_name]).get(key)
     rates = control_store.read_rates(connection, [control.round_name])[control.round_name]
     truth = control_store.gold_items(connection, [control.round_name])
-    existing = truth[control.round_name][control.gold_item]
-    if not rates.feedback or answer is None or answer.answer in {None, existing}:
+    correct = truth[control.round_name][control.gold_item]
+    if not rates.feedback or answer is None or answer.answer in {None, correct}:
         return None
     return (
-        f"The answer to the item before is known: {_SENTENCES[existing]}. You said "
+        f"The answer to the item before is known: {_SENTENCES[correct]}. You said "
         f"{_SENTENCES[Answer(str(answer.answer))]}. It counts for no result; the guideline may "
         "help."
     )

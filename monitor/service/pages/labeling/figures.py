@@ -88,25 +88,25 @@ def read_figures(
 ) -> list[Figures]:
     """Read the figures of everybody who answered in some rounds, by name.
 
-    ``adjudicators`` names for each round on the page who decides conflicts: they agree with nobody
-    by chance.
+    ``adjudicators`` names for each round on the page who decides conflicts: their
+    answers are compared with nobody's.
     """
     names = list(adjudicators)
     tasks = {task.key: task for task in page_store.read_page_tasks(connection, asking)}
     answer = page_store.latest_statements(connection, asking)
-    current = [one for of in answer.values() for one in of.values() if stands(one)]
+    current = [one for by_name in answer.values() for one in by_name.values() if stands(one)]
     controls = {one.key: one for one in control_store.controls(connection, names)}
     answered = control_store.latest_answers(connection, names)
     others = _with_others(tasks, answer, adjudicators)
     selves = _with_self(connection, controls, answered)
     gold = _gold(connection, names, controls, answered)
     people = {one.annotator for one in current} | {controls[key].annotator for key in answered}
-    results = []
+    figures = []
     for name in sorted(people):
         own = [one for one in current if one.annotator == name]
         times = [one.at for key, one in answered.items() if controls[key].annotator == name]
         seconds, characters = _pace(connection, tasks, own, times)
-        results.append(
+        figures.append(
             Figures(
                 name,
                 answers=len(own),
@@ -118,7 +118,7 @@ def read_figures(
                 characters=characters,
             )
         )
-    return results
+    return figures
 
 
 def _with_others(
@@ -127,9 +127,9 @@ def _with_others(
     adjudicators: Mapping[str, str | None],
 ) -> _Hits:
     of_item: defaultdict[tuple[str, str], dict[str, PageAnswer | None]] = defaultdict(dict)
-    for key, of in statement.items():
+    for key, by_name in statement.items():
         task = tasks[key]
-        for name, one in of.items():
+        for name, one in by_name.items():
             is_decided = one.answer not in {None, Answer.CANNOT_TELL}
             if is_decided and name != adjudicators.get(task.round_name):
                 of_item[task.round_name, task.item][name] = one.answer
@@ -148,23 +148,23 @@ def _with_self(
 ) -> _Hits:
     """Compare repeats with what the person's answer was when they were asked again."""
     repeats = [
-        (controls[key], one)
-        for key, one in answered.items()
-        if controls[key].task_key is not None and one.answer is not None
+        (controls[key], answer)
+        for key, answer in answered.items()
+        if controls[key].task_key is not None and answer.answer is not None
     ]
     keys = sorted({control.asks for control, _ in repeats})
     first = page_store.statements(connection, keys)
     hits = _Hits()
     for control, repeated in repeats:
-        before = [
+        first_answers = [
             one
             for one in first
             if (one.task_key, one.annotator) == (control.task_key, control.annotator)
             and one.id <= repeated.after
             and one.answer is not None
         ]
-        if before:
-            hits.add(control.annotator, before[-1].answer == repeated.answer)
+        if first_answers:
+            hits.add(control.annotator, first_answers[-1].answer == repeated.answer)
     return hits
 
 
@@ -176,11 +176,11 @@ def _gold(
 ) -> _Hits:
     truth = control_store.gold_items(connection, names)
     hits = _Hits()
-    for key, one in answered.items():
+    for key, answer in answered.items():
         control = controls[key]
-        if control.gold_item is not None and one.answer is not None:
-            existing = truth[control.round_name][control.gold_item]
-            hits.add(control.annotator, one.answer is existing)
+        if control.gold_item is not None and answer.answer is not None:
+            correct = truth[control.round_name][control.gold_item]
+            hits.add(control.annotator, answer.answer is correct)
     return hits
 
 

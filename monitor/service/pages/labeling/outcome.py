@@ -50,16 +50,16 @@ class AnswerOutcome(Enum):
 
 
 def judged(
-    before: ChosenAnswer | None, answer: PageAnswer | None, revision: int
+    latest: ChosenAnswer | None, answer: PageAnswer | None, revision: int
 ) -> AnswerOutcome | None:
-    """Judge an answer, or with None an undoing, by what the person said ``before``.
+    """Judge an answer, or with None an undoing, by the ``latest`` answer of the person.
 
     ``revision`` counts what they had said when they saw the item. None if it is to be taken;
-    `Outcome.TAKEN` where it was, since what is sent again is taken once.
+    `AnswerOutcome.TAKEN` if it was taken before: an answer that is sent again counts once.
     """
-    if before is not None and (before.revision, before.answer) == (revision + 1, answer):
+    if latest is not None and (latest.revision, latest.answer) == (revision + 1, answer):
         return AnswerOutcome.TAKEN
-    if revision_of(before) != revision or (answer is None and not stands(before)):
+    if revision_of(latest) != revision or (answer is None and not stands(latest)):
         return AnswerOutcome.OUTDATED
     return None
 

@@ -91,24 +91,24 @@ def _entries(queue: TaskQueue, annotator: str, page: int) -> tuple[list[Entry], 
     """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
     with queue.database.read() as connection:
         accepting = queue.accepting(connection)
-        requested_here = names_on_page(accepting)
-        results = [
+        shown_names = names_on_page(accepting)
+        answers = [
             *_of_tasks(connection, list(accepting), annotator),
-            *_of_gold(connection, requested_here, annotator),
+            *_of_gold(connection, shown_names, annotator),
         ]
-        results.sort(key=lambda one: one["place"], reverse=True)
-        pages = max(1, -(-len(results) // AT_ONCE))
+        answers.sort(key=lambda one: one["place"], reverse=True)
+        pages = max(1, -(-len(answers) // AT_ONCE))
         page = min(max(page, 1), pages)
         first = AT_ONCE * (page - 1)
-        rounds = {one.name: one for one in page_store.read_rounds(connection, requested_here)}
+        rounds = {one.name: one for one in page_store.read_rounds(connection, shown_names)}
         entries = []
-        for one in results[first : first + AT_ONCE]:
+        for one in answers[first : first + AT_ONCE]:
             shown = one.pop("read")(connection)
-            requested = rounds[one.pop("round_name")]
+            page_round = rounds[one.pop("round_name")]
             parts = _excerpts(shown, one["key"])
             one |= {
-                "question": requested.question,
-                "offered": offered(requested.choices),
+                "question": page_round.question,
+                "offered": offered(page_round.choices),
                 "parts": parts,
             }
             entries.append(Entry(**one))

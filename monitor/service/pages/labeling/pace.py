@@ -64,10 +64,10 @@ def seconds_each(times: Sequence[datetime]) -> float:
 
 
 def _then(margins: Mapping[str, float]) -> str:
-    notified = [f"{metric}{{}} ±{half:.0%}" for metric, half in margins.items() if half < _WIDE]
-    if not notified:
+    within = [f"{metric}{{}} ±{half:.0%}" for metric, half in margins.items() if half < _WIDE]
+    if not within:
         return ""
-    first, *others = notified
+    first, *others = within
     text = ", ".join([first.format(" within"), *(other.format("") for other in others)])
     return f"; then {text.replace('%', ' %')}"
 

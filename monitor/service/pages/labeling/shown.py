@@ -132,10 +132,10 @@ def rows_of(text: str) -> list[_Row] | None:
     [('to.city', 'Brno'), ('days', '1\n2.50')]
     """
     try:
-        result = json.loads(
+        value = json.loads(
             text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str, parse_constant=str
         )
-        return list(_rows("", result)) if isinstance(result, list) else None
+        return list(_rows("", value)) if isinstance(value, list) else None
     except (ValueError, RecursionError):
         return None
 

@@ -1,10 +1,11 @@
 """Which task comes next for whom, and what they say about it.
 
-Tasks are handed out block by block of the random order of their round, and each person has a
-random order of their own within a block. Who asks next gets one that is as likely as any other that
-is not out yet, whatever went before; so whatever part of a round goes out first is a random part
-(docs/method.md). A task on somebody's screen is nobody else's for a while; if it is not answered by
-then it comes back. Nothing that decides here depends on an answer, but whether there is one.
+Tasks are handed out block by block of the random order of their round, and each person has
+their own random order within a block. Who asks next gets one that is as likely as any other that is
+not out yet, regardless of what went before; so any part of a round that goes out first is a random
+part (docs/method.md). A task on somebody's screen is nobody else's for a while; if it is not
+answered by then it comes back. Nothing that decides here depends on
+an answer, but whether there is one.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class TaskQueue:
             return page_store.has_tasks(connection, list(self.accepting(connection)))
 
     def screen(self, annotator: str, *, first: str = "") -> Screen:
-        """Pass somebody the next tasks, those that they have already among them.
+        """Return somebody's next tasks, including those on their screen already.
 
         ``first`` is the key of a task that comes before others if it is theirs.
         """
@@ -120,8 +121,8 @@ class TaskQueue:
                 name = control.round_name
                 revision = mixed_in.revision(control)
                 texts = control_store.read_shown(connection, control)
-                location = 1 if tasks and tasks[0].key == first else 0
-                tasks.insert(location, AssignedTask(control.key, revision, texts))
+                index = 1 if tasks and tasks[0].key == first else 0
+                tasks.insert(index, AssignedTask(control.key, revision, texts))
             progress = self._progress(connection, work, mixed_in)
             last = self._last(connection, annotator, accepting)
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
@@ -159,11 +160,11 @@ class TaskQueue:
             if answer is not None and not fits(answer, len(locked[0].choices)):
                 return AnswerOutcome.NOT_REQUESTED
             work = _AnnotatorTasks.of_item(connection, task, annotator, now)
-            before = work.standing.get(key, {}).get(annotator)
-            outcome = judged(before, answer, revision) or work.refusal(task, decides=decides)
+            latest = work.standing.get(key, {}).get(annotator)
+            outcome = judged(latest, answer, revision) or work.refusal(task, decides=decides)
             if outcome is not None:
                 return outcome
-            page_store.record_answer(connection, key, annotator, answer, before=before, now=now)
+            page_store.record_answer(connection, key, annotator, answer, before=latest, now=now)
             if answer is None:
                 page_store.hold(connection, [task], annotator, now + HELD)
         return AnswerOutcome.TAKEN
@@ -235,12 +236,12 @@ class TaskQueue:
 
         In slot order, each with its round on the page.
         """
-        unfinished_names = round_store.unfinished_names(
+        unfinished = round_store.unfinished_names(
             connection, list(self._monitors()), now + LAST_DAY
         )
-        here = page_store.on_page(connection, [name for name, _ in unfinished_names])
-        asks = {name for name, state in unfinished_names if state is RoundState.LABELING}
-        return here, {name: page for name, page in here.items() if name in asks}
+        accepting = page_store.on_page(connection, [name for name, _ in unfinished])
+        asks = {name for name, state in unfinished if state is RoundState.LABELING}
+        return accepting, {name: page for name, page in accepting.items() if name in asks}
 
     def _margins(self, connection: Connection) -> Mapping[str, Mapping[str, float]]:
         return margin_store.read_margins(connection, list(self._monitors()))
@@ -252,14 +253,14 @@ class TaskQueue:
             *page_store.answer_times(connection, work.annotator, _HISTORY_LENGTH),
             *control_store.answer_times(connection, work.annotator, _HISTORY_LENGTH),
         ]
-        remaining = work.remaining()
-        elsewhere = sum(not work.is_free(task) for task in remaining)
-        each = seconds_each(sorted(times)[-_HISTORY_LENGTH:])
+        unanswered = work.remaining()
+        elsewhere = sum(not work.is_free(task) for task in unanswered)
+        seconds = seconds_each(sorted(times)[-_HISTORY_LENGTH:])
         # Those of controls too, or the words would tell that only controls are left.
-        names = {task.round_name for task in remaining}
+        names = {task.round_name for task in unanswered}
         names |= {due.round_name for due in mixed_in.to_come}
         then = work.margins.get(names.pop()) if len(names) == 1 else None
-        return AnnotatorProgress(len(remaining) + len(mixed_in.to_come), elsewhere, each, then)
+        return AnnotatorProgress(len(unanswered) + len(mixed_in.to_come), elsewhere, seconds, then)
 
     def _last(
         self, connection: Connection, annotator: str, accepting: Mapping[str, str]
@@ -308,16 +309,16 @@ class _AnnotatorTasks:
 
     def courses(self) -> dict[str, AnswerHistory]:
         """Find how far the person is in each round."""
-        remaining = self.remaining()
-        own = [
+        unanswered = self.remaining()
+        answered = [
             answer for task in self.tasks if stands(answer := self._answered(task.key)) and answer
         ]
-        own.sort(key=lambda answer: answer.id)
+        answered.sort(key=lambda answer: answer.id)
         round_of = {task.key: task.round_name for task in self.tasks}
         return {
             name: AnswerHistory(
-                [answer.task_key for answer in own if round_of[answer.task_key] == name],
-                [task.key for task in remaining if task.round_name == name],
+                [answer.task_key for answer in answered if round_of[answer.task_key] == name],
+                [task.key for task in unanswered if task.round_name == name],
             )
             for name in dict.fromkeys(round_of.values())
         }
@@ -334,11 +335,11 @@ class _AnnotatorTasks:
 
     def remaining(self) -> list[PageTask]:
         """Find the tasks without an answer that the person might be asked."""
-        own = self._own_items()
+        own_items = self._own_items()
         return [
             task
             for task in self.tasks
-            if not self._is_answered(task) and own.get(task.item, task.key) == task.key
+            if not self._is_answered(task) and own_items.get(task.item, task.key) == task.key
         ]
 
     def is_free(self, task: PageTask) -> bool:
@@ -397,11 +398,11 @@ def _in_own_order(tasks: Sequence[PageTask], annotator: str) -> list[PageTask]:
     """Shuffle each block of each round for one person; rounds and blocks stay in their order."""
     ordered: list[PageTask] = []
     for _, of_round in groupby(tasks, attrgetter("round_name")):
-        locations = [
+        positions = [
             (index // BLOCK, _own_position(task, annotator), task)
             for index, task in enumerate(of_round)
         ]
-        ordered += [task for *_, task in sorted(locations, key=itemgetter(0, 1))]
+        ordered += [task for *_, task in sorted(positions, key=itemgetter(0, 1))]
     return ordered
 
 

@@ -164,5 +164,5 @@ def round_report(
 def _counted(states: list[Status]) -> str:
     """Return how many monitors there are, and how many in each state."""
     counts = Counter(states)
-    each = [f"{counts[status]} {status}" for status in Status if counts[status]]
-    return f"{plural(len(states), 'monitor')}: {', '.join(each)}"
+    parts = [f"{counts[status]} {status}" for status in Status if counts[status]]
+    return f"{plural(len(states), 'monitor')}: {', '.join(parts)}"

@@ -119,8 +119,8 @@ def gravest_first(
 
 def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
     """Describe what the config asks of each round."""
-    requested = settings.round
-    sample, schedule = requested.sample, requested.schedule
+    round_settings = settings.round
+    sample, schedule = round_settings.sample, round_settings.schedule
     lag = f", predictions up to {span_text(schedule.lag)} before" if schedule.lag else ""
     margins = [f"{name} ±{half:g}" for name, half in sample.margin.wanted().items()]
     labels = (
@@ -128,25 +128,27 @@ def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
         if margins
         else f"{sample.max_labels:,}"
     )
-    limits = [f"{name} {_bounds(bound)}" for name, bound in requested.limits.bounds.items()]
-    promise = f"; at most one false alarm per {requested.limits.false_alarm_every:g} rounds"
+    limits = [f"{name} {_bounds(bound)}" for name, bound in round_settings.limits.bounds.items()]
+    promise = f"; at most one false alarm per {round_settings.limits.false_alarm_every:g} rounds"
     return [
         ("schedule", f"{schedule.cron} ({schedule.time_zone}){lag}"),
         ("labels a round", labels),
-        ("time for labels", span_text(requested.deadline)),
+        ("time for labels", span_text(round_settings.deadline)),
         ("limits", f"{', '.join(limits)}{promise}" if limits else "none"),
     ]
 
 
 def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> list[MetricCard]:
-    results = []
+    metric_cards = []
     for name in SHOWN:
         rows = [row for row in estimates if row.metric == name]
         bound = settings.round.limits.bounds.get(name)
         if rows:
             figure = _figure_of(rows, limits_of(settings, name))
-            results.append(MetricCard(name, _bounds(bound), [_number(row) for row in rows], figure))
-    return results
+            metric_cards.append(
+                MetricCard(name, _bounds(bound), [_number(row) for row in rows], figure)
+            )
+    return metric_cards
 
 
 def limits_of(settings: MonitorSettings, metric: str) -> list[float]:

@@ -63,7 +63,7 @@ def _round(row: Row) -> RoundLine:
         worst_case=any(one.is_worst_case for one in row.estimates),
         restated=row.restated,
     )
-    numbers = {
+    intervals = {
         metric: [interval_text(one, 2) for one in row.estimates if one.metric == metric]
         for metric in ("precision", "recall")
     }
@@ -71,8 +71,8 @@ def _round(row: Row) -> RoundLine:
         round_.number,
         minute_text(round_.slot),
         f"{round_.state}, {more}" if more else str(round_.state),
-        numbers["precision"],
-        numbers["recall"],
+        intervals["precision"],
+        intervals["recall"],
         [change_sentence(change) for change in row.changes],
     )
 
