@@ -19,7 +19,7 @@ from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.plausible_scores import PlausibleScores, plausible_scores
-from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 
@@ -141,6 +141,55 @@ class Prospect:
             is_flagged=np.array([bool(up[of][0]) for of in classes]),
             prior_rates=self.prior_rates.pooled(self.size, up),
             cost=np.array([np.average(self.cost[of], weights=self.size[of]) for of in classes]),
+        )
+
+    def judged(self, tpr: float, fpr: float) -> Prospect:
+        r"""Return the same window where the verdict of an assumed judge cuts each stratum in two.
+
+        .. math:: q_h = \pi_h t + (1-\pi_h) f, \qquad
+            \pi_{h,yes} = \pi_h t/q_h, \quad \pi_{h,no} = \pi_h (1-t)/(1-q_h)
+
+        Parameters
+        ----------
+        tpr, fpr
+            Shares t and f of the positives and of the negatives to which the judge says yes, the
+            same in all strata, strictly between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If a share is out of range.
+
+        Examples
+        --------
+        >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
+        >>> judged = window.judged(0.9, 0.05)
+        >>> judged.size, judged.prior_rates.rate.round(4)
+        (array([  810,  2190, 90790,  6210]), array([0.2963, 0.9863, 0.0018, 0.2319]))
+        """
+        for name, share in (("tpr", tpr), ("fpr", fpr)):
+            if not 0 < share < 1:
+                message = f"the judge's {name} must lie strictly between 0 and 1, got {share!r}"
+                raise ValueError(message)
+        prior, up = self.prior_rates, self.is_flagged
+        says = np.repeat([False, True, False, True], [up.sum(), up.sum(), (~up).sum(), (~up).sum()])
+        of = np.concatenate([np.flatnonzero(each) for each in (up, up, ~up, ~up)])
+        rate = prior.rate[of]
+        positive, negative = np.where(says, tpr, 1 - tpr), np.where(says, fpr, 1 - fpr)
+        share = rate * positive + (1 - rate) * negative
+        worth = (prior.alpha + prior.beta)[of]
+        joint = prior.joint and JointLogits(
+            prior.joint.mean[of] + np.log(positive / negative), prior.joint.loadings[of]
+        )
+        return Prospect(
+            size=np.rint(self.size[of] * share).astype(np.int64),
+            is_flagged=up[of],
+            prior_rates=PriorRates(
+                worth * rate * positive, worth * (1 - rate) * negative, prior.source, joint
+            ),
+            cost=self.cost[of],
+            share_by_size=self.share_by_size,
+            uniform=self.uniform,
         )
 
     @property

@@ -13,9 +13,11 @@ the window; it has a weak prior, half a count of each answer shared out over the
 
 the line is worth two answers of the rarer kind, and 200 labels at most, so that misses appearing
 where it expects none are believed soon. Items without a score have no rank, so their cell stays
-out of the line, and the rate of the whole class takes its place. These rates steer where labels
-go, and what the detector looks for. No estimate and no promise rests on them, so a line that fits
-badly costs labels only.
+out of the line, and the rate of the whole class takes its place. What cuts the cells of a score
+further, such as a judge's verdict v, adds its own term to the line, :math:`c\,v_h` with
+:math:`c \sim N(0, 10)`: exact where, given the truth, the verdict and the score are independent.
+These rates steer where labels go, and what the detector looks for. No estimate and no promise
+rests on them, so a line that fits badly costs labels only.
 
 The half-widths to come (``assurance``) are drawn at the line's own rates, its coefficients from
 their normal law by Laplace's method, and those of groups of cells with many labels by their own
@@ -25,7 +27,7 @@ answers besides (``rate_draws``). At the rates g they would come out too narrow:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
     Flags = NDArray[np.bool_]
+    Whole = NDArray[np.int64]
 
 RARER_WORTH = 2.0
 """Answers of the rarer kind that the line is worth in each cell."""
@@ -56,7 +59,17 @@ GROUP_LABELS = 400.0
 """Labels of a group whose own answers count beside the line. A class with fewer than two groups
 has none: its line knows as much (benchmarks/assurance.py)."""
 
-_PENALTY = np.array([0.0, SLOPE_PRECISION])
+
+class Cut(NamedTuple):
+    """What cuts the strata of each class besides the score, such as a judge's verdict.
+
+    ``position`` is where each stratum lies along the score, shape ``(H,)``: whole numbers that rise
+    with it, the same for strata of the same scores. ``terms`` are added to the line, shape
+    ``(H, Q)``; 0 where nothing is known.
+    """
+
+    position: Whole
+    terms: Values
 
 
 def recalibrated_rates(
@@ -65,6 +78,7 @@ def recalibrated_rates(
     labeled: ArrayLike,
     positive: ArrayLike,
     unscored: ArrayLike | None = None,
+    cut: Cut | None = None,
 ) -> Values:
     """Rate of each cell by the labels of earlier rounds.
 
@@ -78,6 +92,8 @@ def recalibrated_rates(
         Labels of earlier rounds, shape ``(..., H)``: sums, which may be weighted.
     unscored
         Which cells hold the items without a score, shape ``(H,)``; none if not given.
+    cut
+        What cuts the cells of a score further; nothing if not given.
 
     Returns
     -------
@@ -96,7 +112,7 @@ def recalibrated_rates(
     ... ).round(4).tolist()
     [0.6536, 0.9372, 0.0003, 0.0256, 0.1982]
     """
-    y, n, line, worth = _smoothed(size, is_flagged, labeled, positive, unscored)
+    y, n, line, worth = _smoothed(size, is_flagged, labeled, positive, unscored, cut)
     return np.asarray((y + worth * line) / (n + worth))
 
 
@@ -106,6 +122,7 @@ def recalibrated_prior(
     labeled: ArrayLike,
     positive: ArrayLike,
     unscored: ArrayLike | None = None,
+    cut: Cut | None = None,
 ) -> PriorRates:
     """Knowledge of each cell's rate, for a plan: ``recalibrated_rates``, and how sure they are.
 
@@ -114,37 +131,37 @@ def recalibrated_prior(
 
     Parameters
     ----------
-    size, is_flagged, labeled, positive, unscored
+    size, is_flagged, labeled, positive, unscored, cut
         As for ``recalibrated_rates``, all of shape ``(H,)``.
     """
-    y, n, line, worth = _smoothed(size, is_flagged, labeled, positive, unscored)
+    y, n, line, worth = _smoothed(size, is_flagged, labeled, positive, unscored, cut)
     sizes, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
     ranked = _ranked(sizes, unscored)
     joint = JointLogits(
         special.logit(line),
-        _loadings(sizes, up, ranked, n, line),
+        _loadings(_columns(sizes, up, ranked, cut), up, ranked, n, line),
         tuple(_groups(up, ranked, n, y)),
     )
     return PriorRates(y + worth * line, n - y + worth * (1 - line), "cells", joint)
 
 
-def _loadings(size: Values, up: Flags, ranked: Flags, labeled: Values, line: Values) -> Values:
-    """Give the columns by which log odds vary: two for each line, one for each unscored cell."""
-    location, columns = _positions(size[ranked], up[ranked]), []
+def _loadings(columns: Values, up: Flags, ranked: Flags, labeled: Values, line: Values) -> Values:
+    """Give the columns by which log odds vary: several for a line, one for each unscored cell."""
+    results = []
     for members in (up, ~up):
         here = members & ranked
         if here.any():
-            x, half = _regressors(location[members[ranked]]), _half(int(here.sum()))
-            covariance = fitted_covariance(x, labeled[here] + 2 * half, line[here], _PENALTY)
-            column = np.zeros((len(size), min(x.shape)))  # one cell has no slope
+            x, half = _regressors(columns[here]), _half(int(here.sum()))
+            covariance = fitted_covariance(x, labeled[here] + 2 * half, line[here], _penalty(x))
+            column = np.zeros((len(up), min(x.shape)))  # one cell has no slope
             column[here] = (x @ np.linalg.cholesky(covariance))[:, : min(x.shape)]
-            columns.append(column)
+            results.append(column)
         for cell in np.flatnonzero(members & ~ranked):
-            column = np.zeros((len(size), 1))
+            column = np.zeros((len(up), 1))
             answers = labeled[members].sum() + 1
             column[cell] = (answers * line[cell] * (1 - line[cell])) ** -0.5
-            columns.append(column)
-    return np.concatenate(columns, axis=1)
+            results.append(column)
+    return np.concatenate(results, axis=1)
 
 
 def _groups(
@@ -166,6 +183,7 @@ def _smoothed(
     labeled: ArrayLike,
     positive: ArrayLike,
     unscored: ArrayLike | None,
+    cut: Cut | None,
 ) -> tuple[Values, Values, Values, Values]:
     """Positives and labels of each cell, its rate by the line, and the labels that is worth."""
     sizes, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
@@ -178,13 +196,12 @@ def _smoothed(
         raise ValueError(message)
     n, y = np.broadcast_arrays(n, y)
     ranked = _ranked(sizes, unscored)
-    location = np.full(len(sizes), np.nan)
-    location[ranked] = _positions(sizes[ranked], up[ranked])
+    columns = _columns(sizes, up, ranked, cut)
     line = np.empty(n.shape)
     for members in (up, ~up):
         here, others = members & ranked, members & ~ranked
         if here.any():
-            line[..., here] = _line(location[here], n[..., here], y[..., here])
+            line[..., here] = _line(columns[here], n[..., here], y[..., here])
         if others.any():
             whole = (each[..., members].sum(axis=-1, keepdims=True) for each in (y, n))
             line[..., others] = _share(*whole)
@@ -203,27 +220,42 @@ def _share(positive: Values, labeled: Values) -> Values:
     return np.asarray((positive + 0.5) / (labeled + 1))
 
 
-def _positions(size: Values, is_flagged: Flags) -> Values:
+def _columns(size: Values, up: Flags, ranked: Flags, cut: Cut | None) -> Values:
+    """Give what the line of a class is a line in: the place along the score, and other terms."""
+    if cut is None:
+        cut = Cut(np.arange(len(size)), np.zeros((len(size), 0)))
+    location = np.full(len(size), np.nan)
+    location[ranked] = _positions(size[ranked], up[ranked], cut.position[ranked])
+    return np.column_stack([location, cut.terms])
+
+
+def _positions(size: Values, is_flagged: Flags, position: Whole) -> Values:
     """Give the normal score of each cell's middle rank, the passed cells under the flagged ones."""
-    order = np.concatenate([np.flatnonzero(~is_flagged), np.flatnonzero(is_flagged)])
-    ranked, location = size[order], np.empty(len(size))
+    _, cell = np.unique(np.stack([is_flagged, position]), axis=1, return_inverse=True)
+    ranked = np.bincount(cell.ravel(), weights=size)
     middle = (np.cumsum(ranked) - ranked / 2) / ranked.sum()
-    location[order] = special.ndtri(np.clip(middle, 1e-9, 1 - 1e-9))
-    return location
+    return np.asarray(special.ndtri(np.clip(middle, 1e-9, 1 - 1e-9))[cell.ravel()])
 
 
-def _line(location: Values, labeled: Values, positive: Values) -> Values:
+def _line(columns: Values, labeled: Values, positive: Values) -> Values:
     """Fit one line through the cells of a class; rates of shape ``(..., H)``."""
-    x, half = _regressors(location), _half(len(location))
+    x, half = _regressors(columns), _half(len(columns))
     n, y = labeled + 2 * half, positive + half
-    at = np.zeros((*y.shape[:-1], 2))
+    at = np.zeros((*y.shape[:-1], x.shape[1]))
     at[..., 0] = special.logit(y.sum(axis=-1) / n.sum(axis=-1))
-    log_odds = fitted_log_odds(x, n, y, at, _PENALTY)
+    log_odds = fitted_log_odds(x, n, y, at, _penalty(x))
     return np.asarray(special.expit(np.clip(log_odds, -30, 30)))
 
 
-def _regressors(location: Values) -> Values:
-    return np.stack([np.ones_like(location), location - location.mean()], axis=1)
+def _regressors(columns: Values) -> Values:
+    """Add the constant; the place along the score is centred, other terms stay as they are."""
+    location = columns[:, 0]
+    return np.column_stack([np.ones_like(location), location - location.mean(), columns[:, 1:]])
+
+
+def _penalty(x: Values) -> Values:
+    """Prior precision of each coefficient; the constant has 0."""
+    return np.array([0.0, *[SLOPE_PRECISION] * (x.shape[1] - 1)])
 
 
 def _half(cells: int) -> float:

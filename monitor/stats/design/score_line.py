@@ -7,7 +7,7 @@ One line for all bands of a round, with an intercept for each predicted class,
 z the bands' positions, centred in their class and scaled to a standard deviation of 1. It is
 fitted by penalised maximum likelihood: half a count of each answer is shared out over the bands of
 a class, so that no intercept is infinite, and b has a normal prior of mean 0. That prior is weak:
-a few answers tilt the line whichever way the score runs.
+a few answers tilt the line whichever way the score runs. A judge's verdict adds a term to the line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ FIT_WORTH = 10.0
 
 
 def rates_without_own(
-    position: Values, is_flagged: Flags, labeled: Values, positive: Values
+    position: Values,
+    is_flagged: Flags,
+    labeled: Values,
+    positive: Values,
+    terms: Values | None = None,
 ) -> Values:
     r"""Rates of all bands as each band would see them without its own answers.
 
@@ -47,6 +51,9 @@ def rates_without_own(
         Which bands are predicted positive, shape ``(H,)``; two or more of each class.
     labeled, positive
         Answers of each band, shape ``(..., H)``: of one round, or of many at once.
+    terms
+        What is added to the line, shape ``(H, Q)``, as of ``recalibration.Cut``; nothing if not
+        given.
 
     Returns
     -------
@@ -63,24 +70,24 @@ def rates_without_own(
     """
     bands = len(position)
     out = ~np.eye(bands, dtype=np.bool_)
-    line = _line(position, is_flagged, labeled, positive, out)
+    x = _regressors(position, is_flagged)
+    if terms is not None:
+        x = np.column_stack([x, terms])
+    line = _line(x, is_flagged, labeled, positive, out)
     n, y = labeled[..., np.newaxis, :], positive[..., np.newaxis, :]
     return np.asarray(np.where(out, (y + FIT_WORTH * line) / (n + FIT_WORTH), line))
 
 
-def _line(
-    position: Values, is_flagged: Flags, labeled: Values, positive: Values, used: Flags
-) -> Values:
+def _line(x: Values, is_flagged: Flags, labeled: Values, positive: Values, used: Flags) -> Values:
     """Fit the line once for each row of ``used``; shape ``(..., rows, H)``."""
-    x = _regressors(position, is_flagged)
     classes = (is_flagged, ~is_flagged)
     half = np.where(is_flagged, *(prior_count(int(members.sum())) for members in classes))
     n = used * (labeled + 2 * half)[..., np.newaxis, :]
     y = used * (positive + half)[..., np.newaxis, :]
-    at = np.zeros((*y.shape[:-1], 3))
+    at = np.zeros((*y.shape[:-1], x.shape[1]))
     for i, members in enumerate(classes):
         at[..., i] = special.logit(y[..., members].sum(-1) / n[..., members].sum(-1))
-    penalty = np.array([0.0, 0.0, SLOPE_PRECISION])
+    penalty = np.array([0.0, 0.0, *[SLOPE_PRECISION] * (x.shape[1] - 2)])
     return np.asarray(special.expit(fitted_log_odds(x, n, y, at, penalty)))
 
 

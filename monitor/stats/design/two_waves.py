@@ -109,6 +109,7 @@ def second_wave(
     positive: ArrayLike,
     margins: Mapping[str, float] | None = None,
     uniform: ArrayLike | None = None,
+    terms: ArrayLike | None = None,
 ) -> Labels:
     r"""Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
 
@@ -135,6 +136,9 @@ def second_wave(
     uniform
         u of the wave, in [0, 1), where strata are score cells, another than that of wave 1; one for
         each of many rounds, shape ``(...)``.
+    terms
+        What the log odds depend on besides, shape ``(H, Q)``, such as a judge's verdict
+        (``recalibration.Cut``).
 
     Returns
     -------
@@ -172,7 +176,8 @@ def second_wave(
     more = np.broadcast_to(whole - before, y.shape).copy()
     if min(int((there & members).sum()) for members in (up, ~up)) < _FEWEST:
         return more
-    rates = rates_without_own(location[there], up[there], n[..., there], y[..., there])
+    others = None if terms is None else np.asarray(terms, dtype=np.float64)[there]
+    rates = rates_without_own(location[there], up[there], n[..., there], y[..., there], others)
     more[..., there] = towards_optimum(
         size[there],
         up[there],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from monitor.stats.design.recalibration import recalibrated_prior, recalibrated_rates
+from monitor.stats.design.recalibration import Cut, recalibrated_prior, recalibrated_rates
 
 SIZE = np.array([100.0, 200.0, 300.0, 400.0, 9000.0, 4000.0, 2000.0, 1000.0])
 UP = np.array([True, True, True, True, False, False, False, False])
@@ -132,3 +132,36 @@ def test_one_cell_in_a_class_is_in_doubt_about_its_level_only():
 def joint_of(known):
     assert known.joint is not None
     return known.joint
+
+
+def test_a_cut_adds_its_term_to_the_line():
+    size = np.tile(SIZE / 2, 2)
+    order = np.concatenate([np.arange(4), np.arange(8, 12), np.arange(4, 8), np.arange(12, 16)])
+    up, place, sign = (
+        np.tile(UP, 2)[order],
+        np.tile([0, 1, 2, 3], 4),
+        np.repeat([-1.0, 1.0], 8)[order],
+    )
+    labeled, empty = np.full(16, 1e5), [1, 14]
+    labeled[empty] = 0
+    score = np.tile(normal_scores(), 2)[order]
+    truth = special.expit(np.where(up, 1.0, -3.0) + 0.5 * score + 2.0 * sign)
+    cut = Cut(place, sign[:, np.newaxis])
+
+    rates = recalibrated_rates(size[order], up, labeled, labeled * truth, cut=cut)
+
+    assert rates[empty] == pytest.approx(truth[empty], rel=5e-3)
+
+
+def test_a_verdict_of_which_nothing_is_known_lies_between_a_yes_and_a_no():
+    sign = np.array([-1.0, 1.0, 0.0] * 2)
+    cut = Cut(np.zeros(6, dtype=np.int64), np.column_stack([sign, sign == 0]))
+    up = np.arange(6) < 3
+    labeled = np.array([200.0, 200, 0, 200, 200, 0])
+
+    known = recalibrated_prior(np.full(6, 1000), up, labeled, [20.0, 190, 0, 1, 100, 0], cut=cut)
+
+    assert known.rate[0] < known.rate[2] < known.rate[1]
+    assert known.rate[3] < known.rate[5] < known.rate[4]
+    assert known.joint is not None
+    assert np.isfinite(known.joint.loadings).all()

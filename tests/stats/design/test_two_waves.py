@@ -257,3 +257,19 @@ def test_missing_answers_count_for_the_total_as_handed_out():
 def test_impossible_numbers_are_refused_by_name(other, said):
     with pytest.raises(ValueError, match=said):
         second(FIRST - 1, **other)
+
+
+def test_a_verdict_that_tells_the_positives_gets_its_items_more_of_the_second_wave():
+    size = np.concatenate([np.tile([100, 200], 2), np.tile([9000, 400], 2)])
+    up, verdict = np.arange(8) < 4, np.tile([-1.0, 1.0], 4)
+    place = np.array([0.5, 0.5, 1.5, 1.5, -4.0, -4.0, -3.0, -3.0])
+    rates = np.tile([0.02, 0.6], 4)
+    plan = np.array([20, 20, 20, 20, 200, 20, 200, 20])
+    first = first_wave(plan)
+    found = np.random.default_rng(3).binomial(first, rates, (200, 8))
+    asked: dict[str, Any] = {"plan": plan, "first": first, "labeled": first, "positive": found}
+
+    blind = second_wave(size, up, place, **asked).mean(axis=0)
+    told = second_wave(size, up, place, **asked, terms=verdict[:, np.newaxis]).mean(axis=0)
+
+    assert told[[5, 7]].sum() > 1.3 * blind[[5, 7]].sum()

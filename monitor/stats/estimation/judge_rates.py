@@ -1,0 +1,104 @@
+r"""How good a judge's verdicts are, by the labels of people alone.
+
+Where a verdict cuts the strata, it is the same for all items of a stratum. So the judge is a
+classifier whose "flagged" strata are the strata of a yes, and its rates follow from the labels as
+the monitored classifier's do (``cell_matrix``). Agreement is Cohen's kappa over the window,
+
+.. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \qquad
+    p_e = \frac{(TP+FP)(TP+FN) + (FN+TN)(FP+TN)}{N^2}
+
+with :math:`p_o = (TP+TN)/N` (Cohen, *Educational and Psychological Measurement* 20, 1960).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.estimation.cell_matrix import cell_matrix, weighted_matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from monitor.stats.core.counts import Interval, StratumArrays
+
+    Values = NDArray[np.float64]
+
+
+class JudgeRates(NamedTuple):
+    """Shares of the positives and of the negatives that a judge says yes to, and kappa.
+
+    None if undefined, as kappa is where the judge says the same of all items.
+    """
+
+    tpr: Interval | None
+    fpr: Interval | None
+    kappa: Interval | None
+
+
+def judge_rates(
+    counts: StratumArrays,
+    says_yes: ArrayLike,
+    judged: ArrayLike,
+    *,
+    seed: int = 0,
+    level: float = 0.95,
+) -> JudgeRates:
+    """Estimate a judge's rates on the items that it has a verdict on.
+
+    Parameters
+    ----------
+    counts
+        Sizes and labels of H strata, the strata of a verdict in order of score; several windows
+        one after the other.
+    says_yes
+        Which strata hold the items of a yes, shape ``(H,)``.
+    judged
+        Which strata have a verdict at all, shape ``(H,)``.
+    seed
+        Same counts and seed, same numbers.
+    level
+        Posterior probability of each interval, in (0, 1).
+
+    Examples
+    --------
+    >>> counts = Counts.of_arrays(
+    ...     size=[100, 900, 8800, 200], labeled=[50, 100, 200, 60], positive=[10, 90, 1, 30],
+    ...     is_flagged=[True, True, False, False],
+    ... )
+    >>> found = judge_rates(counts, [False, True, False, True], [True] * 4)
+    >>> print(found.tpr, "|", found.fpr, "|", found.kappa)
+    0.934 [0.818, 0.985] | 0.021 [0.015, 0.028] | 0.863 [0.790, 0.904]
+    """
+    yes, there = np.asarray(says_yes, dtype=np.bool_), np.asarray(judged, dtype=np.bool_)
+    # From the rarer to the likelier positives: passed before flagged, as within a verdict by score.
+    order = np.flatnonzero(there)[np.argsort(counts.is_flagged[there], kind="stable")]
+    columns = {name: getattr(counts, name)[order] for name in ("size", "labeled", "positive")}
+    of_judge = Counts.of_arrays(**columns, is_flagged=yes[order])
+    draws, points = cell_matrix(of_judge, "rate", seed=seed), weighted_matrix(of_judge)
+    tpr, fpr, kappa = (
+        _interval(of(draws), float(of(points)), level)
+        for of in (metric("recall"), metric("fpr"), _kappa)
+    )
+    says_both = (
+        of_judge.size[of_judge.is_flagged].any() and of_judge.size[~of_judge.is_flagged].any()
+    )
+    return JudgeRates(tpr, fpr, kappa if says_both else None)
+
+
+def _kappa(matrix: Matrix) -> Values:
+    observed = (matrix.tp + matrix.tn) / matrix.total
+    by_chance = matrix.flagged * matrix.positive + matrix.passed * matrix.negative
+    expected = by_chance / matrix.total**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), np.nan))
+
+
+def _interval(draws: Values, point: float, level: float) -> Interval | None:
+    if np.isnan(draws).all():
+        return None
+    return credible_interval(draws, level, point=point)

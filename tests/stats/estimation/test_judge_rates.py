@@ -1,0 +1,67 @@
+"""A judge's rates by the labels of people, in strata that its verdicts cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.estimation.judge_rates import judge_rates
+
+UP = np.array([True, True, True, False, False, False])
+YES = np.array([False, True, False, False, True, False])
+JUDGED = np.array([True, True, False, True, True, False])
+SIZE = np.array([400, 1600, 50, 90_000, 2000, 900])
+RATE = np.array([0.3, 0.95, 0.8, 0.001, 0.5, 0.02])
+
+
+def counts(labeled, positive):
+    return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+
+
+def true_rates():
+    """By hand, over the items with a verdict."""
+    tp, fp = (float((SIZE * of)[YES].sum()) for of in (RATE, 1 - RATE))
+    silent_no = JUDGED & ~YES
+    fn, tn = (float((SIZE * of)[silent_no].sum()) for of in (RATE, 1 - RATE))
+    total = tp + fp + fn + tn
+    expected = ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / total**2
+    kappa = ((tp + tn) / total - expected) / (1 - expected)
+    return {"tpr": tp / (tp + fn), "fpr": fp / (fp + tn), "kappa": kappa}
+
+
+def test_with_every_item_labeled_the_points_are_the_shares_and_kappa_by_hand():
+    found = judge_rates(counts(SIZE, np.rint(SIZE * RATE).astype(int)), YES, JUDGED)
+
+    for name, value in true_rates().items():
+        assert getattr(found, name).point == pytest.approx(value, abs=1e-9)
+
+
+def test_intervals_hold_the_truth_of_simulated_rounds_and_items_without_a_verdict_do_not_count():
+    rng = np.random.default_rng(7)
+    labeled = np.array([40, 60, 30, 500, 80, 100])
+    held = dict.fromkeys(("tpr", "fpr", "kappa"), 0)
+    rounds = 300
+    for seed in range(rounds):
+        found = judge_rates(counts(labeled, rng.binomial(labeled, RATE)), YES, JUDGED, seed=seed)
+        for name, value in true_rates().items():
+            held[name] += getattr(found, name).low <= value <= getattr(found, name).high
+
+    assert all(0.91 <= each / rounds <= 0.99 for each in held.values()), held
+
+
+def test_what_nothing_is_known_of_has_a_wide_interval_and_what_is_never_said_none():
+    unlabeled = judge_rates(counts(np.zeros(6, dtype=int), np.zeros(6, dtype=int)), YES, JUDGED)
+    size = np.where(YES, 0, SIZE)
+    never = judge_rates(
+        Counts.of_arrays(
+            size=size, labeled=np.minimum(size, 40), positive=np.zeros(6, dtype=int), is_flagged=UP
+        ),
+        YES,
+        JUDGED,
+    )
+
+    assert unlabeled.tpr is not None
+    assert unlabeled.tpr.high - unlabeled.tpr.low > 0.8
+    assert never.tpr is not None
+    assert (never.tpr.low, never.tpr.high) == (0, 0)
