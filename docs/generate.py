@@ -29,6 +29,7 @@ from monitor.config.model import HOOKS, Classes, Config, MonitorConfig, Referenc
 from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings
 from monitor.config.web import WebSettings
 from monitor.domain.challenger import Challenger
+from monitor.domain.judge import Judge
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
 from monitor.domain.settings import (
     LIMITED_METRICS,
@@ -73,6 +74,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: source.challenger": Challenger,
+    "monitors: judge": Judge,
     "monitors: schedule": Schedule,
     "monitors: sample": Sample,
     "monitors: sample.margin": Margin,
@@ -149,6 +151,12 @@ NOTES = {
     "Challenger.score": "its scores; together with `threshold`",
     "Challenger.threshold": "scores from it on are flagged",
     "Challenger.predicted": "its predicted class, in place of both; read as `columns.predicted` is",
+    "MonitorConfig.judge": "[a second opinion](../how-to/judge.md) that saves labels",
+    "Judge.column": "the column of its verdicts",
+    "Judge.positive": "values that mean yes",
+    "Judge.negative": "values that mean no; every other one unless given",
+    "Judge.threshold": "numbers from it on mean yes, in place of `positive`",
+    "Judge.version": "what gave the verdicts; another one begins a new history",
     "ShownColumn.column": "the column, shown under its own name",
     "ShownColumn.kind": "how it is shown: [what items may show](../how-to/shown-items.md)",
     "ShownColumn.table": "columns that are shown together, with a row for each",

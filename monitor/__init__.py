@@ -190,6 +190,8 @@ def plan(
     labels: int | None = None,
     flagged_cost: float | None = None,
     passed_cost: float | None = None,
+    judge_tpr: float | None = None,
+    judge_fpr: float | None = None,
 ) -> LabelPlan:
     """Return how many labels a round needs, in which strata, and what other numbers would buy.
 
@@ -208,6 +210,9 @@ def plan(
     labels
         Labels that there are. If neither margins nor labels are given: the half-widths of the
         config, or 0.05 each.
+    judge_tpr, judge_fpr
+        Shares of the positives and of the negatives to which an assumed judge says yes: what
+        labels it would save is ``judged``.
 
     Returns
     -------
@@ -244,6 +249,7 @@ def plan(
         },
         labels=labels,
         costs={"flagged_cost": flagged_cost, "passed_cost": passed_cost},
+        judge={"judge_tpr": judge_tpr, "judge_fpr": judge_fpr},
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monitor.results.other_predictions import OtherColumns
     from monitor.results.round_comparison import RoundComparison
     from monitor.results.round_history import RoundHistory
-    from monitor.rounds.forecast.plan_window import PlanForecast
+    from monitor.rounds.forecast.plan_window import AssumedJudge, PlanForecast
     from monitor.wiring import Application
 
 MARGIN = 0.05  # Margin of both metrics where nobody says what is wanted
@@ -123,6 +123,7 @@ def plan(
     margins: Mapping[str, float | None],
     labels: int | None,
     costs: Mapping[str, float | None],
+    judge: Mapping[str, float | None],
 ) -> LabelPlan:
     """Plan for assumed values if any is given, else for a monitor (`monitor.plan`)."""
     from monitor.results.label_plan import LabelPlan
@@ -131,22 +132,34 @@ def plan(
     requested = {name: half for name, half in margins.items() if half is not None}
     prices = {name: cost for name, cost in costs.items() if cost is not None}
     halves = {f"{name}_margin": half for name, half in margins.items()}
-    _refuse_text({**assumed, **halves, **costs})
+    _refuse_text({**assumed, **halves, **costs, **judge})
+    opinion = _assumed_judge(**judge)
     _refuse_few(labels=labels, size=size)
     try:
         if provided:
             _refuse_half(monitor, assumed)
             items = SIZE if size is None else size
-            return LabelPlan(_of_values({**provided, **prices}, items, requested, labels))
+            return LabelPlan(_of_values({**provided, **prices}, items, requested, labels, opinion))
         if extra := [*(["size"] if size is not None else []), *prices]:
             message = (
                 f"{' and '.join(extra)} belongs to assumed values, and a monitor has its own; give "
                 "precision, recall and flagged_rate too, or leave it out"
             )
             raise InputRefused(message)
-        return LabelPlan(_of_monitor(monitor, config, requested, labels))
+        return LabelPlan(_of_monitor(monitor, config, requested, labels, opinion))
     except ValueError as error:
         raise InputRefused(str(error)) from error
+
+
+def _assumed_judge(judge_tpr: float | None, judge_fpr: float | None) -> AssumedJudge | None:
+    from monitor.rounds.forecast.plan_window import AssumedJudge
+
+    if judge_tpr is None and judge_fpr is None:
+        return None
+    if judge_tpr is None or judge_fpr is None:
+        message = "judge_tpr and judge_fpr go together: give both"
+        raise InputRefused(message)
+    return AssumedJudge(judge_tpr, judge_fpr)
 
 
 def _refuse_text(values: Mapping[str, Any]) -> None:
@@ -168,6 +181,7 @@ def _of_values(
     size: int,
     margins: Mapping[str, float] | None,
     max_labels: int | None,
+    judge: AssumedJudge | None,
 ) -> PlanForecast:
     from monitor.rounds.forecast.plan_window import forecast_plan, two_strata
     from monitor.stats.design.planning import Prospect
@@ -175,7 +189,7 @@ def _of_values(
     prospect = Prospect.assumed(**provided, size=size)
     if not margins and max_labels is None:
         margins = {"precision": MARGIN, "recall": MARGIN}
-    return forecast_plan(two_strata(prospect), margins=margins, max_labels=max_labels)
+    return forecast_plan(two_strata(prospect), margins=margins, max_labels=max_labels, judge=judge)
 
 
 def _of_monitor(
@@ -183,12 +197,13 @@ def _of_monitor(
     config: Path | str,
     margins: Mapping[str, float] | None,
     max_labels: int | None,
+    judge: AssumedJudge | None,
 ) -> PlanForecast:
     from monitor.rounds.forecast.plan_window import forecast_monitor
 
     with opened(config) as application:
         context = application.context(only_monitor(application.config, monitor))
-        return forecast_monitor(context, margins=margins, max_labels=max_labels)
+        return forecast_monitor(context, margins=margins, max_labels=max_labels, judge=judge)
 
 
 @contextmanager

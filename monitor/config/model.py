@@ -35,6 +35,7 @@ from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
+from monitor.domain.judge import Judge
 from monitor.domain.masking import one_at
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
@@ -158,6 +159,7 @@ class MonitorConfig(Settings):
     source: Annotated[SerializeAsAny[SourceSettings], SOURCES]
     schedule: Schedule
     sample: Sample = Sample()
+    judge: Judge | None = None
     labeling: Annotated[SerializeAsAny[Labeling], LABELERS]
     reference: Reference | None = None
     limits: Limits = Limits()
@@ -182,6 +184,27 @@ class MonitorConfig(Settings):
                     "the column in source.columns.score"
                 )
                 raise SettingRefused(setting=f"sample.{name}", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _the_judge_is_read(self) -> MonitorConfig:
+        judge = self.judge
+        if judge is None:
+            return self
+        why = self.source.why_no_judge(judge)
+        labeling = self.labeling
+        if (
+            why is None
+            and isinstance(labeling, ColumnSettings)
+            and not labeling.paths
+            and labeling.value == judge.column
+        ):
+            why = f"{judge.column!r} is labeling.value, the truth; a judge is another opinion"
+        if why is None and isinstance(self.reference, ReferenceFile):
+            why = "a reference file has no verdicts, so with a judge nothing of it can be used"
+        if why is not None:
+            raise SettingRefused(setting="judge", why=why)
+        self.source.judge_by(judge)
         return self
 
     @model_validator(mode="after")
@@ -221,6 +244,7 @@ class MonitorConfig(Settings):
                 model=self.model,
                 threshold=self.source.threshold,
                 challenger=self.source.challenged_by,
+                judge=self.judge,
                 schedule=self.schedule,
                 sample=sample,
                 pooling=self.pooling,

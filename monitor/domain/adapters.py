@@ -12,8 +12,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
+from monitor.domain.judge import Judge
 from monitor.domain.setting_types import Duration, Settings
 from monitor.domain.time_limit import LIMIT
 
@@ -48,6 +49,21 @@ class SourceSettings(Settings):
     threshold: float | None = None
     timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(days=1))] = LIMIT
     grace: Annotated[Duration, Field(ge=timedelta(0))] | None = None
+
+    _judge: Judge | None = PrivateAttr(default=None)
+
+    @property
+    def judged_by(self) -> Judge | None:
+        """The judge whose verdicts it reads; None without one."""
+        return self._judge
+
+    def why_no_judge(self, judge: Judge) -> str | None:  # noqa: ARG002  what columns it has
+        """Describe why verdicts cannot be read here; None if they can."""
+        return f"the source {getattr(self, 'kind', 'of this kind')} reads no verdicts"
+
+    def judge_by(self, judge: Judge | None) -> None:
+        """Read the verdicts of this judge."""
+        self._judge = judge
 
     @property
     def has_scores(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import BandEdges, Stratum
+from monitor.domain.model import BandEdges, Stratum, Verdict
 
 if TYPE_CHECKING:
     from monitor.domain.sample_settings import Sample
@@ -15,24 +15,35 @@ if TYPE_CHECKING:
 def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:
     """Give the band of each stratum of a round.
 
-    Where strata are bands it is the stratum itself. The cells of a class fall into runs of equal
-    length, as nearly as they can; items without a score are their own band.
+    Where strata are bands it is the stratum itself. The cells of a class, or of each verdict on
+    it, fall into runs of equal length, as nearly as they can; items without a score are their own
+    band.
     """
     if sample.cells is None:
         return list(strata)
+    unscored = any(one.unscored for one in strata)
+    judged = any(one.verdict is not None for one in strata)
     cells = {up: [one for one in strata if one.flagged == up and not one.unscored] for up in _BOTH}
+    if judged:  # each verdict has the same cells
+        cells = {up: [one for one in cells[up] if one.verdict is Verdict.NO] for up in _BOTH}
+    most_bands = (sample.bands.flagged, sample.bands.passed)
     runs = {
-        up: _runs(len(cells[up]), requested)
-        for up, requested in zip(_BOTH, (sample.bands.flagged, sample.bands.passed), strict=True)
+        up: _runs(len(cells[up]), max(1, most // 2) if judged else most)
+        for up, most in zip(_BOTH, most_bands, strict=True)
     }
     flagged, passed = (_inner_edges(cells[up], runs[up]) for up in _BOTH)
-    unscored = any(one.unscored for one in strata)
-    bands = BandEdges(flagged=flagged, passed=passed, unscored=unscored).strata()
+    bands = BandEdges(flagged, passed, unscored=unscored, judged=judged).strata()
     result: dict[str, Stratum] = {}
     for up in _BOTH:
-        own = [band for band in bands if band.flagged == up]
-        result |= {cell.name: own[run] for cell, run in zip(cells[up], runs[up], strict=True)}
-        result |= {one.name: own[-1] for one in strata if one.flagged == up and one.unscored}
+        for verdict in Verdict if judged else (None,):
+            own, of = (
+                [one for one in each if (one.flagged, one.verdict) == (up, verdict)]
+                for each in (bands, strata)
+            )
+            scored = [one for one in of if not one.unscored]
+            result |= {cell.name: own[run] for cell, run in zip(scored, runs[up], strict=True)}
+        last = [band for band in bands if band.flagged == up][-1]
+        result |= {one.name: last for one in strata if one.flagged == up and one.unscored}
     return [result[one.name] for one in strata]
 
 

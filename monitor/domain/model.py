@@ -33,11 +33,20 @@ class Window:
         return self.start >= self.end
 
 
+class Verdict(StrEnum):
+    """What a judge says of an item; ``MISSING`` where it said nothing that can be read."""
+
+    NO = "no"
+    YES = "yes"
+    MISSING = "missing"
+
+
 @dataclass(frozen=True, slots=True)
 class Stratum:
     """A predicted class, cut to the scores ``low <= score < high`` (None: no bound).
 
-    ``unscored`` marks the band of items that carry no score.
+    ``unscored`` marks the band of items that carry no score. With a judge, a stratum holds the
+    items of one ``verdict``; None where no judge cuts it.
     """
 
     name: str
@@ -45,6 +54,7 @@ class Stratum:
     low: float | None = None
     high: float | None = None
     unscored: bool = False
+    verdict: Verdict | None = None
 
     @property
     def is_unbounded(self) -> bool:
@@ -54,32 +64,47 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class BandEdges:
-    """Inner score-band edges of each predicted class, frozen with a history."""
+    """Inner score-band edges of each predicted class, frozen with a history.
+
+    ``judged`` cuts each class by a judge's verdict before the score.
+    """
 
     flagged: tuple[float, ...] = ()
     passed: tuple[float, ...] = ()
     unscored: bool = False
+    judged: bool = False
 
     def strata(self) -> tuple[Stratum, ...]:
-        """All strata, flagged first, each class from low to high score."""
-        return (
-            *_bands("flagged", self.flagged, unscored=self.unscored),
-            *_bands("passed", self.passed, unscored=self.unscored),
-        )
+        """All strata, flagged first, each class by verdict, each verdict from low to high score."""
+        return (*self._of_class("flagged", self.flagged), *self._of_class("passed", self.passed))
+
+    def _of_class(self, name: str, edges: Sequence[float]) -> list[Stratum]:
+        flagged = name == "flagged"
+        verdicts = tuple(Verdict) if self.judged else (None,)
+        bounds = list(pairwise([None, *edges, None]))
+        bands = [
+            Stratum(
+                "-".join(part for part in (name, verdict, number) if part),
+                flagged=flagged,
+                low=low,
+                high=high,
+                verdict=verdict,
+            )
+            for verdict in verdicts
+            for number, (low, high) in _numbered(bounds, alone=not self.unscored)
+        ]
+        if self.unscored:
+            bands.append(Stratum(f"{name}-unscored", flagged=flagged, unscored=True))
+        return bands
 
 
-def _bands(name: str, edges: Sequence[float], *, unscored: bool) -> list[Stratum]:
-    flagged = name == "flagged"
-    if not edges and not unscored:
-        return [Stratum(name, flagged=flagged)]
-    bounds = [None, *edges, None]
-    bands = [
-        Stratum(f"{name}-{i}", flagged=flagged, low=low, high=high)
-        for i, (low, high) in enumerate(pairwise(bounds), start=1)
-    ]
-    if unscored:
-        bands.append(Stratum(f"{name}-unscored", flagged=flagged, unscored=True))
-    return bands
+def _numbered(
+    bounds: Sequence[tuple[float | None, float | None]], *, alone: bool
+) -> list[tuple[str, tuple[float | None, float | None]]]:
+    """Give each band its number from 1; the only one of its kind has none."""
+    if alone and len(bounds) == 1:
+        return [("", bounds[0])]
+    return [(str(number), ends) for number, ends in enumerate(bounds, start=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +198,7 @@ class Frame:
         (`monitor.domain.ports.Snapshots`).
     challenger_fault: Why the challenger's decisions could not be read; None if they were, or none
         exists.
+    judge_fault: The same of the judge's verdicts.
     """
 
     window: Window
@@ -186,6 +212,7 @@ class Frame:
     newest: datetime | None = None
     snapshot: str | None = field(default=None, compare=False)  # the same rows may be in several
     challenger_fault: str | None = None
+    judge_fault: str | None = None
 
     @property
     def challenged(self) -> Decisions | None:

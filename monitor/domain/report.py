@@ -14,6 +14,7 @@ from pydantic import Field
 
 from monitor.domain.challenger_rows import ChallengerRow
 from monitor.domain.curve_rows import CurvesRow, DensityRow, PrevalenceRow
+from monitor.domain.judge_rows import JudgeRow
 from monitor.domain.payload import Report
 
 
@@ -265,9 +266,10 @@ class NoticeRow(Report):
     ``kind`` is ``frame`` (the window holds other items; ``value`` is the population stability
     index), ``predictive`` (the labels found something unexpected; ``value`` is the metric they
     found), ``changed`` (a predicted class changed just now; ``value`` is its probability),
-    ``recurring`` (earlier rounds asked about most items; ``value`` is their share) or
+    ``recurring`` (earlier rounds asked about most items; ``value`` is their share), ``judge`` (it
+    says yes more or less often; ``value`` is how many times as often) or
     ``disagreement`` (people label alike too seldom; ``value`` is Krippendorff's alpha).
-    ``subject`` is the population, the metric, the class, the items or the labels.
+    ``subject`` is the population, the metric, the class, the items, the verdicts or the labels.
     """
 
     kind: str
@@ -383,6 +385,7 @@ class RoundReport(Report):
     answers: AnswersRow | None = None
     cause: CauseRow | None = None
     challenger: ChallengerRow | None = None
+    judge: JudgeRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None

@@ -30,6 +30,7 @@ from monitor.presentation.estimates import (
     pooled_intervals_text,
     reason_text,
 )
+from monitor.presentation.judge import judge_lines, judge_tables
 from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import bound_sign, interval_text, limits_text, minute_text
 from monitor.presentation.outcome import headline_metrics, window_text
@@ -77,6 +78,7 @@ class SectionKind(StrEnum):
     ESTIMATES = "estimates"
     COUNTS = "counts"
     CHALLENGER = "challenger"
+    JUDGE = "judge"
     SEGMENTS = "segments"
     CLASSES = "classes"
     NEXT_ROUND = "next_round"
@@ -110,6 +112,7 @@ def round_sections(
         _estimates(report, _metrics(report) if every_metric else headline_metrics(report)),
         _counts(report),
         _challenger(report),
+        _judge(report),
         Section(
             SectionKind.SEGMENTS, "Segments", segment_tables(report.segments, report.unlabeled)
         ),
@@ -389,6 +392,14 @@ def _challenger(report: RoundReport) -> Section:
     lines = [challenger_sentence(row), *challenger_lines(row)]
     tables = list(challenger_tables(row))
     return Section(SectionKind.CHALLENGER, f"Challenger {row.name}", tables, lines)
+
+
+def _judge(report: RoundReport) -> Section:
+    row = report.judge
+    if row is None:
+        return Section(SectionKind.JUDGE, "Judge")
+    tables, lines = [*judge_tables(row)], [*judge_lines(row)]
+    return Section(SectionKind.JUDGE, f"Judge: {row.title}", tables, lines)
 
 
 def _classes(report: ClassReport | None) -> Section:

@@ -91,6 +91,13 @@ def sentences(forecast: PlanForecast) -> list[str]:
     if plan.needed is not None and plan.needed > plan.total:
         sure = "on average" if assurance is None else f"with probability {assurance:g}"
         lines.append(f"To be within that {sure} would take {plan.needed:,}.")
+    if forecast.judge is not None and forecast.judged is not None:
+        tpr, fpr = (f"{100 * share:.3g} %" for share in forecast.judge)
+        judged = forecast.judged
+        lines.append(
+            f"With a judge that says yes to {tpr} of the positives and {fpr} of the negatives, "
+            f"{judged.total:,} labels give {_widths(judged.margins)}."
+        )
     if whole := _whole(forecast):
         names = "the window" if len(whole) == len(forecast.bands()) else ", ".join(whole)
         lines.append(f"Every item of {names} gets a label: none of it is left to chance.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from monitor.sources import frames
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Stratum
+    from monitor.domain.model import Stratum, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,13 @@ class Cuts:
     unscored: int
 
     @staticmethod
-    def of(strata: Sequence[Stratum], *, flagged: bool) -> Cuts:
-        """Cut one class of some strata, which are known by their places."""
-        own = [(index, each) for index, each in enumerate(strata) if each.flagged == flagged]
+    def of(strata: Sequence[Stratum], *, flagged: bool, verdict: Verdict | None = None) -> Cuts:
+        """Cut one class of some strata, which are known by their places, or one verdict on it."""
+        own = [
+            (index, each)
+            for index, each in enumerate(strata)
+            if each.flagged == flagged and (each.verdict == verdict or each.unscored)
+        ]
         scored = [(index, each) for index, each in own if not each.unscored]
         ends = sorted({end for _, one in scored for end in (one.low, one.high) if end is not None})
         codes = [_holder(scored, low, high) for low, high in pairwise([None, *ends, None])]

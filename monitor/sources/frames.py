@@ -100,6 +100,7 @@ def assemble(
     segment_columns: tuple[str, ...] = (),
     unknown: Mapping[str, int] | None = None,
     challenger_fault: str | None = None,
+    judge_fault: str | None = None,
 ) -> Frame:
     """Make the frame.
 
@@ -124,6 +125,7 @@ def assemble(
         unknown=unknown or {},
         newest=_newest_time(here),
         challenger_fault=challenger_fault,
+        judge_fault=judge_fault,
     )
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Stratum, Window
     from monitor.sources.sql_query import Leaf
 
-_OWN = ("score", "predicted", "score_text", "challenged", "challenger_score")
+_OWN = ("score", "predicted", "score_text", "judged", "challenged", "challenger_score")
 """Parts of a row that each monitor has of its own; all others are the same for all."""
 
 

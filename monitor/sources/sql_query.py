@@ -29,11 +29,12 @@ from sqlalchemy import (
     types,
 )
 
+from monitor.domain.model import Verdict
 from monitor.domain.segments import NO_VALUE
 from monitor.domain.shown import MOST_BYTES
 from monitor.domain.single_precision import rounded_below
 from monitor.domain.truth import AWARE, NAIVE, UNREADABLE
-from monitor.domain.values import synonyms
+from monitor.domain.values import MISSING_MARKERS, synonyms
 from monitor.files.relations import NUL_SHOWN, all_texts
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
@@ -42,6 +43,7 @@ from monitor.sources.stored_ids import as_stored
 
 if TYPE_CHECKING:
     from monitor.domain.challenger import Challenger
+    from monitor.domain.judge import Judge
     from monitor.domain.model import Stratum, Window
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
@@ -58,7 +60,7 @@ class Query:
     """Builds each statement for one table.
 
     ``shown`` lists the columns that people see, and whether each holds pictures. The fault of a
-    challenger is why its decisions are not read.
+    challenger is why its decisions are not read, the fault of a judge why no item has a verdict.
     """
 
     table: TableInfo
@@ -67,6 +69,8 @@ class Query:
     shown: Sequence[tuple[str, bool]] = ()
     challenger: Challenger | None = None
     challenger_fault: str | None = None
+    judge: Judge | None = None
+    judge_fault: str | None = None
 
     def tally(self, window: Window, strata: Sequence[Stratum]) -> Select[Any]:
         """Count each bucket and model version of a window, with the newest time."""
@@ -319,6 +323,8 @@ class Query:
         for name, column in zip(self.segments, columns.segments, strict=True):
             start = written(self.table.dialect.start, _bare(self._value_text(column)))
             parts[name] = func.coalesce(start, literal(NO_VALUE, String()))
+        if self.judge is not None:
+            parts["judged"] = self._verdict(self.judge)
         return parts if self.challenger is None else parts | self._decision(self.challenger)
 
     def _classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
@@ -370,19 +376,42 @@ class Query:
             flags = case((text.in_(self._positives), yes), (text.in_(self._negatives), no))
             score = written(self.table.dialect.double, null(), Double())
             return {"challenged": flags, "challenger_score": score}
+        score = _at_threshold(self._finite(challenger.column), challenger.threshold)
+        flags = case(
+            (score >= literal(challenger.threshold, Double()), yes), (score.is_not(None), no)
+        )
+        return {"challenged": flags, "challenger_score": score}
+
+    def _verdict(self, judge: Judge) -> ColumnElement[Any]:
+        """Write 1 for a yes of the judge and 0 for a no, null where there is no verdict."""
+        yes, no = code_of(1), code_of(0)
+        if self.judge_fault is not None:
+            return func.nullif(yes, yes)  # a plain null would be a text on PostgreSQL
+        if judge.threshold is not None:
+            score = _at_threshold(self._finite(judge.column), judge.threshold)
+            above = score >= literal(judge.threshold, Double())
+            return case((above, yes), (score.is_not(None), no))
+        text = self._text(judge.column)
+        for blank in "\r\n\t":  # as an LLM ends its answer
+            text = func.replace(text, blank, " ")
+        text = func.nullif(_bare(text), "nan")
+        positives = self._spelled(judge.positive)
+        if judge.negative is not None:
+            is_no = text.in_(self._spelled(judge.negative))
+        else:
+            is_no = text.not_in([each for each in MISSING_MARKERS if each not in positives])
+        return case((text.in_(positives), yes), (is_no, no))
+
+    def _finite(self, name: str) -> ColumnElement[Any]:
+        """Write a column as a number; null unless it is a finite one."""
         dialect = self.table.dialect
-        number = written(dialect.double, self.table.column(challenger.column), Double())
+        number = written(dialect.double, self.table.column(name), Double())
         strange = [
             (written(each, number, Boolean()), null())
             for each in (dialect.nan, dialect.infinite)
             if each
         ]
-        finite = case(*strange, else_=number) if strange else number
-        score = _at_threshold(finite, challenger.threshold)
-        flags = case(
-            (score >= literal(challenger.threshold, Double()), yes), (score.is_not(None), no)
-        )
-        return {"challenged": flags, "challenger_score": score}
+        return case(*strange, else_=number) if strange else number
 
     def _seen(self, name: str, *, is_picture: bool) -> ColumnElement[Any]:
         if is_picture and not isinstance(self.table.types[name], String):
@@ -460,7 +489,18 @@ class Query:
     def _in_class(
         self, c: Any, strata: Sequence[Stratum], leaf: Leaf, *, flagged: bool
     ) -> ColumnElement[Any]:
-        cuts = Cuts.of(strata, flagged=flagged)
+        if all(one.verdict is None for one in strata):
+            return self._by_score(c, Cuts.of(strata, flagged=flagged), leaf)
+        no, yes, missing = (
+            self._by_score(c, Cuts.of(strata, flagged=flagged, verdict=each), leaf)
+            for each in Verdict
+        )
+        judged = getattr(c, "judged", None)
+        if judged is None:  # a round whose judge the config has no longer
+            return missing
+        return case((judged == code_of(1), yes), (judged == code_of(0), no), else_=missing)
+
+    def _by_score(self, c: Any, cuts: Cuts, leaf: Leaf) -> ColumnElement[Any]:
         if self.settings.columns.score is None:
             return leaf(cuts.unscored)
         ends: list[ColumnElement[Any]] = [literal(end, Double()) for end in cuts.ends]

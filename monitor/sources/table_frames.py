@@ -50,6 +50,7 @@ class Framing:
             segment_columns=columns.segments,
             unknown=self._unknown_values(query, groups),
             challenger_fault=query.challenger_fault,
+            judge_fault=query.judge_fault,
         )
 
     def frame_or_none(

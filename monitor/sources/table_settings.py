@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import Field, model_validator
 
 from monitor.domain.adapters import ItemFormat, SourceSettings
 from monitor.domain.challenger import Challenger  # noqa: TC001  pydantic reads it
 from monitor.domain.errors import SettingRefused
+from monitor.domain.judge import Judge, Values  # noqa: TC001  pydantic reads it
 from monitor.domain.setting_types import Settings, TimeZone
 from monitor.files.relations import all_texts
 from monitor.sources.shown_columns import Show, listed
-
-Value = StrictBool | StrictInt | StrictFloat | StrictStr
-Values = Value | tuple[Value, ...]
 
 _YES: Values = (1, True)
 _NO: Values = (0, False)
@@ -152,6 +150,21 @@ class TableSettings(SourceSettings):
     def challenged_by(self) -> Challenger | None:
         """Another classifier whose decisions are in the same rows."""
         return self.challenger
+
+    def why_no_judge(self, judge: Judge) -> str | None:
+        """Describe why a judge's column cannot be one; None if it can."""
+        columns = self.columns
+        if judge.column in {column for one in listed(columns.show) for column in one.columns}:
+            return (
+                f"{judge.column!r} is also in source.columns.show; people who see it label what "
+                "the judge said, so leave it out there"
+            )
+        for name in ("id", "time", "score", "predicted", "model_version"):
+            if judge.column == getattr(columns, name):
+                return f"{judge.column!r} is the {name} column; a judge is another opinion"
+        if set(all_texts(judge.positive or ())) & set(all_texts(judge.negative or ())):
+            return "a value is both in positive and in negative; it means one of them"
+        return None
 
     @property
     def negatives(self) -> tuple[str, ...]:

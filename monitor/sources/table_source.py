@@ -231,8 +231,13 @@ class TableSource:
         times = table.times(self.settings) or local_times("UTC")
         fault = self._challenger_fault(table)
         challenger = self.settings.challenged_by if fault is None else None
-        query = self.query_of(table, times, self._shown.columns)
-        return replace(query, challenger=challenger, challenger_fault=fault)
+        return replace(
+            self.query_of(table, times, self._shown.columns),
+            challenger=challenger,
+            challenger_fault=fault,
+            judge=self.settings.judged_by,
+            judge_fault=self._judge_fault(table),
+        )
 
     def _challenger_fault(self, table: TableInfo) -> str | None:
         """Find why the challenger's decisions cannot be read; None if they can.
@@ -245,6 +250,18 @@ class TableSource:
                 table.need(challenger.predicted, "challenger.predicted")
             elif challenger is not None:
                 table.check_number(challenger.column, "challenger.score")
+        except SourceRefused as error:
+            return str(error)
+        return None
+
+    def _judge_fault(self, table: TableInfo) -> str | None:
+        """Find why no verdict can be read; None if they can. It costs labels, and no round."""
+        judge = self.settings.judged_by
+        try:
+            if judge is not None and judge.threshold is not None:
+                table.check_number(judge.column, "judge.column")
+            elif judge is not None:
+                table.need(judge.column, "judge.column")
         except SourceRefused as error:
             return str(error)
         return None

@@ -144,6 +144,7 @@ strata = Table(
     Column("low", Float),
     Column("high", Float),
     Column("unscored", Boolean, nullable=False, default=False),
+    Column("verdict", String(10)),  # of the judge; null without one
     Column("size", BigInteger, nullable=False),
     Column("planned", Integer, nullable=False),
     Column("first_wave", Integer),  # items of wave 1, the first in order; null: all at once

@@ -13,12 +13,14 @@ adapter, and let pytest collect it::
 """
 
 from monitor.testing.challenger_contract import ChallengerContract
+from monitor.testing.judge_contract import JudgeContract
 from monitor.testing.labeler_contract import LabelerContract
 from monitor.testing.memory import MemoryLabeler, MemorySource, draw_order
 from monitor.testing.source_contract import SourceContract, example_rows
 
 __all__ = [
     "ChallengerContract",
+    "JudgeContract",
     "LabelerContract",
     "MemoryLabeler",
     "MemorySource",

@@ -23,6 +23,7 @@ from monitor.domain.model import (
     Stratum,
     StratumFrame,
     Task,
+    Verdict,
     Window,
 )
 from monitor.domain.segments import NO_VALUE, with_segments
@@ -58,6 +59,8 @@ class MemorySource:
         Names of the values by which strata are counted too.
     challenger
         Name of the value, true, false or None, that a challenger decided.
+    judge
+        Name of the value, true, false or None, that is a judge's verdict.
 
     Attributes
     ----------
@@ -75,12 +78,14 @@ class MemorySource:
         show: Sequence[str] = (),
         segments: Sequence[str] = (),
         challenger: str | None = None,
+        judge: str | None = None,
     ) -> None:
         self.rows = rows
         self.threshold = threshold
         self.shown = tuple(show)
         self.segments = tuple(segments)
         self.challenger = challenger
+        self.judge = judge
         self.down = False
         self.scans = 0
 
@@ -175,7 +180,12 @@ class MemorySource:
             return problem
         score = row.get("score")
         flagged = self._flagged(row)
-        mates = [stratum for stratum in strata if stratum.flagged == flagged]
+        verdict = verdict_of(None if self.judge is None else row.get(self.judge))
+        mates = [
+            stratum
+            for stratum in strata
+            if stratum.flagged == flagged and stratum.verdict in {None, verdict}
+        ]
         for stratum in mates:
             if holds(stratum, score, alone=len(mates) == 1):
                 return stratum.name
@@ -217,6 +227,11 @@ class MemorySource:
 def within(row: Row, window: Window) -> bool:
     """Whether the row's time is known and is in the window."""
     return row["time"] is not None and window.start <= row["time"] < window.end
+
+
+def verdict_of(judged: bool | None) -> Verdict:
+    """Name a judge's verdict."""
+    return Verdict.MISSING if judged is None else Verdict.YES if judged else Verdict.NO
 
 
 def holds(stratum: Stratum, score: float | None, *, alone: bool) -> bool:

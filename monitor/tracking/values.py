@@ -72,6 +72,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
     }
     values |= _limit_values(report)
     values |= _challenger_metrics(report)
+    values |= _judge_metrics(report)
     return {
         name: round(float(value), _DECIMALS)
         for name, value in values.items()
@@ -316,6 +317,26 @@ def _challenger_metrics(report: RoundReport) -> dict[str, float]:
     }
     both = _differences(alone, "difference") | _differences(pooled, "difference_pooled")
     return alone_metrics | both
+
+
+def _judge_metrics(report: RoundReport) -> dict[str, float]:
+    """Name the judge's rates, such as ``judge/tpr`` with ``_low`` and ``_high``.
+
+    ``judge/tpr_pooled`` is by the labels of all rounds, ``judge/missing`` the share of the
+    window's items on which the judge said nothing, ``judge/saved`` the share of labels it saves.
+    """
+    row = report.judge
+    if row is None or not row.size:
+        return {}
+    rates = {
+        f"judge/{name}{called}{end}": value
+        for called, of in (("", row.alone), ("_pooled", row.pooled))
+        for name in ("tpr", "fpr", "kappa")
+        if of is not None and (ends := getattr(of, name)) is not None
+        for end, value in zip(("", "_low", "_high"), ends, strict=True)
+    }
+    saved = {} if row.saved is None else {"judge/saved": row.saved}
+    return rates | saved | {"judge/missing": row.missing / row.size}
 
 
 def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:

@@ -20,6 +20,7 @@ from monitor.domain.shown import Shown, is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.labeling.page import PageLabeler
+from monitor.presentation.judge import verdicts_text
 from monitor.presentation.numbers import minute_text, plural
 from monitor.rounds.labels.truth_reach import (
     ClassReach,
@@ -33,6 +34,7 @@ from monitor.rounds.labels.truth_reach import (
 from monitor.rounds.opening.setting_changes import version_change
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.items import broken_pictures
+from monitor.rounds.sampling.opinions import verdict_sizes
 from monitor.rounds.sampling.plausibility import refuse_unknown
 from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 
@@ -65,7 +67,8 @@ def check_source(context: MonitorContext) -> CheckResult:
     slot = newest_slot(settings.schedule, context.clock())
     window = window_of(settings.schedule, slot)
     at_most = max(settings.sample.max_labels, PROFILE)  # as a draw reads, so that ids are compared
-    frame = context.source.scan(window, BandEdges().strata(), at_most, "check")
+    strata = BandEdges(judged=settings.judge is not None).strata()
+    frame = context.source.scan(window, strata, at_most, "check")
     newest = f"the newest window, {window}"
     if not frame.rows:
         return _nothing(context, window)
@@ -88,9 +91,9 @@ def check_source(context: MonitorContext) -> CheckResult:
         *_reference_warnings(context),
         *_shown_warnings(context, frame),
     )
-    text = "; ".join(
-        [summary, *([f"left out: {', '.join(bad)}"] if bad else []), *unexpected.notes]
-    )
+    verdicts = [verdicts_text(verdict_sizes(frame))] if settings.judge is not None else []
+    omitted = [f"left out: {', '.join(bad)}"] if bad else []
+    text = "; ".join([summary, *verdicts, *omitted, *unexpected.notes])
     return CheckResult(text, warnings)
 
 

@@ -40,6 +40,14 @@ PassedCostOption = Annotated[
     float | None,
     typer.Option("--passed-cost", help="Of a label of a passed item, else 1.", metavar="COST"),
 ]
+JudgeTprOption = Annotated[
+    float | None,
+    share_option("--judge-tpr", "Of the positives, to which an assumed judge says yes."),
+]
+JudgeFprOption = Annotated[
+    float | None,
+    share_option("--judge-fpr", "Of the negatives, to which that judge says yes."),
+]
 PlotOption = Annotated[
     Path | None,
     typer.Option("--plot", help="Write an SVG picture of the widths there.", metavar="FILE"),
@@ -64,6 +72,8 @@ def plan(
     labels: LabelsOption = None,
     flagged_cost: FlaggedCostOption = None,
     passed_cost: PassedCostOption = None,
+    judge_tpr: JudgeTprOption = None,
+    judge_fpr: JudgeFprOption = None,
     plot: PlotOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -91,6 +101,8 @@ def plan(
         labels=labels,
         flagged_cost=flagged_cost,
         passed_cost=passed_cost,
+        judge_tpr=judge_tpr,
+        judge_fpr=judge_fpr,
     )
     picture = None if plot is None else result.plot().save(plot)
     if json:

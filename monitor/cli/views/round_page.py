@@ -24,7 +24,9 @@ _COUNT = re.compile(r"[\d,]+|-|")
 _UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
 _WITHOUT_REPORT: dict[str, Any] = {
     **{name: [] for name in ("estimates", "segments", "evidence", "alerts", "notices", "cells")},
-    **dict.fromkeys(("pooled_coverage", "answers", "agreement", "cause", "challenger", "program")),
+    **dict.fromkeys(
+        ("pooled_coverage", "answers", "agreement", "cause", "challenger", "judge", "program")
+    ),
     "recurring": 0,
 }
 

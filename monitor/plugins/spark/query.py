@@ -153,7 +153,9 @@ class SparkQuery(Query):
     def without_ids(self) -> SparkQuery:
         """Build statements that assume an id in every row, and so need not read ids."""
         without = _WithoutIds(self.table, self.settings, self.times, self.shown)
-        return replace(without, challenger=self.challenger)
+        return replace(
+            without, challenger=self.challenger, judge=self.judge, judge_fault=self.judge_fault
+        )
 
     def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
         """Compare with all ids in one bound value, as to bind each of them is slow here."""

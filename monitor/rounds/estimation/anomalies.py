@@ -2,7 +2,8 @@
 
 `frame`: the window holds other items than earlier ones. `predictive`: the labels found something
 else than was to be expected before them. `changed`: a predicted class seems to have changed just
-now. `recurring`: evidence on limits counts few items, as earlier rounds asked about the others.
+now. `judge`: the judge says yes far more or less often than before. `recurring`: evidence on
+limits counts few items, as earlier rounds asked about the others.
 They are not part of the promise on false alarms, so they wake nobody: they are in the report, in
 `status`, in `show` and in the log. Measured by `benchmarks/notices.py`.
 """
@@ -10,19 +11,22 @@ They are not part of the promise on false alarms, so they wake nobody: they are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.bands import bands_of
+from monitor.domain.model import Verdict
 from monitor.domain.report import NoticeRow
+from monitor.presentation.judge import judge_moved_sentence
 from monitor.presentation.notices import (
     changed_sentence,
     moved_sentence,
     recurring_sentence,
     unexpected_sentence,
 )
+from monitor.rounds.estimation.judge import cut_of
 from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
@@ -42,6 +46,9 @@ if TYPE_CHECKING:
 PREDICTED = ("precision", "recall")
 LEVEL = 0.995  # Share of ordinary rounds inside each predicted range
 CHANGED = 0.9  # Noted from this probability on, of a change that was as likely as not
+JUDGED_BEFORE = 8  # Rounds whose verdicts are compared with: two months of weeks
+JUDGE_MOVED = 0.2  # Noted from this relative change on, if it is so many standard deviations
+BEYOND_CHANCE = 4.0
 RECURRING = 0.5  # Noted from this share of items on that evidence leaves out
 POINTS = 2**13  # the .5 % outside are 40 of them
 
@@ -75,6 +82,7 @@ def round_anomalies(
         counts.size @ of_band, _sizes(earlier, len(bands)) @ of_band, is_flagged
     )
     notices = _frame_notices(distances, counts, earlier)
+    notices += _judge_notices(now.frame, counts, earlier)
     if history_state.before is not None:
         drawn = counts if settings.sample.cells is None else plain_counts(counts)
         notices += _predictive_notices(history_state.before, counts, drawn, seed)
@@ -99,10 +107,12 @@ def recurring_notices(recurring: int, drawn: int) -> list[NoticeRow]:
 def _by_score(bands: Sequence[Stratum]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return which strata each band has, from the lowest to the highest score, and its class.
 
-    In many score cells windows of a few thousand items differ by chance alone.
+    In many score cells windows of a few thousand items differ by chance alone. Verdicts do not
+    count: a judge that changes moves no item.
     """
-    different = sorted(dict.fromkeys(bands), key=lambda band: band.flagged)
-    of_band = np.array([[band == one for one in different] for band in bands], dtype=np.int64)
+    by_score = [replace(band, name="", verdict=None) for band in bands]
+    different = sorted(dict.fromkeys(by_score), key=lambda band: band.flagged)
+    of_band = np.array([[band == one for one in different] for band in by_score], dtype=np.int64)
     return of_band, np.array([band.flagged for band in different])
 
 
@@ -120,6 +130,34 @@ def _frame_notices(
     psi = next(move.value for move in distances if move.kind == "psi")
     sentence = moved_sentence(unusual, _flagged_shares(counts, earlier))
     return [NoticeRow(kind="frame", subject="population", value=psi, sentence=sentence)]
+
+
+def _judge_notices(
+    strata: Sequence[Stratum], counts: Counts, earlier: Sequence[Counted]
+) -> list[NoticeRow]:
+    """Note that the judge says yes far more often, or more seldom, than earlier at equal scores."""
+    cut = cut_of(strata)
+    if cut is None or not earlier:
+        return []
+    verdicts = np.array([one.verdict or "" for one in strata])
+    _, cell = np.unique(np.stack([counts.is_flagged, cut.position]), axis=1, return_inverse=True)
+    rounds = np.stack([counts.size, _sizes(earlier[-JUDGED_BEFORE:], len(strata)).sum(axis=0)])
+    (yes, yes_before), (no, no_before) = (
+        [np.bincount(cell.ravel(), weights=of * (verdicts == verdict)) for of in rounds]
+        for verdict in (Verdict.YES, Verdict.NO)
+    )
+    share = (yes_before + 0.5) / (yes_before + no_before + 1)
+    has_history = yes_before + no_before > 0
+    size = (yes + no) * has_history
+    expected, answered = float(size @ share), float((yes * has_history).sum())
+    spread = np.sqrt(size * share * (1 - share) * (1 + size / (yes_before + no_before + 1)))
+    is_far = abs(answered - expected) > BEYOND_CHANCE * float(np.linalg.norm(spread))
+    if not is_far or abs(answered - expected) < JUDGE_MOVED * expected:
+        return []
+    sentence = judge_moved_sentence(round(answered), round(expected))
+    return [
+        NoticeRow(kind="judge", subject="verdicts", value=answered / expected, sentence=sentence)
+    ]
 
 
 def _flagged_shares(counts: Counts, earlier: Sequence[Counted]) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from monitor.domain.alerting import AlertState, keeps, recovery_after
 from monitor.domain.report import RecoveryRow
 from monitor.rounds.estimation.estimate import RoundEstimate, expected_rates
 from monitor.rounds.estimation.history import before_launch
+from monitor.rounds.estimation.judge import cut_of
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
 from monitor.stats.detection.half_space import Limit, Side
@@ -120,7 +121,9 @@ def _true_rates(
     positive, labeled = decayed_labels(stratum_arrays)
     counts = newest.counts
     unscored = [stratum.unscored for stratum in newest.frame]
-    return recalibrated_rates(counts.size, counts.is_flagged, labeled, positive, unscored)
+    return recalibrated_rates(
+        counts.size, counts.is_flagged, labeled, positive, unscored, cut_of(newest.frame)
+    )
 
 
 def _at_level(now: Scenario, metric: str, level: float) -> Scenario:

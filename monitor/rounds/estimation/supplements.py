@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.rounds.estimation.agreement import agreement_row
 from monitor.rounds.estimation.challenge import Challenge, challenges
+from monitor.rounds.estimation.judge import judge_row
 from monitor.rounds.estimation.segments import segment_rows
 from monitor.storage.labels import overlap_store
 from monitor.storage.results import challenger_store, segment_store
@@ -14,6 +15,7 @@ from monitor.storage.results import challenger_store, segment_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.judge_rows import JudgeRow
     from monitor.domain.report import AgreementRow, SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.storage.database import Database
@@ -24,12 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Supplements:
-    """Labels and estimates by segment, how far people agree, how the challenger compares."""
+    """Labels and estimates by segment, how far people agree, how challenger and judge do."""
 
     cells: tuple[SegmentCell, ...] = ()
     segments: tuple[SegmentRow, ...] = ()
     agreement: AgreementRow | None = None
     challenge: Challenge | None = None
+    judge: JudgeRow | None = None
 
 
 def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Supplements]:
@@ -40,8 +43,9 @@ def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Suppl
             (each := member.round.id): replace(
                 _supplements(connection, member.round, batch.labels[each]),
                 challenge=compared.get(each),
+                judge=judge_row(member, batch.before(index)),
             )
-            for member in batch.affected
+            for index, member in enumerate(batch.affected)
         }
 
 

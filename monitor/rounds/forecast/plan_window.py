@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from monitor.domain.bands import bands_of
-from monitor.domain.errors import SourceRefused
+from monitor.domain.errors import InputRefused, SourceRefused
+from monitor.domain.model import Verdict
 from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
@@ -32,6 +33,7 @@ from monitor.storage.rounds.round_store import Round
 if TYPE_CHECKING:
     from monitor.domain.model import Window
     from monitor.rounds.context import MonitorContext
+    from monitor.stats.design.allocation import Allocation
     from monitor.stats.detection.half_space import Limit
 
 NO_ROUND = -1  # an id that no row has
@@ -61,15 +63,27 @@ class PlannedBand:
     rate: float | None
 
 
+class AssumedJudge(NamedTuple):
+    """Shares of the positives and of the negatives to which a judge is supposed to say yes."""
+
+    tpr: float
+    fpr: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanForecast:
-    """A plan, in labels and in margins, and what the alerts would find with it."""
+    """A plan, in labels and in margins, and what the alerts would find with it.
+
+    ``judge`` is one that is only assumed, and ``judged`` what is planned with it.
+    """
 
     planned: PlannedWindow
     outlook: PlanOptions
     alerts: tuple[AlertPower, ...]
     limits_assumed: bool
     every: float
+    judge: AssumedJudge | None = None
+    judged: Allocation | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON."""
@@ -96,6 +110,18 @@ class PlanForecast:
             "alerts": [_alert_json(power) for power in self.alerts],
             "limits_assumed": self.limits_assumed,
             "false_alarm_every": self.every,
+            "judged": self._judged_json(),
+        }
+
+    def _judged_json(self) -> dict[str, Any] | None:
+        if self.judge is None or self.judged is None:
+            return None
+        plan = self.judged
+        return {
+            **self.judge._asdict(),
+            "labels": plan.total,
+            "needed": plan.needed,
+            "margins": dict(plan.margins),
         }
 
     @property
@@ -111,6 +137,8 @@ class PlanForecast:
             size, rates = prospect.size[own], prospect.prior_rates.rate[own]
             rate = float(np.average(rates, weights=size if size.any() else None))
             labels = int(self.outlook.plan.labels[own].sum())
+            if not size.any() and Verdict.MISSING in name:  # a judge mostly answers
+                continue
             prior_rate = rate if self._has_rates else None
             results.append(PlannedBand(name, int(size.sum()), labels, prior_rate))
         return results
@@ -177,8 +205,11 @@ def forecast_plan(
     assurance: float | None = ASSURANCE,
     limits: Sequence[Limit] = (),
     every: float = 52,
+    judge: AssumedJudge | None = None,
 ) -> PlanForecast:
     """Plan for margins, a number of labels or both, and show what that buys.
+
+    judge: An assumed judge, to plan with it as well.
 
     Raises `ValueError` if neither is given, or nothing is known and there is no number of labels.
     """
@@ -189,14 +220,29 @@ def forecast_plan(
     labels = outlook.plan.labels
     bands = None if prospect.uniform is None else planned.bands
     alerts = alert_power(prospect, labels, watched, every=every, bands=bands) if existing else ()
-    return PlanForecast(planned, outlook, alerts, limits_assumed=not limits, every=every)
+    judged = None
+    if judge is not None:
+        judged = prospect.judged(*judge).allocate(
+            margins=margins, max_labels=max_labels, assurance=assurance
+        )
+    return PlanForecast(planned, outlook, alerts, not limits, every, judge, judged)
 
 
 def forecast_monitor(
-    context: MonitorContext, *, margins: Mapping[str, float] | None, max_labels: int | None
+    context: MonitorContext,
+    *,
+    margins: Mapping[str, float] | None,
+    max_labels: int | None,
+    judge: AssumedJudge | None = None,
 ) -> PlanForecast:
     """Plan the next round of a monitor: as asked, or as its config has it if nothing is asked."""
     settings = context.settings.round
+    if judge is not None and settings.judge is not None:
+        message = (
+            f"{context.settings.name} has a judge, and its plan counts on it; leave out the rates "
+            "of an assumed one"
+        )
+        raise InputRefused(message)
     if not margins and max_labels is None:
         margins, max_labels = settings.sample.margin.wanted(), settings.sample.max_labels
     return forecast_plan(
@@ -206,6 +252,7 @@ def forecast_monitor(
         assurance=settings.sample.assurance,
         limits=settings.limits.watched(),
         every=settings.limits.false_alarm_every,
+        judge=judge,
     )
 
 

@@ -148,7 +148,10 @@ def _history_start(
     )
     if existing is not None:
         return HistoryStart.KNOWN
-    only_cuts = _CUTS.issuperset(one.name for one in differences)
+    # Items that were labeled before have no verdict, so with a judge they cannot be counted anew.
+    only_cuts = settings.judge is None and {*_CUTS, "judge"}.issuperset(
+        one.name for one in differences
+    )
     return HistoryStart.REBINNED if only_cuts else HistoryStart.NOTHING
 
 
@@ -156,6 +159,7 @@ def _of_history(settings: RoundSettings) -> Values:
     return {
         "model": settings.model,
         "source.threshold": settings.threshold,
+        "judge": None if settings.judge is None else settings.judge.title,
         **_of_strata(settings.sample),
     }
 

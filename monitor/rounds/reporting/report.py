@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import LimitReading, evidence_state, only_learns
 from monitor.domain.bands import bands_of
+from monitor.domain.model import Verdict
 from monitor.domain.report import (
     AlertRow,
     AnswersRow,
@@ -133,6 +134,7 @@ def closed_report(
         segments=list(supplements.segments),
         agreement=supplements.agreement,
         challenger=None if supplements.challenge is None else supplements.challenge.row,
+        judge=supplements.judge,
         answers=_answers_row(round_, first_answers, tally.strata),
         pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(estimate.pictures),
@@ -356,7 +358,8 @@ def band_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]
     bands = bands_of([part.stratum for part in parts], sample)
     members: dict[Stratum, list[StratumTally]] = {}
     for part, band in zip(parts, bands, strict=True):
-        members.setdefault(band, []).append(part)
+        if part.size or band.verdict is not Verdict.MISSING:  # a judge mostly answers
+            members.setdefault(band, []).append(part)
     return [_row(band, cells) for band, cells in members.items()]
 
 

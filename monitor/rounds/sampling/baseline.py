@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.presentation.challenger import (
-    extreme_sentence,
-    fault_sentence,
-    no_decisions_reason,
-    same_sentence,
-    scale_sentence,
-    undecided_reason,
-    undecided_sentence,
-)
 from monitor.presentation.notices import REFERENCE, inverted_sentence
 from monitor.presentation.windows import late_rows_sentence
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
+from monitor.rounds.sampling.opinions import check_challenger, check_judge
 from monitor.rounds.sampling.plausibility import Concern, Usual
 from monitor.rounds.sampling.traffic import lost_traffic
 from monitor.stats.core.sample import LabeledSample, ScoredSample
@@ -32,7 +23,7 @@ from monitor.stats.curves.curve_draws import curve_bands
 from monitor.storage.rounds import round_store, window_store
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Decisions, Frame
+    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
 
@@ -40,8 +31,6 @@ ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months o
 _FEWEST = 10  # positives, and negatives: under that chance alone turns an order round
 _MOST = 2000  # items: more cost time, and the interval is narrow enough
 _DRAWS = 500
-
-_CHALLENGER = "challenger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +51,9 @@ def check_baseline(
         concerns += order_concerns(context.reference())
     late, notes = _late(context, slot, settings)
     lost = lost_traffic(context, frame, slot, settings)
-    other = _check_challenger(frame, settings)
-    return Oddities((*concerns, *late, *lost, *other.concerns), (*notes, *other.notes))
+    others = check_challenger(frame, settings), check_judge(frame, settings)
+    concerns += [*late, *lost, *(each for other in others for each in other.concerns)]
+    return Oddities(tuple(concerns), (*notes, *(each for other in others for each in other.notes)))
 
 
 def usual_flagged(
@@ -153,55 +143,3 @@ def _late(
     if concern is not None:
         return [concern], ()
     return [], (late_rows_sentence(last.number, late),) if late > 0 else ()
-
-
-class _ChallengerCheck(NamedTuple):
-    """Why there is no comparison, and what is merely worth a note."""
-
-    concerns: tuple[Concern, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def _check_challenger(frame: Frame, settings: RoundSettings) -> _ChallengerCheck:
-    """Check a window's challenger. The round goes on even if something is wrong with it."""
-    if settings.challenger is None or not frame.size:
-        return _ChallengerCheck()
-    title, decided = settings.challenger.title, frame.challenged
-    if decided is None:
-        fault = frame.challenger_fault or no_decisions_reason()
-        concern = Concern(_CHALLENGER, fault_sentence(title, fault), is_setting=True)
-        return _ChallengerCheck((concern,))
-    if decided.undecided > settings.bad_rows_max * frame.size:
-        why = undecided_reason(decided.undecided, frame.size, settings.bad_rows_max)
-        is_setting = decided.undecided == frame.size
-        concern = Concern(_CHALLENGER, fault_sentence(title, why), is_setting=is_setting)
-        return _ChallengerCheck((concern,))
-    return _ChallengerCheck(notes=tuple(_notes(title, frame, decided)))
-
-
-def _notes(title: str, frame: Frame, decided: Decisions) -> Iterator[str]:
-    if decided.undecided:
-        yield undecided_sentence(title, decided, frame.size)
-    if _is_same(frame):
-        yield same_sentence(title, frame.size)
-    elif decided.flagged in {0, frame.size}:
-        yield extreme_sentence(title, decided, frame.size)
-    if _is_another_scale(frame, decided):
-        yield scale_sentence(title, decided)
-
-
-def _is_same(frame: Frame) -> bool:
-    """Whether it flags just the flagged items."""
-    return all(
-        part.challenged is not None
-        and part.challenged.flagged == (part.size if part.stratum.flagged else 0)
-        for part in frame.strata
-    )
-
-
-def _is_another_scale(frame: Frame, decided: Decisions) -> bool:
-    """Whether its scores leave [0, 1], where all of the classifier's are."""
-    if decided.low is None or decided.high is None or (decided.low >= 0 and decided.high <= 1):
-        return False
-    scores = [c.score for part in frame.strata for c in part.candidates if c.score is not None]
-    return bool(scores) and min(scores) >= 0 and max(scores) <= 1

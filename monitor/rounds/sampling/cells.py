@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.model import BandEdges, Stratum
 from monitor.rounds.estimation.history import before_launch
+from monitor.rounds.estimation.judge import cut_of
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import (
+    LABELS_PER_BAND,
     LABELS_PER_CELL,
     affordable_bands,
     band_edges,
@@ -64,21 +66,35 @@ def rates_of_cells(
         labeled,
         positive,
         [stratum.unscored for stratum in strata],
+        cut_of(strata),
     )
 
 
-def edges_of(flagged: ArrayLike, passed: ArrayLike, sample: Sample, *, unscored: bool) -> BandEdges:
+def edges_of(
+    flagged: ArrayLike,
+    passed: ArrayLike,
+    sample: Sample,
+    *,
+    unscored: bool,
+    judged: bool = False,
+) -> BandEdges:
     """Cut the scores of both classes as finely as the settings ask and the labels allow.
 
     flagged, passed: Scores of each class; NaN without one.
     sample: The settings of the history's first round.
     unscored: Whether items without a score are to have their own band.
+    judged: Whether a judge's verdict cuts them as well, so that the scores are cut half as finely.
     """
-    bands, cells = sample.bands, sample.cells
-    if cells is None:
-        up, down = affordable_bands(bands.flagged, bands.passed, sample.max_labels)
-        inner = band_edges(flagged, up), band_edges(passed, down)
-    else:
-        up, down = affordable_bands(cells.flagged, cells.passed, sample.max_labels, LABELS_PER_CELL)
-        inner = cell_edges(flagged, up), cell_edges(passed, down)
-    return BandEdges(*inner, unscored=unscored)
+    cut, cutting, each = (
+        (sample.bands, band_edges, LABELS_PER_BAND)
+        if sample.cells is None
+        else (sample.cells, cell_edges, LABELS_PER_CELL)
+    )
+    verdicts = 2 if judged else 1
+    up, down = affordable_bands(
+        max(1, cut.flagged // verdicts),
+        max(1, cut.passed // verdicts),
+        sample.max_labels // verdicts,
+        each,
+    )
+    return BandEdges(cutting(flagged, up), cutting(passed, down), unscored=unscored, judged=judged)

@@ -30,10 +30,17 @@ from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.items import broken_pictures, doubled, items_of
+from monitor.rounds.sampling.opinions import of_present_judge
 from monitor.rounds.sampling.plan import plan_labels
 from monitor.rounds.sampling.plausibility import Concern, refuse_unknown
 from monitor.rounds.sampling.prior import rates_before, reference_of
-from monitor.rounds.sampling.second_wave import first_items, goes_out_at, spare_items, waves_before
+from monitor.rounds.sampling.second_wave import (
+    first_items,
+    goes_out_at,
+    is_same_strata,
+    spare_items,
+    waves_before,
+)
 from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
@@ -89,6 +96,7 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
 
     Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them.
     """
+    round_, changed = of_present_judge(context, round_)
     now = context.clock()
     first_scan = round_.first_look_at or now
     can_wait = now < waits_until(round_, first_scan)
@@ -104,7 +112,7 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     if seen.usable is None:
         _abandon(context, round_, claim, seen, first_scan)
     else:
-        concerns = (*seen.concerns, *seen.alias_concerns)
+        concerns = (*seen.concerns, *seen.alias_concerns, *changed)
         _write_sample(context, round_, claim, seen.usable, concerns, first_scan)
     context.tries.forget(round_)
 
@@ -301,9 +309,9 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
     So the same items are drawn, though today's plan may be another: their answers are there.
     """
     before = settings.planned or {}
-    if {part.stratum.name for part in frame.strata} != set(before):
+    if not is_same_strata(frame, before):
         return None
-    return [min(before[part.stratum.name], len(part.candidates)) for part in frame.strata]
+    return [min(before.get(part.stratum.name, 0), len(part.candidates)) for part in frame.strata]
 
 
 def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings) -> list[str]:

@@ -71,7 +71,9 @@ def prior_rates_of(
 
 
 def positions(
-    scores: Sequence[Sequence[float | None]], is_flagged: Sequence[bool]
+    scores: Sequence[Sequence[float | None]],
+    is_flagged: Sequence[bool],
+    ranks: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
     """Place each stratum along the score: log odds of its mean, else its place in its class.
 
@@ -79,15 +81,17 @@ def positions(
 
     scores: Of some items of each stratum; strata of a class from low to high score.
     is_flagged: Which strata are predicted positive.
+    ranks: Place of each in its class, from 0; the order of the strata if not given.
     """
     means = _means(scores)
     if means is not None:
         return np.asarray(special.logit(np.clip(means, *_ALMOST_SURE)))
     seen, locations = Counter[bool](), []
-    for of, up in zip(scores, is_flagged, strict=True):
-        locations.append(float(seen[up]) if any(s is not None for s in of) else float("nan"))
+    for up in is_flagged:
+        locations.append(seen[up])
         seen[up] += 1
-    return np.array(locations)
+    scored = [any(s is not None for s in of) for of in scores]
+    return np.where(scored, ranks or locations, np.nan)
 
 
 def _mean_scores(frame: Frame) -> list[float] | None:

@@ -45,6 +45,8 @@ def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> Re
     """Positive and labeled per stratum from before the history, where that is known."""
     if scan.known is not None:
         return scan.known.reference
+    if scan.edges.judged:
+        return None  # items that were labeled before have no verdict of this judge
     before = _before_launch(context, round_.settings, scan.edges)
     with context.database.read() as connection:
         rounds = earlier_rounds(connection, round_, scan.version)

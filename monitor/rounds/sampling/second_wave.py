@@ -8,7 +8,7 @@ strata. The items it may take are kept from the draw, so the window is never rea
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from monitor.domain.model import Frame, Item
 from monitor.domain.ports import as_counted
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
 from monitor.presentation.windows import removed_items_sentence
+from monitor.rounds.estimation.judge import cut_of
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.items import broken_pictures, doubled, items_of
 from monitor.rounds.sampling.plan import positions
@@ -60,9 +61,16 @@ def waves_before(frame: Frame, settings: RoundSettings) -> list[int] | list[None
     Its items all go out at once then, but its evidence counts wave by wave.
     """
     before = settings.first_wave or {}
-    if {part.stratum.name for part in frame.strata} != set(before):
+    if not is_same_strata(frame, before):
         return [None] * len(frame.strata)
-    return [before[part.stratum.name] for part in frame.strata]
+    return [before.get(part.stratum.name, 0) for part in frame.strata]
+
+
+def is_same_strata(frame: Frame, before: Collection[str]) -> bool:
+    """Whether a frame has the strata of an earlier report, which may leave out empty ones."""
+    names = {part.stratum.name for part in frame.strata}
+    held = {part.stratum.name for part in frame.strata if part.size}
+    return bool(before) and held <= set(before) <= names
 
 
 def spare_items(frame: Frame, expected: Sequence[int], first: Sequence[int]) -> list[Item]:
@@ -207,8 +215,8 @@ def _answered(labels: RoundLabels) -> int:
 def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[str, int]:
     """Items of each stratum in wave 2; as before where the round is done again."""
     before, first = round_.settings.planned or {}, _first(labels)
-    if before.keys() == first.keys():
-        return {name: max(0, before[name] - size) for name, size in first.items()}
+    if before and before.keys() <= first.keys():
+        return {name: max(0, before.get(name, 0) - size) for name, size in first.items()}
     tallies = labels.counts()
     scores = defaultdict[str, list[float | None]](list)
     for stratum, score in [
@@ -217,16 +225,22 @@ def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[st
     ]:
         scores[stratum].append(score)
     is_flagged = [part.stratum.flagged for part in tallies]
+    cut = cut_of([part.stratum for part in tallies])
     more = second_wave(
         [part.size for part in tallies],
         is_flagged,
-        positions([scores[part.stratum.name] for part in tallies], is_flagged),
+        positions(
+            [scores[part.stratum.name] for part in tallies],
+            is_flagged,
+            None if cut is None else cut.position.tolist(),
+        ),
         plan=[part.planned for part in tallies],
         first=[part.first_wave or 0 for part in tallies],
         labeled=[part.labeled for part in tallies],
         positive=[part.positive for part in tallies],
         margins=round_.settings.sample.margin.wanted() or None,
         uniform=uniform_of(round_.settings, round_.seed, wave=2),
+        terms=None if cut is None else cut.terms,
     )
     sizes: list[int] = more.tolist()
     return {part.stratum.name: size for part, size in zip(tallies, sizes, strict=True)}

@@ -59,10 +59,11 @@ def version_of(frame: Frame, alias: WatchedAlias | None) -> str | None:
 
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
     """List the settings whose change opens a new history."""
-    bands, cells = settings.sample.bands, settings.sample.cells
+    bands, cells, judge = settings.sample.bands, settings.sample.cells, settings.judge
+    judged = () if judge is None else ("judge", judge.model_dump_json())
     if cells is None:
-        return (settings.model, bands.flagged, bands.passed)
-    return (settings.model, "cells", cells.flagged, cells.passed)
+        return (settings.model, bands.flagged, bands.passed, *judged)
+    return (settings.model, "cells", cells.flagged, cells.passed, *judged)
 
 
 def scan_window(context: MonitorContext, round_: Round) -> WindowScan:
@@ -150,7 +151,7 @@ def _rescan(
     context: MonitorContext, round_: Round, before: Frame, edges: BandEdges, at_most: int
 ) -> Frame:
     source = context.source
-    if not isinstance(source, Rescannable):
+    if edges.judged or not isinstance(source, Rescannable):  # candidates have no verdict
         return _scan(context, round_, edges, at_most)
     with outside("scan"):
         return source.rescan(before, edges.strata(), at_most, round_.seed)
@@ -176,7 +177,13 @@ def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
         matches = [c.score for c in part.candidates if c.score is not None]
         unscored = unscored or 0 < len(matches) < len(part.candidates)
         scores[part.stratum.flagged] += matches
-    return edges_of(scores[True], scores[False], settings.sample, unscored=unscored)
+    return edges_of(
+        scores[True],
+        scores[False],
+        settings.sample,
+        unscored=unscored,
+        judged=settings.judge is not None,
+    )
 
 
 def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:

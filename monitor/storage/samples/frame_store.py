@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, delete, insert, or_, select
 
 from monitor.domain.errors import RoundMoved
-from monitor.domain.model import BandEdges, Item, Stratum
+from monitor.domain.model import BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
 from monitor.storage.database import chunks, insert_new
@@ -154,6 +154,7 @@ def add_history(
             "flagged": list(edges.flagged),
             "passed": list(edges.passed),
             "unscored": edges.unscored,
+            "judged": edges.judged,
         },
         reference=None if reference is None else {k: list(v) for k, v in reference.items()},
         opened_at=now,
@@ -242,6 +243,7 @@ def write_strata(connection: Connection, round_id: int, planned: Sequence[Stratu
             "low": part.stratum.low,
             "high": part.stratum.high,
             "unscored": part.stratum.unscored,
+            "verdict": part.stratum.verdict,
             "size": part.size,
             "planned": part.planned,
             "first_wave": part.first_wave,
@@ -295,7 +297,8 @@ def read_all_strata(
 
 def stratum_of(row: Row[Any]) -> Stratum:
     """Take the stratum out of a row with the columns of ``strata``."""
-    return Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored)
+    verdict = None if row.verdict is None else Verdict(row.verdict)
+    return Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored, verdict)
 
 
 def _history(row: Row[Any]) -> History:
@@ -304,7 +307,12 @@ def _history(row: Row[Any]) -> History:
         id=row.id,
         model_version=row.model_version,
         threshold=row.threshold,
-        edges=BandEdges(tuple(edges["flagged"]), tuple(edges["passed"]), edges["unscored"]),
+        edges=BandEdges(
+            tuple(edges["flagged"]),
+            tuple(edges["passed"]),
+            edges["unscored"],
+            judged=edges.get("judged", False),  # no store of before judges has it
+        ),
         reference=None
         if row.reference is None
         else {name: (pair[0], pair[1]) for name, pair in row.reference.items()},

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from monitor.testing import ChallengerContract, SourceContract
+from monitor.domain.judge import Judge
+from monitor.testing import ChallengerContract, JudgeContract, SourceContract
 from tests.plugins.spark.places import BY_COUNTRY, source_of, write
 from tests.sources.prediction_files import InFolder
 
@@ -38,3 +39,13 @@ class TestChallengerByScore(TestChallengerByClass):
         write(self.folder, scored, other=pa.float64())
         challenger = {"score": "other", "threshold": 70}
         return source_of(self.folder, columns=BY_COUNTRY, challenger=challenger)
+
+
+class TestJudge(InFolder, JudgeContract):
+    def judged_source(self, rows):
+        words = {True: 4.0, False: 2.0, None: None}
+        judged = [{**row, "verdict": words[row["verdict"]]} for row in rows]
+        write(self.folder, judged, verdict=pa.float64())
+        source = source_of(self.folder, columns=BY_COUNTRY)
+        source.settings.judge_by(Judge(column="verdict", threshold=3))
+        return source

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from monitor.domain.errors import SourceRefused
+from monitor.domain.judge import Judge
 from monitor.domain.model import BandEdges, Window
 from monitor.files.missing_markers import quoted
 from monitor.sources.duckdb import DuckdbSource
@@ -151,7 +152,13 @@ def settings_with(place, **changes):
     return SqlSettings.model_validate({**given, **changes})
 
 
-def source_of(place, **changes):
+def source_of(place, judge=None, **changes):
+    source = _source_of(place, **changes)
+    source.settings.judge_by(None if judge is None else Judge.model_validate(judge))
+    return source
+
+
+def _source_of(place, **changes):
     if place.name == "duckdb":
         given = {"path": place.path.name, "table": "scored", "columns": COLUMNS, "threshold": 0.5}
         settings = DuckdbSettings.model_validate({**given, **changes})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.domain.model import BadRow
-from monitor.testing import ChallengerContract, SourceContract
+from monitor.testing import ChallengerContract, JudgeContract, SourceContract
 from tests.sources.sql.databases import BY_COUNTRY, also_in_files, make_table, source_of
 
 DECISIONS = {True: 80.0, False: 20.0, None: None}
@@ -54,3 +54,17 @@ class TestChallengerByScore(TestChallengerByClass):
         make_table(self.place, scored, other=self.place.kinds["double"])
         challenger = {"score": "other", "threshold": 70}
         return source_of(self.place, columns=BY_COUNTRY, challenger=challenger)
+
+
+@also_in_files
+class TestJudge(JudgeContract):
+    @pytest.fixture(autouse=True)
+    def _place(self, place):
+        self.place = place
+
+    def judged_source(self, rows):
+        words = {True: "yes", False: "no", None: None}
+        judged = [{**row, "verdict": words[row["verdict"]]} for row in rows]
+        make_table(self.place, judged, verdict=self.place.kinds["text"])
+        judge = {"column": "verdict", "positive": "yes"}
+        return source_of(self.place, judge, columns=BY_COUNTRY)

@@ -19,6 +19,7 @@ from tests.sources.sql.databases import COLUMNS, TWO, WEEK, also_in_files, make_
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 BANDS = BandEdges(flagged=(0.7, 0.9), passed=(0.1, 0.2, 0.3)).strata()
 HALVES = BandEdges(passed=(0.25,)).strata()
+JUDGED = BandEdges(flagged=(0.7,), passed=(0.1,), judged=True).strata()
 SCORES = ("travel", "finance", "sports")
 TOPICS = ("travel", "finance", "other")
 
@@ -87,6 +88,13 @@ KINDS = {
         (by_score("finance"), TWO, 15),
         (by_score("sports") | {"challenger": {"predicted": "country"}, "positive": "CZ"}, TWO, 15),
         (by_score("travel") | {"challenger": {"predicted": "no such"}}, BANDS, 15),
+    ],
+    "judges": [
+        (by_score("travel") | {"judge": {"column": "country", "positive": "CZ"}}, JUDGED, 15),
+        (by_score("finance"), BANDS, 15),
+        (by_score("sports") | {"judge": {"column": "rare", "threshold": 0.5}}, JUDGED, 15),
+        (by_score("travel") | {"judge": {"column": "no such", "positive": 1}}, JUDGED, 15),
+        (by_score("finance"), JUDGED, 15),
     ],
     "versions and segments": [
         (by_score(score, model_version="version", segments=segments), BANDS, 15)

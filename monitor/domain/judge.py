@@ -1,0 +1,75 @@
+"""The setting of a judge: its verdict on an item cuts the strata, and never counts as a label."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+
+from monitor.domain.setting_types import Settings
+
+Value = StrictBool | StrictInt | StrictFloat | StrictStr
+Values = Value | tuple[Value, ...]
+
+
+class Judge(Settings):
+    """A second opinion on each item, such as a model's or an LLM's, in a column of the source.
+
+    It says yes where ``column`` is one of ``positive``, or a number of at least ``threshold``.
+    Every other value is a no; with ``negative``, only those listed are. Items without a verdict
+    form separate strata. ``version`` names what gave the verdicts, such as a model and its prompt:
+    another one begins a new history.
+    """
+
+    column: Annotated[str, Field(min_length=1)]
+    positive: Values | None = None
+    negative: Values | None = None
+    threshold: float | None = None
+    version: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Judge:
+        if (self.positive is None) is (self.threshold is None):
+            message = "wanted either positive or threshold: which verdicts say yes"
+            raise ValueError(message)
+        if self.negative is not None and self.threshold is not None:
+            message = "negative goes with positive; below the threshold is a no"
+            raise ValueError(message)
+        for name in ("positive", "negative"):
+            if any(str(value) != str(value).strip() or value == "" for value in self.values(name)):
+                message = f"{name} has an empty value, or one with blanks around it"
+                raise ValueError(message)
+        if self.positive == () or self.negative == ():
+            message = "an empty list matches nothing; name a value or more"
+            raise ValueError(message)
+        return self
+
+    def values(self, name: Literal["positive", "negative"]) -> tuple[Value, ...]:
+        """Values that mean a yes, or a no; none if not named."""
+        listed = getattr(self, name)
+        return listed if isinstance(listed, tuple) else () if listed is None else (listed,)
+
+    @property
+    def rule(self) -> str:
+        """When it says yes, in short; two rules that differ read differently."""
+        if self.threshold is not None:
+            return f"{self.column} >= {repr(self.threshold).removesuffix('.0')}"
+        no = " or ".join(map(_text, self.values("negative")))
+        yes = " or ".join(map(_text, self.values("positive")))
+        return f"{self.column} = {yes}{f', no = {no}' if no else ''}"
+
+    @property
+    def title(self) -> str:
+        """What people see: its rule, and what gave the verdicts."""
+        return self.rule if self.version is None else f"{self.rule} ({self.version})"
+
+
+def _text(value: Value) -> str:
+    """Write a value; a text is quoted if it may be taken for something else."""
+    is_plain = isinstance(value, str) and re.fullmatch(r"[^\W\d][\w-]*", value)
+    return str(value) if is_plain and str(value).lower() not in _RESERVED else json.dumps(value)
+
+
+_RESERVED = {"true", "false", "or", "no", "null"}

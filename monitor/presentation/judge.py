@@ -1,0 +1,117 @@
+"""Sentences about a judge, without full stops, and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from monitor.domain.model import Verdict
+from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text, plural, range_text
+from monitor.presentation.table import Table
+
+if TYPE_CHECKING:
+    from monitor.domain.judge import Judge
+    from monitor.domain.judge_rows import Ends, JudgedRow, JudgeRow
+
+_RATES = {
+    "says yes to positives": "tpr",
+    "says yes to negatives": "fpr",
+    "agreement with people (kappa)": "kappa",
+}
+
+
+def no_verdicts_sentence(fault: str) -> str:
+    """Return the sentence that a window was drawn without its judge, and why."""
+    return f"the judge has no verdicts, and labels are spent as without one: {fault}"
+
+
+def changed_judge_sentence(judge: Judge) -> str:
+    """Return the sentence that a round was opened with a judge that the config has no longer."""
+    return (
+        f"the round was opened with the judge {judge.title}, which the config has no longer, so it "
+        "is drawn without a judge"
+    )
+
+
+def unjudged_sentence(missing: int, size: int) -> str:
+    """Return the sentence that the judge is silent on too many items."""
+    return (
+        f"the judge has no verdict on {missing:,} of {size:,} items "
+        f"({percent_text(missing / size)}); people label these as without a judge"
+    )
+
+
+def verdicts_text(sizes: Mapping[Verdict | None, int]) -> str:
+    """Return how many items the judge says yes and no to."""
+    yes, no, missing = (sizes[each] for each in (Verdict.YES, Verdict.NO, Verdict.MISSING))
+    silent = f", nothing to {missing:,}" if missing else ""
+    return f"the judge says yes to {yes:,}, no to {no:,}{silent}"
+
+
+def saved_sentence(share: float) -> str:
+    """Return the sentence on the labels that a judge saves, or costs.
+
+    >>> saved_sentence(0.57)
+    'it saves about 57 % of the labels that equal intervals would take without it'
+    >>> saved_sentence(-0.002)
+    'it saves no labels'
+    """
+    if round(share, 2) <= 0:
+        return "it saves no labels"
+    return (
+        f"it saves about {percent_text(share, 2)} of the labels that equal intervals would take "
+        "without it"
+    )
+
+
+def judge_moved_sentence(yes: int, expected: int) -> str:
+    """Return the sentence that a judge says yes more often, or more seldom, than it did."""
+    return (
+        f"the judge says yes to {yes:,} items, where its verdicts in earlier rounds would lead to "
+        f"{expected:,}: did the judge change, or the items? Values with earlier rounds are off "
+        "until its rates are known again"
+    )
+
+
+def one_verdict_sentence(judge: Judge, yes: int, no: int) -> str:
+    """Return the sentence that the judge says the same of all items."""
+    verdict = "yes" if yes else "no"
+    return (
+        f"the judge says {verdict} to all {yes + no:,} items that it has a verdict on, so it saves "
+        f"no label; is its rule right ({judge.rule})?"
+    )
+
+
+def judge_tables(row: JudgeRow) -> Iterator[Table]:
+    """Lay out the judge's rates, by the labels of this round and of all rounds together."""
+    rows = [each for each in (row.alone, row.pooled) if each is not None]
+    if rows:
+        cells = [
+            [text, *(_ends_text(getattr(each, name)) for each in rows)]
+            for text, name in _RATES.items()
+        ]
+        yield Table(["the judge", *map(_head, rows)], cells)
+
+
+def judge_lines(row: JudgeRow) -> Iterator[str]:
+    """Describe what to know about the judge; it never counts as a label."""
+    if row.alone is not None:
+        share = percent_text(row.alone.yes / row.alone.size)
+        yield f"it says yes to {row.alone.yes:,} of {row.alone.size:,} items ({share})"
+    if row.saved is not None:
+        yield saved_sentence(row.saved)
+    if row.missing:
+        yield unjudged_sentence(row.missing, row.size)
+    yield "verdicts only decide which items people label; the estimates rest on people's labels"
+
+
+def _head(row: JudgedRow) -> str:
+    of = "this round" if row.rounds == 1 else plural(row.rounds, "round")
+    return f"{of}, {plural(row.labeled, 'label')}"
+
+
+def _ends_text(ends: Ends | None) -> str:
+    if ends is None:
+        return NOT_ESTIMABLE
+    point, low, high = ends
+    return f"{point:.3f} {range_text(low, high)}"

@@ -1,0 +1,140 @@
+"""What a judge's verdicts are worth: as a cut of the strata, and by the labels of people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.judge_rows import JudgedRow, JudgeRow
+from monitor.domain.model import Verdict
+from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.stats.core.counts import CountArrays
+from monitor.stats.design.cell_sizes import expected_sizes
+from monitor.stats.design.recalibration import Cut, recalibrated_rates
+from monitor.stats.detection.alternatives import decayed_labels
+from monitor.stats.estimation.judge_rates import judge_rates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from monitor.domain.judge_rows import Ends
+    from monitor.domain.model import Stratum
+    from monitor.domain.sample_settings import Sample
+    from monitor.rounds.estimation.batch import Member
+    from monitor.rounds.estimation.tally import Counted
+    from monitor.stats.core.counts import Interval, StratumArrays
+
+
+def cut_of(strata: Sequence[Stratum]) -> Cut | None:
+    """Describe how a judge cuts the strata of each class besides the score; None without one.
+
+    A verdict moves the log odds one way or the other. A missing one has a separate term, so that
+    without any label it is taken for neither.
+    """
+    if all(one.verdict is None for one in strata):
+        return None
+    seen = Counter[tuple[bool, Verdict | None]]()
+    positions, terms = [], []
+    for one in strata:
+        positions.append(seen[one.flagged, one.verdict])
+        seen[one.flagged, one.verdict] += 1
+        terms.append((_SIGN.get(one.verdict, 0.0), float(one.verdict is Verdict.MISSING)))
+    return Cut(np.array(positions), np.array(terms))
+
+
+_UNSCORED = "unscored"
+_SIGN: dict[Verdict | None, float] = {Verdict.NO: -1.0, Verdict.YES: 1.0}
+
+
+def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
+    """Report how good a round's judge is; None without one.
+
+    earlier: The rounds before it in its history, whose strata are the same.
+    """
+    judge, strata, own = member.round.settings.judge, member.tally.frame, member.tally.counts
+    if judge is None or all(one.verdict is None for one in strata):
+        return None
+    verdicts = np.array([one.verdict or _UNSCORED for one in strata])
+    counted = [each.counts for each in earlier]
+    seed = member.round.sobol_seed
+    return JudgeRow(
+        title=judge.title,
+        level=CREDIBLE_LEVEL,
+        size=int(own.size[verdicts != _UNSCORED].sum()),
+        missing=int(own.size[verdicts == Verdict.MISSING].sum()),
+        alone=_judged([own], verdicts, seed),
+        pooled=_judged([*counted, own], verdicts, seed) if counted else None,
+        saved=_saved([*counted, own], strata, member.round.settings.sample),
+    )
+
+
+def _saved(
+    rounds: Sequence[StratumArrays], strata: Sequence[Stratum], sample: Sample
+) -> float | None:
+    """Estimate the share of the labels that the last round saves by its verdicts.
+
+    It compares the labels for equal intervals, by all labels so far, with and without the cut by
+    verdict; None if a predicted class holds no items.
+    """
+    now, cut = rounds[-1], cut_of(strata)
+    positive, labeled = decayed_labels(rounds)
+    unscored = np.array([one.unscored for one in strata])
+    rates = recalibrated_rates(now.size, now.is_flagged, labeled, positive, unscored, cut)
+    if cut is None or not all(now.size[of].any() for of in (now.is_flagged, ~now.is_flagged)):
+        return None
+    _, cell = np.unique(
+        np.stack([now.is_flagged, unscored, cut.position]), axis=1, return_inverse=True
+    )
+    size = np.bincount(cell.ravel(), weights=now.size)
+    merged = np.bincount(cell.ravel(), weights=now.size * rates) / np.maximum(size, 1)
+    is_flagged = np.bincount(cell.ravel(), weights=now.is_flagged) > 0
+    cut_labels, labels = (
+        expected_sizes(
+            sizes[sizes > 0],
+            up[sizes > 0],
+            each[sizes > 0],
+            share=sample.share_by_size,
+            margins=_MARGINS,
+        ).sum()
+        for sizes, up, each in ((now.size, now.is_flagged, rates), (size, is_flagged, merged))
+    )
+    return float(f"{1 - cut_labels / labels:.3g}")
+
+
+_MARGINS = {"precision": 0.05, "recall": 0.05}
+
+
+def _judged(
+    rounds: Sequence[StratumArrays], verdicts: NDArray[np.str_], seed: int
+) -> JudgedRow | None:
+    """Estimate the judge on the windows of some rounds; None where no item has a verdict."""
+    verdict = np.tile(verdicts, len(rounds))
+    names = ("size", "labeled", "positive", "is_flagged")
+    counts = CountArrays(*(np.concatenate([getattr(of, name) for of in rounds]) for name in names))
+    judged = np.isin(verdict, (Verdict.YES, Verdict.NO))
+    if not counts.size[judged].any():
+        return None
+    tpr, fpr, kappa = judge_rates(
+        counts, verdict == Verdict.YES, judged, seed=seed, level=CREDIBLE_LEVEL
+    )
+    return JudgedRow(
+        rounds=len(rounds),
+        size=int(counts.size[judged].sum()),
+        yes=int(counts.size[verdict == Verdict.YES].sum()),
+        labeled=int(counts.labeled[judged].sum()),
+        tpr=_ends(tpr),
+        fpr=_ends(fpr),
+        kappa=_ends(kappa),
+    )
+
+
+def _ends(interval: Interval | None) -> Ends | None:
+    if interval is None:
+        return None
+    point, low, high = (
+        float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
+    )
+    return point, low, high

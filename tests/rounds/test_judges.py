@@ -1,0 +1,265 @@
+"""A judge's verdicts cut the strata of each round; only people's labels count."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from monitor.domain.judge import Judge
+from monitor.domain.judge_rows import JudgeRow
+from monitor.domain.model import Answer
+from monitor.domain.sample_settings import Bands, Cells, Sample
+from monitor.domain.state import RoundState
+from monitor.rounds.opening.setting_changes import pending_changes
+from monitor.testing import MemorySource
+from tests.rounds.scene import THRESHOLD, Scene, settings
+
+JUDGE = Judge(column="verdict", positive="yes")
+CELLS = Sample(max_labels=300, cells=Cells(flagged=4, passed=8))
+
+
+def good(is_positive, rng):
+    """Say yes to nine of ten positives and to two in a hundred others."""
+    return bool(rng.random() < (0.9 if is_positive else 0.02))
+
+
+def judged(database, *, judge=JUDGE, sample=CELLS, **changes):
+    source = MemorySource([], threshold=THRESHOLD, show=["text"], judge="verdict")
+    return Scene(database, settings(judge=judge, sample=sample, **changes), source)
+
+
+def play(scene, number, verdict=good, **changes):
+    scene.week(number, **changes)
+    rng = np.random.default_rng(number)
+    for row in scene.source.rows:
+        if "verdict" not in row:
+            row["verdict"] = verdict(scene.truth[row["id"]] is Answer.POSITIVE, rng)
+    scene.run(number)
+    for _ in range(3):
+        scene.answer()
+        scene.run()
+    assert scene.round(number).state is RoundState.CLOSED
+    return JudgeRow.model_validate(scene.report(number)["judge"])
+
+
+def own_estimate(scene, number, metric):
+    return next(
+        row
+        for row in scene.report(number)["estimates"]
+        if (row["metric"], row["basis"], row["estimand"]) == (metric, "round", "window")
+    )
+
+
+def true_values(scene, number):
+    rows = [row for row in scene.source.rows if _in_window(scene.round(number).window, row)]
+    positive = [row for row in rows if scene.truth[row["id"]] is Answer.POSITIVE]
+    found = sum(row["score"] >= THRESHOLD for row in positive)
+    flagged = sum(row["score"] >= THRESHOLD for row in rows)
+    yes = sum(bool(row["verdict"]) for row in positive)
+    no_positive = len(rows) - len(positive)
+    said = sum(bool(row["verdict"]) for row in rows)
+    return {
+        "precision": found / flagged,
+        "recall": found / len(positive),
+        "tpr": yes / len(positive),
+        "fpr": (said - yes) / no_positive,
+    }
+
+
+def _in_window(window, row):
+    return window.start <= row["time"] < window.end
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [CELLS, Sample(max_labels=300, bands=Bands(flagged=2, passed=4))],
+    ids=["cells", "bands"],
+)
+def test_a_round_knows_its_classifier_and_its_judge_by_the_labels_of_people(database, sample):
+    scene = judged(database, sample=sample)
+    first = play(scene, 1, count=3000)
+    second = play(scene, 2, count=3000)
+
+    true = true_values(scene, 2)
+    for metric in ("precision", "recall"):
+        found = own_estimate(scene, 2, metric)
+        assert found["low"] <= true[metric] <= found["high"]
+    assert first.pooled is None
+    assert (second.alone.rounds, second.pooled.rounds) == (1, 2)
+    assert second.pooled.labeled == first.alone.labeled + second.alone.labeled
+    for name in ("tpr", "fpr"):
+        point, low, high = getattr(second.pooled, name)
+        assert low <= true[name] <= high
+        assert high - low < 0.35
+        assert low <= point <= high
+    strata = scene.report(2)["strata"]
+    assert {tuple(row["stratum"].split("-")[:2]) for row in strata} == {
+        (predicted, verdict) for predicted in ("flagged", "passed") for verdict in ("no", "yes")
+    }
+    assert scene.rows("select distinct verdict from strata order by 1") == [
+        {"verdict": verdict} for verdict in ("missing", "no", "yes")
+    ]
+
+
+def test_a_good_judge_narrows_recall_from_its_second_round_on_and_a_useless_one_costs_nothing(
+    database,
+):
+    widths, saved = {}, {}
+    for name, verdict in {
+        "good": good,
+        "useless": lambda _, rng: bool(rng.random() < 0.3),
+    }.items():
+        scene = judged(database)
+        scene.name = name
+        play(scene, 1, verdict, count=3000)
+        saved[name] = play(scene, 2, verdict, count=3000).saved
+        found = own_estimate(scene, 2, "recall")
+        widths[name] = found["high"] - found["low"]
+    plain = Scene(database, settings(sample=CELLS), name="plain")
+    plain.play(1, count=3000)
+    plain.play(2, count=3000)
+    found = own_estimate(plain, 2, "recall")
+    alone = found["high"] - found["low"]
+
+    assert widths["good"] < 0.7 * alone
+    assert widths["useless"] < 1.3 * alone
+    assert 0.4 < saved["good"] < 0.95
+    assert -0.1 < saved["useless"] < 0.2
+
+
+def test_whoever_turns_all_verdicts_round_moves_no_estimate(database):
+    scene = judged(database)
+    play(scene, 1, count=3000)
+    play(scene, 2, count=3000)
+    row = play(scene, 3, lambda is_positive, rng: not good(is_positive, rng), count=3000)
+
+    true = true_values(scene, 3)
+    for metric in ("precision", "recall"):
+        found = own_estimate(scene, 3, metric)
+        assert found["low"] <= true[metric] <= found["high"]
+    assert row.alone.tpr[0] < row.pooled.tpr[0] < 0.9
+    assert row.alone.fpr[1] > 0.9
+
+
+def test_items_without_a_verdict_are_strata_of_their_own_and_people_are_told(database):
+    scene = judged(database)
+    play(scene, 1)
+    silent = play(scene, 2, lambda *_: None)
+    back = play(scene, 3, lambda truth, rng: None if rng.random() < 0.1 else good(truth, rng))
+
+    assert (silent.missing, silent.alone, silent.pooled.rounds) == (silent.size, None, 2)
+    assert "no verdict on 2,000 of 2,000 items (100 %)" in scene.concerns(2)["judge"]
+    assert scene.report(2)["status"] == "attention"
+    assert {row["stratum"] for row in scene.report(2)["strata"] if row["size"]} == {
+        row["stratum"] for row in scene.report(2)["strata"] if "missing" in row["stratum"]
+    }
+    assert own_estimate(scene, 2, "recall")["low"] > 0
+    assert 0.05 * back.size < back.missing < 0.15 * back.size
+    assert "of 2,000 items" in scene.concerns(3)["judge"]
+
+
+def test_a_judge_that_says_the_same_of_everything_is_noted(database):
+    scene = judged(database)
+    row = play(scene, 1, lambda *_: False)
+
+    assert row.alone.yes == 0
+    notes = scene.rows("select reason from round_issues")
+    assert any("says no to all 2,000 items" in note["reason"] for note in notes)
+    assert scene.concerns(1) == {}
+
+
+def test_another_judge_begins_a_new_history_and_is_announced(database):
+    scene = judged(database)
+    play(scene, 1)
+    scene.settings = settings(sample=CELLS, judge=JUDGE.model_copy(update={"version": "prompt 2"}))
+    with database.read() as connection:
+        [change] = pending_changes(connection, scene.context)
+    play(scene, 2)
+    scene.settings = settings(sample=CELLS, judge=JUDGE)
+    row = play(scene, 3)
+
+    assert change.startswith(
+        "judge verdict = yes -> verdict = yes (prompt 2): the next round begins"
+    )
+    assert "begin anew" in change
+    histories = [scene.round(number).history_id for number in (1, 2, 3)]
+    assert histories[0] == histories[2] != histories[1]
+    assert row.pooled.rounds == 2
+
+
+def test_the_first_round_learns_what_the_judge_is_worth_before_its_second_wave(database):
+    scene = judged(database, sample=Sample(max_labels=1500, cells=Cells(flagged=4, passed=8)))
+    play(scene, 1, count=20_000)
+
+    first, later = {}, {}
+    for verdict in ("yes", "no"):
+        rows = [row for row in scene.report(1)["cells"] if f"passed-{verdict}" in row["stratum"]]
+        first[verdict] = sum(row["first_wave"] for row in rows)
+        later[verdict] = sum(row["planned"] for row in rows) - first[verdict]
+    assert later["yes"] / later["no"] > 2 * first["yes"] / first["no"]
+
+
+def test_a_round_that_was_opened_with_another_judge_is_drawn_without_one(database):
+    scene = judged(database)
+    scene.week(1)
+    for row in scene.source.rows:
+        row["verdict"] = True
+    waiting, scene.source.rows = scene.source.rows, []
+    with contextlib.suppress(Exception):
+        scene.run(1)
+    assert scene.round(1).state is RoundState.OPEN
+    scene.source.rows = waiting
+    scene.settings = settings(sample=CELLS, judge=JUDGE.model_copy(update={"version": "2"}))
+    for _ in range(3):
+        scene.run()
+        scene.answer()
+
+    assert scene.round(1).state is RoundState.CLOSED
+    assert "which the config has no longer" in scene.concerns(1)["judge"]
+    assert scene.report(1)["judge"] is None
+    assert not any(row["stratum"].count("-") > 1 for row in scene.report(1)["strata"])
+
+
+def test_a_judge_that_says_yes_more_often_at_equal_scores_is_noticed(
+    database,
+):
+    scene = judged(database)
+    for number in (1, 2, 3):
+        play(scene, number, count=3000)
+    assert not [row for row in scene.report(3)["notices"] if row["kind"] == "judge"]
+
+    play(scene, 4, lambda truth, rng: bool(rng.random() < (0.9 if truth else 0.08)), count=3000)
+
+    [notice] = [row for row in scene.report(4)["notices"] if row["kind"] == "judge"]
+    assert notice["value"] > 1.2
+    assert "Values with earlier rounds are off" in notice["sentence"]
+
+
+def test_items_without_a_score_are_not_taken_for_items_without_a_verdict(database):
+    source = MemorySource([], show=["text"], judge="verdict")
+    scene = Scene(database, settings(threshold=None, judge=JUDGE, sample=CELLS), source)
+    scene.week(1)
+    for number, row in enumerate(scene.source.rows):
+        row |= {"predicted": row["score"] >= THRESHOLD, "verdict": number % 3 == 0}
+        row["score"] = None if number % 4 == 0 else row["score"]
+    scene.run(1)
+    for _ in range(3):
+        scene.answer()
+        scene.run()
+
+    found = JudgeRow.model_validate(scene.report(1)["judge"])
+    assert (found.size, found.missing, scene.concerns(1)) == (1500, 0, {})
+
+
+def test_nobody_who_labels_learns_of_a_verdict(database):
+    scene = judged(database, deadline=timedelta(days=5))
+    play(scene, 1)
+
+    tasks = [task for sent in scene.labeler.sent.values() for task in sent.values()]
+    assert tasks
+    assert all(set(task.shown) == {"text"} for task in tasks)
+    assert not any("yes" in task.place or "yes" in task.key for task in tasks)
+    assert not any("verdict" in str(row) for row in scene.rows("select shown from payloads"))
