@@ -57,6 +57,10 @@ class CellDesign:
         found, up = self.size * self.rate, self.is_flagged
         return found[up].sum() / self.size[up].sum(), found[up].sum() / found.sum()
 
+    def recalibrated(self, labeled: Values, positive: Values) -> Values:
+        """Rates of the cells by labels of earlier rounds."""
+        return recalibrated_rates(self.size, self.is_flagged, labeled, positive)
+
     def allocated(self, known: PriorRates, **how: Any) -> Whole:
         """Labels that the monitor plans by what is known."""
         size = self.size.astype(np.int64)
@@ -98,10 +102,10 @@ def main(
         for score in scores:
             for share in shares:
                 whole = scored(name, score)
-                least = bound(whole, share)
-                say(f"{name} {score} {share:.2f} known", known(whole, share, replicates), least)
-                some = max(20, replicates // 4)
-                say(f"{name} {score} {share:.2f} learned", learned(whole, share, some), least)
+                least, design = bound(whole, share), cut(whole)
+                say(f"{name} {score} {share:.2f} known", known(design, share, replicates), least)
+                found = learned(design, share, max(20, replicates // 4), labels=least)
+                say(f"{name} {score} {share:.2f} learned", found, least)
     for name in classifiers:
         for share in shares:
             for labels in (1250, 360):
@@ -167,9 +171,8 @@ def bound(whole: Population, share: float) -> float:
     )
 
 
-def known(whole: Population, share: float, replicates: int) -> Found:
+def known(design: CellDesign, share: float, replicates: int) -> Found:
     """Plan by the true rates; the labels at which the wider mean half-width is .05."""
-    design = cut(whole)
     inside = np.clip(design.rate, 1e-9, 1 - 1e-9)
 
     def at(margins: dict[str, float]) -> CellDesign:
@@ -184,15 +187,17 @@ def known(whole: Population, share: float, replicates: int) -> Found:
     return simulated(at(margins), replicates, seed=2)
 
 
-def learned(whole: Population, share: float, replicates: int) -> Found:
-    """Plan by the rates of earlier rounds; each replicate has its own."""
-    labels = bound(whole, share)
+def learned(design: CellDesign, share: float, replicates: int, *, labels: float) -> Found:
+    """Plan by the rates of earlier rounds; each replicate has its own.
+
+    ``labels`` is where the search for the margin begins.
+    """
     for _ in range(3):
-        design = after_history(cut(whole), share, labels, max(20, replicates // 4), seed=1)
-        widths = simulated(design, len(design.expected), seed=3).half_width
+        planned = after_history(design, share, labels, max(20, replicates // 4), seed=1)
+        widths = simulated(planned, len(planned.expected), seed=3).half_width
         labels *= (float(widths.max()) / MARGIN) ** 2
-    design = after_history(cut(whole), share, labels, replicates, seed=2)
-    return simulated(design, replicates, seed=4)
+    planned = after_history(design, share, labels, replicates, seed=2)
+    return simulated(planned, replicates, seed=4)
 
 
 def low_misses(whole: Population, share: float, labels: float, replicates: int) -> Found:
@@ -218,7 +223,7 @@ def after_history(
     for _ in range(HISTORY):
         labeled, positive = planned.draw(replicates, rng)
         n, y = DECAY * n + labeled, DECAY * y + positive
-        rates = recalibrated_rates(design.size, up, n, y)
+        rates = design.recalibrated(n, y)
         plans = [_plan(design, row, share, labels) for row in rates]
         planned = replace(design, expected=np.stack(plans))
     return planned

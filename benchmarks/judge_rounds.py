@@ -1,0 +1,139 @@
+"""Labels of whole rounds with a judge, through `backfill`: draw, labels, estimates in the store.
+
+Predictions follow the first classifier of Shang et al. 2023, Table 4. Each monitor plans for
+intervals of +-.05 on average (`assurance: null`). Figures are of the rounds from the third on, and
+`held` counts the intervals of all rounds that hold the window's own value.
+"""
+
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from benchmarks.harness import Flags
+from benchmarks.judge import JUDGES
+from benchmarks.label_cost import CLASSIFIERS
+
+FIRST_COUNTED = 3
+MONITOR = """
+  - name: {name}
+    source:
+      kind: duckdb
+      path: predictions.parquet
+      columns: {{id: id, time: at, score: score}}
+      threshold: {threshold}
+    schedule: {{cron: "0 0 * * 1"}}
+    sample: {{margin: {{precision: 0.05, recall: 0.05}}, max_labels: 20000, assurance: null}}
+    labeling: {{kind: column, path: truth.parquet, id: id, value: truth, matures: 0d}}
+"""
+JUDGE = '    judge: {{column: "{column}", positive: true}}\n'
+ROUNDS = """
+select r.number, r.window_start as start, e.metric, e.low, e.high,
+    (select sum(s.planned) from strata s where s.round_id = r.id) as labels
+from rounds r join monitors m on m.id = r.monitor_id
+join estimates e on e.round_id = r.id and e.version = r.version
+where m.name = ? and e.basis = 'round' and e.estimand = 'window'
+    and e.metric in ('precision', 'recall')
+"""
+START = pd.Timestamp("2026-01-05", tz="UTC")
+
+
+def main(
+    score: Literal["weak", "good"] = "weak",
+    weeks: int = 8,
+    size: int = 100_000,
+    judges: tuple[str, ...] = tuple(JUDGES),
+    seed: int = 3,
+) -> None:
+    """Print a line for each judge."""
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)
+        write_predictions(folder, score, weeks * size, weeks, judges, seed)
+        names = {"no-judge": None, **{f"judge-{i}": judge for i, judge in enumerate(judges)}}
+        threshold = CLASSIFIERS["Phi1"][2]
+        entries = "".join(
+            MONITOR.format(name=name, threshold=threshold)
+            + ("" if judge is None else JUDGE.format(column=judge))
+            for name, judge in names.items()
+        )
+        (folder / "config.yaml").write_text(f"store: sqlite:///monitor.db\nmonitors:{entries}")
+        until = START + pd.Timedelta(weeks=weeks)
+        span = ["--from", f"{START:%Y-%m-%d}", "--to", f"{until:%Y-%m-%d}"]
+        command = [sys.executable, "-m", "monitor", "backfill", *span]
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        print("judge                  labels  ratio  half-widths: precision, recall  held")
+        base = 0.0
+        for name, judge in names.items():
+            base = say(folder, name, judge or "none", base)
+
+
+def write_predictions(
+    folder: Path, score: str, rows: int, weeks: int, judges: tuple[str, ...], seed: int
+) -> None:
+    """Write scores, verdicts of every judge, and the truth."""
+    rng = np.random.default_rng(seed)
+    mu, sigma, threshold = CLASSIFIERS["Phi1"]
+    p = special.expit(mu + sigma * rng.standard_normal(rows))
+    up = p >= threshold
+    rate = p.copy()
+    for of in (up, ~up) if score == "weak" else ():
+        rate[of] = p[of].mean() + 0.25 * (p[of] - p[of].mean())
+    truth = rng.random(rows) < rate
+    seconds = np.arange(rows) * (weeks * 7 * 86_400 / rows)
+    verdicts = {judge: _verdicts(truth, up, JUDGES[judge], rng) for judge in judges}
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(rows),
+            "at": START + pd.to_timedelta(seconds, unit="s"),
+            "score": p,
+            **verdicts,
+            "truth": truth.astype(int),
+        }
+    )
+    frame.drop(columns="truth").to_parquet(folder / "predictions.parquet")
+    frame[["id", "truth"]].to_parquet(folder / "truth.parquet")
+    week = (
+        frame.assign(
+            start=START.tz_localize(None)
+            + pd.to_timedelta(7 * (seconds // (7 * 86_400)), unit="D"),
+            flagged=up,
+            tp=truth & up,
+        )
+        .groupby("start")[["truth", "flagged", "tp"]]
+        .sum()
+    )
+    shares = {"precision": week.tp / week.flagged, "recall": week.tp / week.truth}
+    pd.concat(
+        [share.rename("value").reset_index().assign(metric=name) for name, share in shares.items()]
+    ).to_parquet(folder / "windows.parquet")
+
+
+def _verdicts(truth: Flags, up: Flags, judge: tuple[float, ...], rng: np.random.Generator) -> Flags:
+    tp, fn, fp, tn = judge
+    yes = np.where(truth, np.where(up, tp, fn), np.where(up, fp, tn))
+    return np.asarray(rng.random(len(truth)) < yes)
+
+
+def say(folder: Path, name: str, judge: str, base: float) -> float:
+    """Print what one monitor asked for and got; returns its labels, or the base if there is one."""
+    with closing(sqlite3.connect(folder / "monitor.db")) as connection:
+        found = pd.read_sql(ROUNDS, connection, params=(name,), parse_dates=["start"])
+    truth = pd.read_parquet(folder / "windows.parquet").set_index(["start", "metric"]).value
+    later = found[found.number >= FIRST_COUNTED]
+    labels = float(later.labels.mean())
+    half = ((later.high - later.low) / 2).groupby(later.metric).mean()
+    true = truth[pd.MultiIndex.from_frame(found[["start", "metric"]])].to_numpy()
+    held = int(((found.low <= true) & (true <= found.high)).sum())
+    base = base or labels
+    print(
+        f"{judge:<22}{labels:7.0f}{labels / base:7.3f}{half['precision']:23.3f}"
+        f"{half['recall']:8.3f}{held:7} of {len(found)}"
+    )
+    return base
