@@ -121,7 +121,7 @@ class LabelStudioLabeler:
         if (checks, digest) == (previous.looks, previous.asked):
             return Collected(cursor=cursor, anew=False)
         events, refused, answers = self._read(studio, projects, previous, tasks)
-        unread_answers = {
+        earlier_answers = {
             one.id: previous.answers[one.id]
             for one in listed
             if one.id in previous.answers and not one.mark.closed
@@ -131,7 +131,7 @@ class LabelStudioLabeler:
             asked=digest,
             looks=checks,
             known=keys_by_project,
-            answers=unread_answers | answers,
+            answers=earlier_answers | answers,
         )
         return Collected(tuple(events), tuple(refused), after.model_dump_json())
 

@@ -178,11 +178,13 @@ def _predictive_notices(
         before, drawn.size, drawn.labeled, metrics=PREDICTED, seed=seed, points=POINTS
     )
     for metric, estimate in expected.items():
-        value, interval = stratified_estimate(counts, metric), estimate.interval(level=LEVEL)
-        if value is None or interval is None or not is_outside(value, interval):
+        result, interval = stratified_estimate(counts, metric), estimate.interval(level=LEVEL)
+        if result is None or interval is None or not is_outside(result, interval):
             continue
-        sentence = unexpected_sentence(metric, value, interval, LEVEL)
-        notices.append(NoticeRow(kind="predictive", subject=metric, value=value, sentence=sentence))
+        sentence = unexpected_sentence(metric, result, interval, LEVEL)
+        notices.append(
+            NoticeRow(kind="predictive", subject=metric, value=result, sentence=sentence)
+        )
     return notices
 
 

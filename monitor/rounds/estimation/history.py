@@ -96,14 +96,14 @@ def _by_cells(
     rounds: Sequence[StratumArrays], reference: Counts | None, settings: Pooling, since: int
 ) -> list[HistoryState]:
     """Count the rounds up to each for its own sizes, and pool them all together."""
-    counts = range(since + 1, len(rounds) + 1)
-    counted = _counted_for_each(rounds, reference, counts)
+    round_counts = range(since + 1, len(rounds) + 1)
+    counted = _counted_for_each(rounds, reference, round_counts)
     ends = last_steps(
-        [histories for each in counted for histories in each],
+        [history for histories in counted for history in histories],
         RunLength(settings.hazard, settings.restart),
     )
     states: list[HistoryState] = []
-    for i, count in enumerate(counts):
+    for i, count in enumerate(round_counts):
         flagged, passed = ends[2 * i : 2 * i + 2]
         before = JointPosterior(flagged.before, passed.before)
         states.append(

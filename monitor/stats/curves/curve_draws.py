@@ -199,9 +199,8 @@ class _DrawnCurves:
         eta_column = eta[:, np.newaxis]
         of_gains = share_of_gain(recall_gains, eta_column)
         at_recalls, at_gains, at_start = self._fpr_at(recalls, of_gains, eta_column)
-        start = (
-            1 - at_start / eta_column
-        )  # precision gain where recall gain is 0, recall the prevalence
+        # Precision gain where recall gain is 0, so where recall is the prevalence.
+        start = 1 - at_start / eta_column
         return _ReadPoint(
             tpr=_interpolated(np.broadcast_to(fprs, (len(eta), len(fprs))), self.fpr, self.tpr),
             precision=precision_at(recalls, at_recalls, eta_column),

@@ -206,9 +206,8 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
     effective = class_counts(
         counts.size, counts.labeled, counts.positive, counts.is_flagged, prior=prior
     )
-    share = np.minimum(
-        1.0, size / np.maximum(effective.labeled, 1.0)
-    )  # never more labels than items
+    # Never more labels than items.
+    share = np.minimum(1.0, size / np.maximum(effective.labeled, 1.0))
     positive, labeled = EffectiveCounts(
         effective.positive * share, effective.labeled * share
     ).whole()
@@ -251,8 +250,8 @@ def _rest(
     unlabeled = size - labeled
     counted = float(positive.sum()), float((labeled - positive).sum())
     by_chance = float(np.ceil(items_by_chance(unlabeled, labeled, positive)))
-    class_law = law(unlabeled, counts_of_the_rest(unlabeled, labeled, positive))
-    return _Rest(*counted, float(unlabeled.sum()), by_chance, class_law)
+    rest_law = law(unlabeled, counts_of_the_rest(unlabeled, labeled, positive))
+    return _Rest(*counted, float(unlabeled.sum()), by_chance, rest_law)
 
 
 def _of_answers(flagged: bool, size: Values, answers: EffectiveCounts) -> BetaMixture:

@@ -344,10 +344,8 @@ def _paired(name: str, both: _Matrices, scaled: _Matrices | None, level: float) 
         (np.nan, np.nan) if scaled is None else (float(chosen(m)[0]) for m in scaled)
     )
     if np.isnan(first_point - second_point):
-        first_point, second_point = (
-            first.mean(),
-            second.mean(),
-        )  # both or none, so that they make up the difference
+        # Both or none, so that they make up the difference.
+        first_point, second_point = first.mean(), second.mean()
     return PairedMetric(
         metric=chosen.name,
         first=credible_interval(first, level, point=first_point),

@@ -325,9 +325,9 @@ def _class_of(
     within = mixture.weight @ parts
     both = mean * (1 - mean) / (float(within.sum()) + between) - 1
     worth = max(0.0, both * min(mean, 1 - mean) - _PRIOR)
-    variance = float(np.sum(within * _open_share(size, labeled, estimand)))
+    open_variance = float(np.sum(within * _open_share(size, labeled, estimand)))
     return _ClassCounts(
-        name, total, mean, math.sqrt(variance + (between if variance > 0 else 0.0)), worth
+        name, total, mean, math.sqrt(open_variance + (between if open_variance > 0 else 0.0)), worth
     )
 
 

@@ -242,11 +242,9 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     if log_weight.shape[-1] > keep:
         # A round adds a component per shift; without an end a long history would cost ever more.
         heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
-        heaviest_index = _positions(
-            np.sort(heaviest, axis=-1)
-        )  # back in the order in which they began
-        log_weight, started = log_weight[heaviest_index], started[heaviest_index]
-        alpha, beta = alpha[heaviest_index], beta[heaviest_index]
+        chosen = _positions(np.sort(heaviest, axis=-1))  # back in the order in which they began
+        log_weight, started = log_weight[chosen], started[chosen]
+        alpha, beta = alpha[chosen], beta[chosen]
     learned = Run(
         log_weight=log_weight - _log_sum(log_weight)[..., np.newaxis],
         alpha=alpha,
