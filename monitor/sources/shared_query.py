@@ -161,7 +161,7 @@ class SharedQuery:
         return rows.c[f"{name}_{index}"] if f"{name}_{index}" in rows.c else null()
 
     def for_each(self, rows: Subquery) -> Subquery:
-        """Let each row are there once for every monitor, whose place it has as ``k``."""
+        """Repeat each row once for every monitor, whose place it has as ``k``."""
         locations = union_all(
             *(select(code_of(location).label("k")) for location in self.positions)
         ).subquery()

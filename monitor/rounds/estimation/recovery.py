@@ -39,9 +39,9 @@ LARGEST = 700  # Log evidence above which e**x is no finite number
 def recovery_rows(
     connection: Connection, batch: HistoryBatch, estimates: Estimates, alerts: Sequence[StoredAlert]
 ) -> dict[str, RecoveryRow]:
-    """Report of each open alert, by its id, how its evidence stands and how long it may stay open.
+    """Report how far the evidence of each open alert is from its end, by the alert's id.
 
-    The rounds to come are supposed to be as the newest round of the history: its sizes, its
+    Rounds to come are supposed to be like the newest round of the history: in its sizes, its
     labels, and the rates and the level that were last estimated with it.
     """
     firing = [alert for alert in alerts if alert.state is AlertState.FIRING]
