@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from monitor.domain.visible import clean
 from monitor.presentation.classes import block_lines
 from tests.rounds.test_classes import Blocks
 from tests.service.pages.people import Person, Place
@@ -31,7 +32,7 @@ def test_the_pages_say_what_status_and_show_say_and_the_name_of_a_class_is_text(
     block = Blocks(database, classes=("travel", "finance", HOSTILE))
     block.week()
     block.play()
-    said = [words(line) for line in block_lines(block.overview)]
+    said = [words(clean(line)) for line in block_lines(block.overview)]
 
     for path in ("/", "/monitors/mail-travel/rounds/1"):
         page = shown(block, path)
