@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.domain.errors import SourceRefused
+from monitor.domain.judge import Judge
 from monitor.domain.model import BandEdges, Window
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.plugins.spark.source import SparkSource
@@ -58,8 +59,10 @@ def settings_with(**changes):
     return SparkSettings.model_validate(given)
 
 
-def source_of(folder, **changes):
-    return SparkSource(settings_with(**changes), folder)
+def source_of(folder, judge=None, **changes):
+    source = SparkSource(settings_with(**changes), folder)
+    source.settings.judge_by(None if judge is None else Judge.model_validate(judge))
+    return source
 
 
 def rows_with(**columns):

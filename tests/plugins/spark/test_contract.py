@@ -5,7 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from monitor.domain.judge import Judge
 from monitor.testing import ChallengerContract, JudgeContract, SourceContract
 from tests.plugins.spark.places import BY_COUNTRY, source_of, write
 from tests.sources.prediction_files import InFolder
@@ -46,6 +45,5 @@ class TestJudge(InFolder, JudgeContract):
         words = {True: 4.0, False: 2.0, None: None}
         judged = [{**row, "verdict": words[row["verdict"]]} for row in rows]
         write(self.folder, judged, verdict=pa.float64())
-        source = source_of(self.folder, columns=BY_COUNTRY)
-        source.settings.judge_by(Judge(column="verdict", threshold=3))
-        return source
+        judge = {"column": "verdict", "threshold": 3}
+        return source_of(self.folder, judge, columns=BY_COUNTRY)
