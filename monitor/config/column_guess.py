@@ -71,7 +71,7 @@ def is_text(kind: str) -> bool:
 class ColumnGuess:
     """What columns hold: as flags name it, else guessed from names and types, then from values.
 
-    ``chosen`` is the result; ``guesses`` say what of it was guessed by values alone.
+    ``chosen`` is the result; ``guesses`` say what of it neither a flag nor a name decided.
 
     Raises `InputRefused` with a question for each column that cannot be guessed, and one command
     that answers all of them; ``command`` is how it begins: ``pr-monitor init FILE``, and options
@@ -104,6 +104,7 @@ class ColumnGuess:
         is_by_class = self.chosen.predicted is not None or self.chosen.classes is not None
         if not is_by_class and self.chosen.threshold is None:
             self.chosen = replace(self.chosen, threshold=0.5)
+            self.guesses.append("took 0.5 as the threshold: items are flagged from it on")
 
     def _answers(self, command: Sequence[str]) -> list[str]:
         """Write the command that answers all questions, or one that converts the file first."""

@@ -192,13 +192,7 @@ class MonitorConfig(Settings):
         if judge is None:
             return self
         why = self.source.why_no_judge(judge)
-        labeling = self.labeling
-        if (
-            why is None
-            and isinstance(labeling, ColumnSettings)
-            and not labeling.paths
-            and labeling.value == judge.column
-        ):
+        if why is None and self._is_truth(judge.column):
             why = f"{judge.column!r} is labeling.value, the truth; a judge is another opinion"
         if why is None and isinstance(self.reference, ReferenceFile):
             why = "a reference file has no verdicts, so with a judge nothing of it can be used"
@@ -206,6 +200,14 @@ class MonitorConfig(Settings):
             raise SettingRefused(setting="judge", why=why)
         self.source.judge_by(judge)
         return self
+
+    def _is_truth(self, column: str) -> bool:
+        """Whether labels are read from this column of the predictions themselves."""
+        labeling = self.labeling
+        if not isinstance(labeling, ColumnSettings) or labeling.value != column:
+            return False
+        is_same_table = labeling.table in {None, getattr(self.source, "table", None)}
+        return is_same_table and {*labeling.paths} <= {*getattr(self.source, "paths", ())}
 
     @model_validator(mode="after")
     def _the_truth_is_somewhere(self) -> MonitorConfig:

@@ -229,42 +229,22 @@ class TableSource:
         table.check(self.settings, [name for name, _ in self._shown.columns])
         self._shown.check()
         times = table.times(self.settings) or local_times("UTC")
-        fault = self._challenger_fault(table)
-        challenger = self.settings.challenged_by if fault is None else None
+        challenger, judge = self.settings.challenged_by, self.settings.judged_by
+        fault = judge_fault = None
+        if challenger is not None:
+            by_score = challenger.predicted is None
+            setting = f"challenger.{'score' if by_score else 'predicted'}"
+            fault = _fault(table, challenger.column, setting, is_number=by_score)
+        if judge is not None:
+            is_number = judge.threshold is not None
+            judge_fault = _fault(table, judge.column, "judge.column", is_number=is_number)
         return replace(
             self.query_of(table, times, self._shown.columns),
-            challenger=challenger,
+            challenger=challenger if fault is None else None,
             challenger_fault=fault,
-            judge=self.settings.judged_by,
-            judge_fault=self._judge_fault(table),
+            judge=judge,
+            judge_fault=judge_fault,
         )
-
-    def _challenger_fault(self, table: TableInfo) -> str | None:
-        """Find why the challenger's decisions cannot be read; None if they can.
-
-        Another classifier's fault keeps no round of the monitored one from being drawn.
-        """
-        challenger = self.settings.challenged_by
-        try:
-            if challenger is not None and challenger.predicted is not None:
-                table.need(challenger.predicted, "challenger.predicted")
-            elif challenger is not None:
-                table.check_number(challenger.column, "challenger.score")
-        except SourceRefused as error:
-            return str(error)
-        return None
-
-    def _judge_fault(self, table: TableInfo) -> str | None:
-        """Find why no verdict can be read; None if they can. It costs labels, and no round."""
-        judge = self.settings.judged_by
-        try:
-            if judge is not None and judge.threshold is not None:
-                table.check_number(judge.column, "judge.column")
-            elif judge is not None:
-                table.need(judge.column, "judge.column")
-        except SourceRefused as error:
-            return str(error)
-        return None
 
     def _check_times(self, reading: Reading, query: Query) -> None:
         """Refuse times that name no zone where the config names none either."""
@@ -315,6 +295,15 @@ def truth_settings(
         "time_zone": settings.time_zone or "UTC",
     }
     return changes if truth_columns.table is None else {**changes, **location, "where": {}}
+
+
+def _fault(table: TableInfo, column: str, setting: str, *, is_number: bool) -> str | None:
+    """Find why another opinion cannot be read; None if it can. It keeps no round from its draw."""
+    try:
+        (table.check_number if is_number else table.need)(column, setting)
+    except SourceRefused as error:
+        return str(error)
+    return None
 
 
 def _usable(planned: PlannedScan, table: TableInfo) -> list[Scan]:

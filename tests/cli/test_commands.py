@@ -29,7 +29,10 @@ def test_init_writes_a_config_that_can_be_used_at_once(bare, name):
 
     wrote = bare.run("init", name)
 
-    assert wrote.lines == ["wrote config.yaml; read it, then run: pr-monitor check"]
+    assert wrote.lines == [
+        "took 0.5 as the threshold: items are flagged from it on",
+        "wrote config.yaml; read it, then run: pr-monitor check",
+    ]
     source = only_source("config.yaml")
     assert (source.path, source.columns.id) == (name, "mail_id")
     bare.write("config.yaml", open_to_nowhere(bare))
@@ -63,7 +66,8 @@ def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):
     wrote = bare.run("init", "predictions.parquet", "--config", "etc/mail.yaml")
 
     assert wrote.lines == [
-        "wrote etc/mail.yaml; read it, then run: pr-monitor check --config etc/mail.yaml"
+        "took 0.5 as the threshold: items are flagged from it on",
+        "wrote etc/mail.yaml; read it, then run: pr-monitor check --config etc/mail.yaml",
     ]
     assert only_source("etc/mail.yaml").path == "../predictions.parquet"
 
@@ -87,9 +91,10 @@ def test_init_says_which_columns_it_took_by_their_values(bare):
 
     wrote = bare.run("init", "calls.csv.gz")
 
-    assert wrote.lines[:2] == [
+    assert wrote.lines[:3] == [
         "took 'txn' as the id, the only column whose values are all different (90 rows read)",
         "took 'p_callback' as the score, the only column of numbers from 0 to 1",
+        "took 0.5 as the threshold: items are flagged from it on",
     ]
     source = only_source("config.yaml")
     assert (source.columns.id, source.columns.score) == ("txn", "p_callback")

@@ -32,6 +32,7 @@ def test_show_has_the_judge_of_a_round_and_check_its_verdicts(bare):
     bare.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
     shown = bare.run("show", 2)
     page = json.loads(bare.run("show", 2, "--json").out)["judge"]
+    planned = json.loads(bare.run("plan", "--json").out)["strata"]
 
     assert "the judge says yes to " in line_of(checked, "ok       source of mail")
     assert line_of(shown, "Judge: verdict = yes (prompt 1)")
@@ -39,6 +40,7 @@ def test_show_has_the_judge_of_a_round_and_check_its_verdicts(bare):
     assert line_of(shown, "the estimates rest on people's labels")
     assert page["pooled"]["rounds"] == 2
     assert page["missing"] > 0
+    assert all(row["size"] for row in planned)  # nothing flagged is without a verdict
 
 
 def test_check_refuses_a_judge_without_any_verdict(bare):
@@ -56,6 +58,7 @@ def test_check_refuses_a_judge_without_any_verdict(bare):
         ("{column: verdict}", "wanted either positive or threshold"),
         ("{column: score, threshold: 0.5}", "'score' is the score column"),
         ("{column: subject, positive: spam}", "label what the judge said"),
+        ("{column: is_travel, positive: 1}", "is labeling.value, the truth"),
     ],
 )
 def test_a_judge_that_can_be_none_is_refused_where_it_stands(bare, judge, said):

@@ -158,6 +158,7 @@ def test_ids_and_scores_of_unknown_names_are_taken_by_their_values_and_named(wri
     assert config_text(columns, **values)[1] == [
         "took 'txn' as the id, the only column whose values are all different (40 rows read)",
         "took 'p_callback' as the score, the only column of numbers from 0 to 1",
+        "took 0.5 as the threshold: items are flagged from it on",
     ]
 
 

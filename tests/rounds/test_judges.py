@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from datetime import timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from monitor.domain.judge import Judge
 from monitor.domain.judge_rows import JudgeRow
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, BandEdges
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.state import RoundState
+from monitor.rounds.estimation.judge import smoothed_rates
 from monitor.rounds.opening.setting_changes import pending_changes
+from monitor.rounds.sampling.cells import rates_of_cells
+from monitor.stats.core.counts import Counts
 from monitor.testing import MemorySource
 from tests.rounds.scene import THRESHOLD, Scene, settings
 
@@ -187,6 +191,95 @@ def test_another_judge_begins_a_new_history_and_is_announced(database):
     histories = [scene.round(number).history_id for number in (1, 2, 3)]
     assert histories[0] == histories[2] != histories[1]
     assert row.pooled.rounds == 2
+
+
+@pytest.mark.parametrize("prior", [False, True], ids=["rates", "prior of a plan"])
+def test_an_unknown_verdict_is_steered_by_neither_yes_nor_no(prior):
+    strata = BandEdges(flagged=(), passed=(0.2,), judged=True).strata()
+    positive = {"no": 1, "yes": 90, "missing": 0}
+    counts = Counts.of_arrays(
+        size=[1000] * len(strata),
+        labeled=[100 if one.verdict != "missing" else 0 for one in strata],
+        positive=[positive[str(one.verdict)] for one in strata],
+        is_flagged=[one.flagged for one in strata],
+    )
+
+    if prior:
+        tally = SimpleNamespace(counts=counts, missing=np.zeros(len(strata)))
+        known = rates_of_cells(strata, counts.size.tolist(), [tally], None)
+        assert known is not None
+        rates = known.rate
+    else:
+        rates = smoothed_rates(strata, [counts])
+
+    for name in ("flagged-{}", "passed-{}-1", "passed-{}-2"):
+        no, missing, yes = (
+            next(rate for one, rate in zip(strata, rates, strict=True) if one.name == wanted)
+            for wanted in map(name.format, ("no", "missing", "yes"))
+        )
+        assert no < missing < yes
+
+
+def test_a_judge_that_comes_starts_without_labels_that_no_verdict_cuts(database):
+    scene = judged(database)
+    scene.settings = settings(sample=CELLS)
+    scene.week(1)
+    scene.run(1)
+    for _ in range(3):
+        scene.answer()
+        scene.run()
+    scene.settings = settings(sample=CELLS, judge=JUDGE)
+    play(scene, 2)
+
+    after = scene.rows("select reference from histories order by id")[-1]
+    assert after["reference"] is None
+
+
+def test_a_judge_that_leaves_lets_the_labels_so_far_count_by_the_new_strata(database):
+    scene = judged(database)
+    play(scene, 1)
+    scene.settings = settings(sample=CELLS)
+    with database.read() as connection:
+        [change] = pending_changes(connection, scene.context)
+    scene.play(2)
+
+    assert "starts from the labels so far" in change
+    assert scene.report(2)["judge"] is None
+    [[before, after]] = [scene.rows("select reference from histories order by id")]
+    assert before["reference"] is None
+    assert sum(labeled for _, labeled in after["reference"].values()) > 0
+
+
+@pytest.mark.parametrize("names", ["all", "those with items"])
+def test_a_round_that_is_done_again_has_its_plan_though_a_report_leaves_out_empty_strata(
+    database, names
+):
+    scene = judged(database, sample=Sample(max_labels=300, bands=Bands(flagged=2, passed=4)))
+    play(scene, 1)
+    rows = scene.rows("select stratum, size, planned, first_wave from strata where round_id = 1")
+    assert any(row["size"] == 0 for row in rows)
+    again = [row for row in rows if names == "all" or row["size"]]
+    scene.name = "again"
+    scene.settings = scene.settings.model_copy(
+        update={
+            "planned": {row["stratum"]: row["planned"] // 2 for row in again},
+            "first_wave": {row["stratum"]: row["first_wave"] // 2 for row in again},
+        }
+    )
+    scene.run(1)
+
+    drawn = scene.rows("select stratum, planned from strata where round_id = 2")
+    halves = {row["stratum"]: row["planned"] // 2 for row in rows}
+    assert {row["stratum"]: row["planned"] for row in drawn} == halves
+
+
+def test_a_changed_judge_does_not_pass_for_a_moved_population(database):
+    scene = judged(database)
+    for number in range(1, 6):
+        play(scene, number)
+    play(scene, 6, lambda *_: None)
+
+    assert not [row for row in scene.report(6)["notices"] if row["kind"] == "frame"]
 
 
 def test_the_first_round_learns_what_the_judge_is_worth_before_its_second_wave(database):

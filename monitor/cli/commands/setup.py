@@ -208,8 +208,11 @@ def _refuse_folder(config: Path) -> None:
 
 
 def _refuse_without_table(path: str, table: str | None) -> None:
+    from monitor.files.relations import SUFFIXES
+
     is_database = "://" in path
-    if table is None and (is_database or path.lower().endswith((".duckdb", ".ddb", ".db"))):
+    tables = tuple(suffix for suffix, kind in SUFFIXES.items() if kind == "duckdb")
+    if table is None and (is_database or path.lower().endswith(tables)):
         named = "this is the address of a database" if is_database else f"{path} is a DuckDB file"
         message = f"{named}, name its table or view"
         raise typer.BadParameter(message, param_hint="--table")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Counted
     from monitor.stats.core.counts import Interval, StratumArrays
 
+    Values = NDArray[np.float64]
+
 
 def cut_of(strata: Sequence[Stratum]) -> Cut | None:
     """Describe how a judge cuts the strata of each class besides the score; None without one.
@@ -43,6 +45,16 @@ def cut_of(strata: Sequence[Stratum]) -> Cut | None:
         seen[one.flagged, one.verdict] += 1
         terms.append((_SIGN.get(one.verdict, 0.0), float(one.verdict is Verdict.MISSING)))
     return Cut(np.array(positions), np.array(terms))
+
+
+def smoothed_rates(strata: Sequence[Stratum], rounds: Sequence[StratumArrays]) -> Values:
+    """Smooth the rates of score cells along the score, and by verdict; shape ``(H,)``.
+
+    rounds: Sizes and labels of these strata, in slot order; sizes count of the last one only.
+    """
+    now, (positive, labeled) = rounds[-1], decayed_labels(rounds)
+    unscored = [one.unscored for one in strata]
+    return recalibrated_rates(now.size, now.is_flagged, labeled, positive, unscored, cut_of(strata))
 
 
 _UNSCORED = "unscored"
@@ -80,11 +92,9 @@ def _saved(
     verdict; None if a predicted class holds no items.
     """
     now, cut = rounds[-1], cut_of(strata)
-    positive, labeled = decayed_labels(rounds)
-    unscored = np.array([one.unscored for one in strata])
-    rates = recalibrated_rates(now.size, now.is_flagged, labeled, positive, unscored, cut)
     if cut is None or not all(now.size[of].any() for of in (now.is_flagged, ~now.is_flagged)):
         return None
+    rates, unscored = smoothed_rates(strata, rounds), np.array([one.unscored for one in strata])
     _, cell = np.unique(
         np.stack([now.is_flagged, unscored, cut.position]), axis=1, return_inverse=True
     )

@@ -10,9 +10,7 @@ from monitor.domain.alerting import AlertState, keeps, recovery_after
 from monitor.domain.report import RecoveryRow
 from monitor.rounds.estimation.estimate import RoundEstimate, expected_rates
 from monitor.rounds.estimation.history import before_launch
-from monitor.rounds.estimation.judge import cut_of
-from monitor.stats.design.recalibration import recalibrated_rates
-from monitor.stats.detection.alternatives import decayed_labels
+from monitor.rounds.estimation.judge import smoothed_rates
 from monitor.stats.detection.half_space import Limit, Side
 from monitor.stats.detection.recovery import WRONGLY_ENDED, Recovery
 from monitor.stats.detection.recovery_delay import ending
@@ -113,17 +111,12 @@ def _within(
 
 
 def _true_rates(
-    newest: Tally, stratum_arrays: Sequence[StratumArrays], estimate: RoundEstimate, sample: Sample
+    newest: Tally, rounds: Sequence[StratumArrays], estimate: RoundEstimate, sample: Sample
 ) -> NDArray[np.float64]:
     """Suppose a rate for each stratum: as pooled, and of cells as smoothed along the score."""
     if sample.cells is None:
         return estimate.pooled.mean()
-    positive, labeled = decayed_labels(stratum_arrays)
-    counts = newest.counts
-    unscored = [stratum.unscored for stratum in newest.frame]
-    return recalibrated_rates(
-        counts.size, counts.is_flagged, labeled, positive, unscored, cut_of(newest.frame)
-    )
+    return smoothed_rates(newest.frame, rounds)
 
 
 def _at_level(now: Scenario, metric: str, level: float) -> Scenario:

@@ -14,7 +14,6 @@ import numpy as np
 
 from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused, SourceRefused
-from monitor.domain.model import Verdict
 from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
@@ -135,10 +134,10 @@ class PlanForecast:
         for name in dict.fromkeys(self.planned.bands):
             own = of == name
             size, rates = prospect.size[own], prospect.prior_rates.rate[own]
-            rate = float(np.average(rates, weights=size if size.any() else None))
-            labels = int(self.outlook.plan.labels[own].sum())
-            if not size.any() and Verdict.MISSING in name:  # a judge mostly answers
+            if not size.any():  # there is nothing to plan for
                 continue
+            rate = float(np.average(rates, weights=size))
+            labels = int(self.outlook.plan.labels[own].sum())
             prior_rate = rate if self._has_rates else None
             results.append(PlannedBand(name, int(size.sum()), labels, prior_rate))
         return results

@@ -38,6 +38,7 @@ from monitor.rounds.sampling.second_wave import (
     first_items,
     goes_out_at,
     is_same_strata,
+    sizes_of,
     spare_items,
     waves_before,
 )
@@ -309,7 +310,7 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
     So the same items are drawn, though today's plan may be another: their answers are there.
     """
     before = settings.planned or {}
-    if not is_same_strata(frame, before):
+    if not is_same_strata(sizes_of(frame), before):
         return None
     return [min(before.get(part.stratum.name, 0), len(part.candidates)) for part in frame.strata]
 

@@ -54,8 +54,8 @@ def of_present_judge(context: MonitorContext, round_: Round) -> tuple[Round, tup
 
     The source reads the verdicts of the config's judge, and these must not pass for another's.
     """
-    judge = round_.settings.judge
-    if judge is None or judge == context.settings.round.judge:
+    judge, present = round_.settings.judge, context.settings.round.judge
+    if judge is None or (present is not None and judge.title == present.title):
         return round_, ()
     settings = round_.settings.model_copy(update={"judge": None})
     concern = Concern(_JUDGE, changed_judge_sentence(judge), is_setting=True)

@@ -61,16 +61,20 @@ def waves_before(frame: Frame, settings: RoundSettings) -> list[int] | list[None
     Its items all go out at once then, but its evidence counts wave by wave.
     """
     before = settings.first_wave or {}
-    if not is_same_strata(frame, before):
+    if not is_same_strata(sizes_of(frame), before):
         return [None] * len(frame.strata)
     return [before.get(part.stratum.name, 0) for part in frame.strata]
 
 
-def is_same_strata(frame: Frame, before: Collection[str]) -> bool:
-    """Whether a frame has the strata of an earlier report, which may leave out empty ones."""
-    names = {part.stratum.name for part in frame.strata}
-    held = {part.stratum.name for part in frame.strata if part.size}
-    return bool(before) and held <= set(before) <= names
+def sizes_of(frame: Frame) -> dict[str, int]:
+    """Items of each stratum of a frame, by its name."""
+    return {part.stratum.name: part.size for part in frame.strata}
+
+
+def is_same_strata(sizes: Mapping[str, int], before: Collection[str]) -> bool:
+    """Whether an earlier report has the same strata; it may leave out empty ones."""
+    held = {name for name, size in sizes.items() if size}
+    return bool(before) and held <= set(before) <= set(sizes)
 
 
 def spare_items(frame: Frame, expected: Sequence[int], first: Sequence[int]) -> list[Item]:
@@ -215,7 +219,7 @@ def _answered(labels: RoundLabels) -> int:
 def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[str, int]:
     """Items of each stratum in wave 2; as before where the round is done again."""
     before, first = round_.settings.planned or {}, _first(labels)
-    if before and before.keys() <= first.keys():
+    if is_same_strata({part.stratum.name: part.size for part in labels.strata}, before):
         return {name: max(0, before.get(name, 0) - size) for name, size in first.items()}
     tallies = labels.counts()
     scores = defaultdict[str, list[float | None]](list)

@@ -60,7 +60,7 @@ def version_of(frame: Frame, alias: WatchedAlias | None) -> str | None:
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
     """List the settings whose change opens a new history."""
     bands, cells, judge = settings.sample.bands, settings.sample.cells, settings.judge
-    judged = () if judge is None else ("judge", judge.model_dump_json())
+    judged = () if judge is None else ("judge", judge.title)
     if cells is None:
         return (settings.model, bands.flagged, bands.passed, *judged)
     return (settings.model, "cells", cells.flagged, cells.passed, *judged)

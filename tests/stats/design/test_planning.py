@@ -12,7 +12,7 @@ from scipy import special
 
 from monitor.stats.design.allocation import assured_by
 from monitor.stats.design.planning import Prospect, plan_options, width_curve
-from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import alert_power, assumed_limits
 
@@ -200,3 +200,21 @@ def test_raw_scores_that_claim_a_probability_of_eight_tenths_may_have_none():
 
 def test_only_scores_that_no_label_has_tested_make_a_range():
     assert plan_options(banded(), margins=BOTH).plausible is None
+
+
+def test_a_verdict_moves_the_log_odds_of_rates_that_vary_together_as_bayes_says():
+    rates = np.array([0.8, 0.02, 0.3])
+    joint = JointLogits(special.logit(rates), np.eye(3)[:, :2])
+    prior = PriorRates(200 * rates, 200 * (1 - rates), "cells", joint)
+    window = Prospect.of([1000, 9000, 500], [True, False, False], prior)
+
+    judged = window.judged(0.9, 0.05)
+
+    no, yes = rates * 0.1 / (rates * 0.1 + (1 - rates) * 0.95), rates * 0.9
+    yes /= yes + (1 - rates) * 0.05
+    expected = [no[0], yes[0], *no[1:], *yes[1:]]
+    assert judged.prior_rates.rate == pytest.approx(expected)
+    assert judged.prior_rates.joint is not None
+    assert special.expit(judged.prior_rates.joint.mean) == pytest.approx(expected)
+    assert judged.prior_rates.joint.loadings.tolist() == joint.loadings[[0, 0, 1, 2, 1, 2]].tolist()
+    assert judged.size.sum() == pytest.approx(window.size.sum(), abs=3)
