@@ -32,6 +32,7 @@ from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Judge
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
 from monitor.domain.settings import (
+    JUDGE_METRICS,
     LIMITED_METRICS,
     AuditCounts,
     Bound,
@@ -200,7 +201,7 @@ NOTES = {
     "Labeling.late_labels": "labels that come within it after closing still correct the round; "
     "after it what people were shown is deleted",
     "Limits.bounds": "metrics stand directly under `limits`: "
-    + ", ".join(f"`{metric}`" for metric in LIMITED_METRICS)
+    + ", ".join(f"`{metric}`" for metric in (*LIMITED_METRICS, *JUDGE_METRICS))
     + "; a number, or `at_least` and `at_most`",
     "Bound.at_least": "alerts when the metric falls below",
     "Bound.at_most": "alerts when the metric rises above",

@@ -192,6 +192,7 @@ def plan(
     passed_cost: float | None = None,
     judge_tpr: float | None = None,
     judge_fpr: float | None = None,
+    judge_pilot: pd.DataFrame | Path | str | None = None,
 ) -> LabelPlan:
     """Return how many labels a round needs, in which strata, and what other numbers would buy.
 
@@ -213,6 +214,10 @@ def plan(
     judge_tpr, judge_fpr
         Shares of the positives and of the negatives to which an assumed judge says yes: what
         labels it would save is ``judged``.
+    judge_pilot
+        A table, or a CSV or Parquet file, of items that a judge and people have labeled, in place
+        of these shares: columns ``verdict`` and ``label``, 1 or 0, or yes or no. With a
+        column ``predicted`` the judge's rates are those of each predicted class.
 
     Returns
     -------
@@ -250,6 +255,7 @@ def plan(
         labels=labels,
         costs={"flagged_cost": flagged_cost, "passed_cost": passed_cost},
         judge={"judge_tpr": judge_tpr, "judge_fpr": judge_fpr},
+        pilot=judge_pilot,
     )
 
 

@@ -124,6 +124,7 @@ def plan(
     labels: int | None,
     costs: Mapping[str, float | None],
     judge: Mapping[str, float | None],
+    pilot: pd.DataFrame | Path | str | None,
 ) -> LabelPlan:
     """Plan for assumed values if any is given, else for a monitor (`monitor.plan`)."""
     from monitor.results.label_plan import LabelPlan
@@ -133,7 +134,7 @@ def plan(
     prices = {name: cost for name, cost in costs.items() if cost is not None}
     halves = {f"{name}_margin": half for name, half in margins.items()}
     _refuse_text({**assumed, **halves, **costs, **judge})
-    opinion = _assumed_judge(**judge)
+    opinion = _assumed_judge(**judge, pilot=pilot)
     _refuse_few(labels=labels, size=size)
     try:
         if provided:
@@ -151,15 +152,26 @@ def plan(
         raise InputRefused(str(error)) from error
 
 
-def _assumed_judge(judge_tpr: float | None, judge_fpr: float | None) -> AssumedJudge | None:
+def _assumed_judge(
+    judge_tpr: float | None,
+    judge_fpr: float | None,
+    pilot: pd.DataFrame | Path | str | None,
+) -> AssumedJudge | None:
     from monitor.rounds.forecast.plan_window import AssumedJudge
 
     if judge_tpr is None and judge_fpr is None:
-        return None
+        if pilot is None:
+            return None
+        from monitor.evaluation.pilot import read_pilot
+
+        return read_pilot(pilot)
     if judge_tpr is None or judge_fpr is None:
         message = "judge_tpr and judge_fpr go together: give both"
         raise InputRefused(message)
-    return AssumedJudge(judge_tpr, judge_fpr)
+    if pilot is not None:
+        message = "judge_pilot tells the judge's rates; leave out judge_tpr and judge_fpr"
+        raise InputRefused(message)
+    return AssumedJudge((judge_tpr, judge_tpr), (judge_fpr, judge_fpr))
 
 
 def _refuse_text(values: Mapping[str, Any]) -> None:

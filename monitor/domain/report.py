@@ -209,6 +209,21 @@ class AgreementRow(Report):
     alpha_high: float | None
 
 
+class GoldRow(Report):
+    """How many answers to gold items, whose truth is known, are right: now and before.
+
+    ``before`` counts the earlier rounds of the history. ``chance`` is the probability of so few
+    right ones, or fewer, if people answer as before (Fisher's exact test); None if nobody answered
+    any before.
+    """
+
+    right: int
+    answered: int
+    right_before: int
+    answered_before: int
+    chance: float | None
+
+
 class EvidenceRow(Report):
     """Evidence against one limit: it fires when ``log_evidence >= log_threshold``.
 
@@ -268,7 +283,8 @@ class NoticeRow(Report):
     found), ``changed`` (a predicted class changed just now; ``value`` is its probability),
     ``recurring`` (earlier rounds asked about most items; ``value`` is their share), ``judge`` (it
     says yes more or less often; ``value`` is how many times as often) or
-    ``disagreement`` (people label alike too seldom; ``value`` is Krippendorff's alpha).
+    ``disagreement`` (people label alike too seldom; ``value`` is Krippendorff's alpha) or ``gold``
+    (people answer gold items worse than before; ``value`` is the share that is right).
     ``subject`` is the population, the metric, the class, the items, the verdicts or the labels.
     """
 
@@ -386,6 +402,7 @@ class RoundReport(Report):
     cause: CauseRow | None = None
     challenger: ChallengerRow | None = None
     judge: JudgeRow | None = None
+    gold: GoldRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None

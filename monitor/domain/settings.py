@@ -137,14 +137,18 @@ LIMITED_METRICS = (
 )
 """Metrics that can have a limit, by their public names; here so that numpy can wait."""
 
-_LOWER_IS_BETTER = frozenset({"fpr", "false_omission_rate"})
+JUDGE_METRICS = {"judge_tpr": "recall", "judge_fpr": "fpr"}
+"""Rates of a judge that can have a limit, and what each is called of a classifier."""
+
+_LIMITABLE = (*LIMITED_METRICS, *JUDGE_METRICS)
+_LOWER_IS_BETTER = frozenset({"fpr", "false_omission_rate", "judge_fpr"})
 _OWN_KEYS = frozenset({"bounds", "false_alarm_every"})
 
 
 def _can_have_a_limit(metric: str) -> str:
-    if metric not in LIMITED_METRICS:
-        close = difflib.get_close_matches(metric, LIMITED_METRICS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"use one of {', '.join(LIMITED_METRICS)}"
+    if metric not in _LIMITABLE:
+        close = difflib.get_close_matches(metric, _LIMITABLE, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"use one of {', '.join(_LIMITABLE)}"
         message = f"{metric!r} cannot have a limit; {hint}"
         raise ValueError(message)
     return metric
@@ -184,10 +188,14 @@ class Limits(Settings):
         ]
 
     def watched(self) -> list[Limit]:
-        """Return the same for the statistics."""
+        """Return those on the classifier, as the statistics take them."""
         from monitor.stats.detection.half_space import Limit  # noqa: PLC0415  numpy takes 0.2 s
 
-        return [Limit(*side) for side in self.sides()]
+        return [Limit(*side) for side in self.sides() if side.metric not in JUDGE_METRICS]
+
+    def on_judge(self) -> list[LimitSide]:
+        """Return those on the judge."""
+        return [side for side in self.sides() if side.metric in JUDGE_METRICS]
 
 
 class FalseAlarms(Settings):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.alerting import EvidenceState, keeps
+from monitor.domain.settings import JUDGE_METRICS
 from monitor.presentation.causes import cause_near_alert
 from monitor.presentation.estimates import WHATEVER, estimate_text
+from monitor.presentation.notices import gold_sentence
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_text,
@@ -104,16 +107,16 @@ def ended_by_round(number: int) -> str:
     return f"by round {number}"
 
 
-def firing_sentence(alert: AlertSummary, pooled: EstimateRow | None, report: RoundReport) -> str:
+def firing_sentence(alert: AlertSummary, row: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that a limit is not kept, by which numbers, and why it may be so."""
     return (
-        f"{report.monitor}: {broken_limit(alert)}: {_how_sure(pooled)} with earlier rounds."
+        f"{report.monitor}: {broken_limit(alert)}: {_how_sure(row)} {_labels_of(row)}."
         f"{_because(alert, report)} {capital(fired(alert))}."
     )
 
 
 def resolved_sentence(
-    alert: AlertSummary, pooled: EstimateRow | None, report: RoundReport, why: str | None
+    alert: AlertSummary, row: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
     """Return the sentence that a round ended an alert."""
     reason = why or (
@@ -122,7 +125,7 @@ def resolved_sentence(
     )
     return (
         f"{report.monitor}: the alert on {_limit(alert)} is resolved in round {report.round}: "
-        f"{reason}. It is {estimate_text(pooled)} with earlier rounds. The alert {fired(alert)}."
+        f"{reason}. It is {estimate_text(row)} {_labels_of(row)}. The alert {fired(alert)}."
     )
 
 
@@ -167,12 +170,12 @@ def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
     return f"; if {alert.metric} stays there, that takes at most {rounds} in {often}"
 
 
-def revised_sentence(alert: AlertSummary, pooled: EstimateRow | None, report: RoundReport) -> str:
+def revised_sentence(alert: AlertSummary, row: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that late labels took back what an alert fired on."""
     return (
         f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
         f"revised: with the labels that came late it would not have fired. It is "
-        f"{estimate_text(pooled)} in round {report.round}. The alert {fired(alert)}."
+        f"{estimate_text(row)} in round {report.round}. The alert {fired(alert)}."
     )
 
 
@@ -197,19 +200,28 @@ def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
     )
 
 
-def alert_to_do(alert: Identified, *, monitor: str, number: int) -> str:
+def alert_to_do(alert: AlertSummary, *, monitor: str, number: int) -> str:
     """Describe what anyone who is called may do, the cheapest first."""
-    steps = " ".join([*REMEDIES, end_alert_text(alert)])
+    steps = " ".join([*remedies([alert.metric]), end_alert_text(alert)])
     return f"pr-monitor show {number} -m {monitor} has the counts and the evidence. {steps}"
 
 
-REMEDIES = (
-    "If labels are wrong, correct them: the alert is then revised.",
-    "If they are right, fix what feeds the classifier, move its threshold or retrain it; the alert "
-    "ends by itself once the labels of later rounds show it, and pr-monitor status says how far "
-    "that is.",
-)
-"""What helps against any alert, the cheapest first."""
+def remedies(metrics: Iterable[str]) -> list[str]:
+    """Describe what helps against alerts on some metrics, the cheapest first."""
+    is_of_judge = {metric in JUDGE_METRICS for metric in metrics}
+    sentences = ["If labels are wrong, correct them: the alert is then revised."]
+    if False in is_of_judge:
+        sentences.append(
+            "If they are right, fix what feeds the classifier, move its threshold or retrain it; "
+            "the alert ends by itself once the labels of later rounds show it, and pr-monitor "
+            "status says how far that is."
+        )
+    if True in is_of_judge:
+        sentences.append(
+            "A judge that has become worse makes labels dearer and no estimate wrong: look whether "
+            "its model or its prompt changed, and then give it another judge.version."
+        )
+    return sentences
 
 
 def end_alert_text(alert: Identified, called: str = "it") -> str:
@@ -227,6 +239,11 @@ def _limit(alert: Limited) -> str:
     return f"{alert.metric} ({bound_text(alert.side, alert.limit)})"
 
 
+def _labels_of(row: EstimateRow | None) -> str:
+    """Name the labels that an estimate rests on; a judge's is of one round."""
+    return "in this round" if row is not None and row.basis == "round" else "with earlier rounds"
+
+
 def _how_sure(row: EstimateRow | None) -> str:
     if row is None or row.point is None or row.low is None or row.high is None:
         return NOT_ESTIMABLE
@@ -235,12 +252,19 @@ def _how_sure(row: EstimateRow | None) -> str:
 
 
 def _because(alert: Limited, report: RoundReport) -> str:
-    cause = alert_cause(alert, report)
-    return f" {capital(cause)}." if cause else ""
+    causes = [alert_cause(alert, report)]
+    if report.gold is not None:
+        causes.append(gold_sentence(report.gold))
+    return "".join(f" {capital(cause)}." for cause in causes if cause)
 
 
 def alert_cause(alert: Limited, report: RoundReport) -> str | None:
     """Explain why the metric of an alert changed, without a full stop; None if unknown."""
+    if alert.metric in JUDGE_METRICS:
+        return (
+            "the classifier's estimates do not rest on the judge: the judge, or the items, are not "
+            "what they were"
+        )
     if alert.metric == "recall" and alert.side == "at_least":
         return (
             "how common positives are does not change recall: the classifier, or what it is fed, "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from monitor.domain.alerting import AlertState, keeps
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.report import AlertRow, EstimateRow, RoundReport, Status
-from monitor.presentation.alerts import REMEDIES, end_alert_text
+from monitor.presentation.alerts import end_alert_text, remedies
 from monitor.presentation.estimates import estimate_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -78,7 +78,7 @@ def to_do_sentences(report: RoundReport) -> list[str]:
     """Describe what to do, the most urgent first."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     if firing:
-        sentences = [*REMEDIES, *_ends(firing)]
+        sentences = [*remedies(alert.metric for alert in firing), *_ends(firing)]
     elif not report.estimates:
         sentences = [
             f"Until a later round has an estimate, nothing watches {report.monitor}. "

@@ -32,6 +32,7 @@ from monitor.presentation.estimates import (
 )
 from monitor.presentation.judge import judge_lines, judge_tables
 from monitor.presentation.moves import waves_sentence
+from monitor.presentation.notices import gold_sentence
 from monitor.presentation.numbers import bound_sign, interval_text, limits_text, minute_text
 from monitor.presentation.outcome import headline_metrics, window_text
 from monitor.presentation.restatements import restated_since_text, restated_text
@@ -304,6 +305,8 @@ def _causes(report: RoundReport) -> list[str]:
     causes = [alert_cause(alert, report) for alert in firing]
     if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
         causes.append(report.cause.sentence)
+    if report.gold is not None:
+        causes.append(gold_sentence(report.gold))
     return [cause for cause in dict.fromkeys(causes) if cause]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from monitor.rounds.forecast.plan_window import PlanForecast
+    from monitor.rounds.forecast.plan_window import AssumedJudge, PlanForecast
     from monitor.stats.design.planning import LabelsNeeded
 
 METRICS = ("precision", "recall")
@@ -92,18 +92,31 @@ def sentences(forecast: PlanForecast) -> list[str]:
         sure = "on average" if assurance is None else f"with probability {assurance:g}"
         lines.append(f"To be within that {sure} would take {plan.needed:,}.")
     if forecast.judge is not None and forecast.judged is not None:
-        tpr, fpr = (f"{100 * share:.3g} %" for share in forecast.judge)
         judged = forecast.judged
         lines.append(
-            f"With a judge that says yes to {tpr} of the positives and {fpr} of the negatives, "
+            f"With a judge that says yes to {_judge_text(forecast.judge)}, "
             f"{judged.total:,} labels give {_widths(judged.margins)}."
         )
+        if forecast.judge.pilot is not None:
+            lines.append(forecast.judge.pilot)
     if whole := _whole(forecast):
         names = "the window" if len(whole) == len(forecast.bands()) else ", ".join(whole)
         lines.append(f"Every item of {names} gets a label: none of it is left to chance.")
     # What a short budget means is in the sentences above.
     notes = [note for note in plan.notes if not isinstance(note, BudgetShort)]
     return [*lines, *(f"Note: {plan_note(note)}." for note in notes)]
+
+
+def _judge_text(judge: AssumedJudge) -> str:
+    (found, missed), (false, passed) = (
+        [f"{100 * share:.3g} %" for share in shares] for shares in (judge.tpr, judge.fpr)
+    )
+    if (found, false) == (missed, passed):
+        return f"{found} of the positives and {false} of the negatives"
+    return (
+        f"{found} of the flagged positives, {missed} of the missed ones, {false} of the flagged "
+        f"negatives and {passed} of the passed ones"
+    )
 
 
 def _whole(forecast: PlanForecast) -> list[str]:

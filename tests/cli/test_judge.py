@@ -71,6 +71,16 @@ def test_a_judge_that_can_be_none_is_refused_where_it_stands(bare, judge, said):
     assert "monitors[mail].judge" in refused.err
 
 
+def test_a_limit_on_the_rate_of_no_judge_is_refused(bare):
+    bare.predictions()
+    bare.config(limits=(SCHEDULE, f"    limits: {{judge_tpr: 0.7}}\n{SCHEDULE}"))
+
+    refused = bare.run("check")
+
+    assert refused.code == 78
+    assert "limits.judge_tpr: the monitor has no judge whose rate could be limited" in refused.err
+
+
 def test_plan_tells_what_an_assumed_judge_would_save(bare):
     values = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)
 
@@ -89,3 +99,67 @@ def test_plan_tells_what_an_assumed_judge_would_save(bare):
     assert 0.95 < useless["judged"]["labels"] / useless["labels"] < 1.05
     assert f"{page['judged']['labels']:,} labels give" in " ".join(told.lines)
     assert (half.code, "go together" in half.err) == (65, True)
+
+
+def pilot(rows):
+    return "verdict,label,predicted\n" + "".join(
+        f"{verdict},{label},{predicted}\n" * count for verdict, label, predicted, count in rows
+    )
+
+
+def test_plan_reads_the_rates_of_a_judge_from_a_pilot_by_predicted_class(bare):
+    values = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)
+    (bare.folder / "pilot.csv").write_text(
+        pilot(
+            [
+                *[("yes", 1, 1, 95), ("no", 1, 1, 5), ("yes", 1, 0, 20), ("no", 1, 0, 20)],
+                *[("yes", 0, 1, 12), ("no", 0, 1, 8), ("yes", 0, 0, 4), ("no", 0, 0, 396)],
+            ]
+        )
+    )
+
+    told = bare.run("plan", *values, "--judge-pilot", "pilot.csv")
+    page = json.loads(bare.run("plan", *values, "--judge-pilot", "pilot.csv", "--json").out)
+    same = json.loads(
+        bare.run("plan", *values, "--judge-tpr", 0.8, "--judge-fpr", 0.02, "--json").out
+    )
+
+    assert page["judged"]["tpr"] == {
+        "flagged": pytest.approx(95.5 / 101),
+        "passed": pytest.approx(20.5 / 41),
+    }
+    assert page["judged"]["fpr"]["flagged"] == pytest.approx(12.5 / 21)
+    assert same["judged"]["labels"] < page["judged"]["labels"] < page["labels"]
+    text = " ".join(told.lines)
+    assert "94.6 % of the flagged positives, 50 % of the missed ones" in text
+    assert "a pilot of 560 items, 140 of them positive" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (
+            "verdict,truth\nyes,1\nno,0\n",
+            (),
+            "the pilot names the column 'label', but the data has",
+        ),
+        (
+            "verdict,label\nmaybe,1\nno,0\n",
+            (),
+            "column 'verdict' of the pilot: 'maybe' at position 0",
+        ),
+        ("verdict,label\nyes,1\nno,\n", (), "column 'label' of the pilot: no label in 1 of 2 rows"),
+        ("verdict,label\nyes,1\nno,1\n", (), "column 'label' of the pilot"),
+        ("", (), "the pilot pilot.csv cannot be read as CSV or Parquet"),
+        ("verdict,label\nyes,1\nno,0\n", ("--judge-tpr", 0.8, "--judge-fpr", 0.1), "leave out"),
+    ],
+    ids=["no label", "word", "missing", "no negative", "empty", "rates too"],
+)
+def test_a_pilot_that_cannot_be_used_is_refused_with_the_reason(bare, text, options, said):
+    values = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)
+    (bare.folder / "pilot.csv").write_text(text)
+
+    refused = bare.run("plan", *values, *options, "--judge-pilot", "pilot.csv")
+
+    assert refused.code == 65
+    assert said in " ".join(refused.err.split())

@@ -13,6 +13,7 @@ from monitor.domain.judge import Judge
 from monitor.domain.judge_rows import JudgeRow
 from monitor.domain.model import Answer, BandEdges
 from monitor.domain.sample_settings import Bands, Cells, Sample
+from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
 from monitor.rounds.estimation.judge import smoothed_rates
 from monitor.rounds.opening.setting_changes import pending_changes
@@ -37,7 +38,7 @@ def judged(database, *, judge=JUDGE, sample=CELLS, **changes):
 
 def play(scene, number, verdict=good, **changes):
     scene.week(number, **changes)
-    rng = np.random.default_rng(number)
+    rng = np.random.default_rng((number, 7))  # not the stream that made the rows
     for row in scene.source.rows:
         if "verdict" not in row:
             row["verdict"] = verdict(scene.truth[row["id"]] is Answer.POSITIVE, rng)
@@ -355,3 +356,44 @@ def test_nobody_who_labels_learns_of_a_verdict(database):
     assert all(set(task.shown) == {"text"} for task in tasks)
     assert not any("yes" in task.place or "yes" in task.key for task in tasks)
     assert not any("verdict" in str(row) for row in scene.rows("select shown from payloads"))
+
+
+def test_a_limit_on_the_judge_raises_an_alert_of_its_own_and_none_on_the_classifier(database):
+    limits = Limits.model_validate(
+        {"precision": 0.3, "recall": 0.3, "judge_tpr": 0.7, "judge_fpr": 0.1}
+    )
+    scene = judged(database, limits=limits)
+    for number in (1, 2):
+        play(scene, number, count=3000)
+    assert scene.report(2)["alerts"] == []
+
+    for number in (3, 4):
+        play(
+            scene,
+            number,
+            lambda truth, rng: bool(rng.random() < (0.4 if truth else 0.02)),
+            count=3000,
+        )
+
+    [alert] = scene.report(4)["alerts"]
+    assert (alert["metric"], alert["side"], alert["state"]) == ("judge_tpr", "at_least", "firing")
+    found = own_estimate(scene, 4, "judge_tpr")
+    assert found["low"] <= true_values(scene, 4)["tpr"] <= found["high"]
+    [notice] = [each for each in scene.notices() if each["event"] == "alert.firing"]
+    assert "judge_tpr is under its limit 0.7: 0.4" in notice["sentence"]
+    assert (
+        "in this round. The classifier's estimates do not rest on the judge" in notice["sentence"]
+    )
+    assert "give it another judge.version" in notice["to_do"]
+    evidence = {row["metric"]: row["log_evidence"] for row in scene.report(4)["evidence"]}
+    assert evidence["recall"] < 1
+
+
+def test_a_judge_without_verdicts_is_evidence_for_nothing(database):
+    scene = judged(database, limits=Limits.model_validate({"judge_tpr": 0.7}))
+    play(scene, 1)
+    play(scene, 2, lambda *_: None)
+
+    [row] = scene.rows("select log_e from evidence where round_id = 2")
+    assert row["log_e"] == [0.0, 0.0, 0.0]
+    assert scene.report(2)["alerts"] == []

@@ -48,6 +48,14 @@ JudgeFprOption = Annotated[
     float | None,
     share_option("--judge-fpr", "Of the negatives, to which that judge says yes."),
 ]
+JudgePilotOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--judge-pilot",
+        help="In place of these: items with the columns verdict and label, and predicted if known.",
+        metavar="FILE",
+    ),
+]
 PlotOption = Annotated[
     Path | None,
     typer.Option("--plot", help="Write an SVG picture of the widths there.", metavar="FILE"),
@@ -74,6 +82,7 @@ def plan(
     passed_cost: PassedCostOption = None,
     judge_tpr: JudgeTprOption = None,
     judge_fpr: JudgeFprOption = None,
+    judge_pilot: JudgePilotOption = None,
     plot: PlotOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -103,6 +112,7 @@ def plan(
         passed_cost=passed_cost,
         judge_tpr=judge_tpr,
         judge_fpr=judge_fpr,
+        judge_pilot=judge_pilot,
     )
     picture = None if plot is None else result.plot().save(plot)
     if json:

@@ -232,7 +232,7 @@ def _end_unwatched(
     A round of the time before an alert was opened with older settings and ends nothing.
     """
     watched: dict[Side, float] = {
-        (lim.metric, lim.side): lim.value for lim in due.settings.limits.watched()
+        (lim.metric, lim.side): lim.value for lim in due.settings.limits.sides()
     }
     moves: list[AlertMove] = []
     for alert in firing:

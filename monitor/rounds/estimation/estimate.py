@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.alerting import LEARNING_ROUNDS
+from monitor.rounds.estimation.evidence import classifier_evidence, judge_evidence
 from monitor.rounds.estimation.history import HistoryState, before_launch, pooled_matrix
+from monitor.rounds.estimation.judge import judge_estimates
 from monitor.rounds.estimation.label_errors import corrected_rows, reported_rows
 from monitor.rounds.estimation.pooled_labels import labels_to_pool
 from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import NoEstimate, Unlabeled
-from monitor.stats.detection.alternatives import guess
-from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 from monitor.stats.estimation.missing import completions
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.probability import metric_quantile
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import NoticeRow, ReportedEstimate
     from monitor.domain.sample_settings import Sample
-    from monitor.domain.settings import ReferenceMatrix, RoundSettings
+    from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.curves import Pictures
+    from monitor.rounds.estimation.evidence import LimitEvidence
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.beta_mixture import BetaMixture
-    from monitor.stats.detection.half_space import Limit
 
 BOUNDED = ("precision", "recall")  # Metrics that get proposed limits: those that people watch
 
@@ -41,15 +41,6 @@ PROPOSED_QUANTILE = 0.05
 PROPOSED_MARGIN = 0.05
 """Margin of a proposed limit under that quantile. Five points above its limit, a metric that varies
 from week to week with a standard deviation of .03 alerts rarely (benchmarks/promise.py)."""
-
-
-@dataclass(frozen=True, slots=True)
-class LimitEvidence:
-    """One round about one limit: log e against it per alternative, and log e of a recovery."""
-
-    limit: Limit
-    log_e: tuple[float, ...]
-    log_recovery: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +99,11 @@ def estimate_round(
     corners = [
         _pooled_estimates(history, corner, seed) for corner in _pooled_corners(completed, settings)
     ]
+    before = earlier if evidence_earlier is None else evidence_earlier
     return RoundEstimate(
         rows=[
             *reported_rows(own[0], own[1:]),
+            *judge_estimates(now, settings.limits, seed=seed),
             *corrected_rows(
                 now.counts,
                 completions(now.counts, now.missing),
@@ -123,11 +116,12 @@ def estimate_round(
         pooled=pooled,
         size=history.now.size,
         scaled=scaled,
-        readings=_readings(
-            evidence, earlier if evidence_earlier is None else evidence_earlier, launch, settings
-        ),
+        readings=[
+            *classifier_evidence(evidence, before, launch, settings),
+            *judge_evidence(evidence, before, settings.limits),
+        ],
         proposed_limits={}
-        if settings.limits.bounds
+        if settings.limits.watched()
         else propose_limits([*earlier, now], launch, settings.sample, seed=seed),
         proposed_unlabeled=unlabeled_of([*earlier, now]),
     )
@@ -193,53 +187,6 @@ def _with_robust_weight(history: HistoryState, settings: RoundSettings) -> Joint
         flagged=shared(history.after.flagged, flagged=True),
         passed=shared(history.after.passed, flagged=False),
     )
-
-
-def expected_rates(
-    earlier: Sequence[Counted], reference: Counts | None, counts: Counts, settings: RoundSettings
-) -> NDArray[np.float64] | None:
-    """Rates to expect in a round with strata like those counted, by what came before it."""
-    rates = guess([tally.counts for tally in earlier], reference)
-    if rates is None and settings.reference is not None:
-        return _guess_of_matrix(settings.reference, counts)
-    return rates
-
-
-def _readings(
-    waves: Sequence[Tally],
-    earlier: Sequence[Counted],
-    reference: Counts | None,
-    settings: RoundSettings,
-) -> list[LimitEvidence]:
-    """Read the evidence of a round on each limit, wave by wave.
-
-    What a wave is expected to find comes from what was there before it, the waves before it too.
-    """
-    counts, missing = [wave.counts for wave in waves], [wave.missing for wave in waves]
-    rates = [
-        expected_rates([*earlier, *waves[:i]], reference, wave, settings)
-        for i, wave in enumerate(counts)
-    ]
-    return [
-        LimitEvidence(
-            limit=limit,
-            log_e=tuple(float(v) for v in log_e_of_waves(limit, counts, rates, missing)),
-            log_recovery=log_recovery_of_waves(limit, counts, rates, missing),
-        )
-        for limit in settings.limits.watched()
-    ]
-
-
-def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> NDArray[np.float64] | None:
-    """First guess from four counts: every band of a class at the class's rate.
-
-    Bands differ, but a guess only steers the power of the detector, never its promise.
-    """
-    classes = Counts.of_matrix(
-        **matrix.model_dump(), flagged_size=matrix.tp + matrix.fp, passed_size=matrix.fn + matrix.tn
-    )
-    rates = guess([], classes)
-    return None if rates is None else np.where(counts.is_flagged, rates[0], rates[1])
 
 
 def propose_limits(

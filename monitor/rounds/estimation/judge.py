@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.judge_rows import JudgedRow, JudgeRow
 from monitor.domain.model import Verdict
-from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS
+from monitor.rounds.estimation.label_errors import reported_rows
+from monitor.rounds.estimation.tally import Completed
 from monitor.stats.core.counts import CountArrays
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
-from monitor.stats.estimation.judge_rates import judge_rates
+from monitor.stats.estimation.judge_rates import counts_of_judge, judge_rates, judged_order
+from monitor.stats.estimation.missing import completions
+from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.judge_rows import Ends
     from monitor.domain.model import Stratum
+    from monitor.domain.report import ReportedEstimate
     from monitor.domain.sample_settings import Sample
+    from monitor.domain.settings import Limits
     from monitor.rounds.estimation.batch import Member
-    from monitor.rounds.estimation.tally import Counted
+    from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import Interval, StratumArrays
 
     Values = NDArray[np.float64]
@@ -59,6 +66,33 @@ def smoothed_rates(strata: Sequence[Stratum], rounds: Sequence[StratumArrays]) -
 
 _UNSCORED = "unscored"
 _SIGN: dict[Verdict | None, float] = {Verdict.NO: -1.0, Verdict.YES: 1.0}
+
+
+def as_classifier(counted: Counted, strata: Sequence[Stratum]) -> Completed:
+    """Count a round for its judge, as for a classifier that flags what the judge says yes to.
+
+    Items without a verdict do not count.
+    """
+    verdicts = np.array([one.verdict or "" for one in strata])
+    says_yes, judged = verdicts == Verdict.YES, np.isin(verdicts, (Verdict.YES, Verdict.NO))
+    order = judged_order(counted.counts.is_flagged, says_yes, judged)
+    return Completed(counts_of_judge(counted.counts, says_yes, order), counted.missing[order])
+
+
+def judge_estimates(now: Tally, limits: Limits, *, seed: int) -> list[ReportedEstimate]:
+    """Estimate each rate of a round's judge that has a limit, from this round alone."""
+    names = {JUDGE_METRICS[side.metric]: side.metric for side in limits.on_judge()}
+    if not names or all(one.verdict is None for one in now.frame):
+        return []
+    judge = as_classifier(now, now.frame)
+    rows, *corners = (
+        [
+            replace(row, metric=names[row.metric])
+            for row in estimates(counts, metrics=tuple(names), seed=seed, cells=True)
+        ]
+        for counts in (judge.counts, *completions(judge.counts, judge.missing))
+    )
+    return reported_rows(rows, corners)
 
 
 def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:

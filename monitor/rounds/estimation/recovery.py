@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, keeps, recovery_after
 from monitor.domain.report import RecoveryRow
-from monitor.rounds.estimation.estimate import RoundEstimate, expected_rates
+from monitor.rounds.estimation.evidence import expected_rates
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.judge import smoothed_rates
 from monitor.stats.detection.half_space import Limit, Side
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch
+    from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import StratumArrays
     from monitor.storage.results.alert_store import StoredAlert

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.rounds.estimation.agreement import agreement_row
 from monitor.rounds.estimation.challenge import Challenge, challenges
+from monitor.rounds.estimation.gold_answers import gold_rows
 from monitor.rounds.estimation.judge import judge_row
 from monitor.rounds.estimation.segments import segment_rows
 from monitor.storage.labels import overlap_store
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.judge_rows import JudgeRow
-    from monitor.domain.report import AgreementRow, SegmentRow
+    from monitor.domain.report import AgreementRow, GoldRow, SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.storage.database import Database
     from monitor.storage.labels.round_labels import RoundLabels
@@ -26,24 +27,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Supplements:
-    """Labels and estimates by segment, how far people agree, how challenger and judge do."""
+    """Labels and estimates by segment, how people, challenger and judge do."""
 
     cells: tuple[SegmentCell, ...] = ()
     segments: tuple[SegmentRow, ...] = ()
     agreement: AgreementRow | None = None
     challenge: Challenge | None = None
     judge: JudgeRow | None = None
+    gold: GoldRow | None = None
 
 
 def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Supplements]:
     """Gather them for each affected round: computed, or as stored where no label changed."""
     with database.read() as connection:
-        compared = challenges(connection, batch)
+        compared, gold = challenges(connection, batch), gold_rows(connection, batch)
         return {
             (each := member.round.id): replace(
                 _supplements(connection, member.round, batch.labels[each]),
                 challenge=compared.get(each),
                 judge=judge_row(member, batch.before(index)),
+                gold=gold.get(each),
             )
             for index, member in enumerate(batch.affected)
         }

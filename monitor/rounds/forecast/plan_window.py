@@ -62,11 +62,18 @@ class PlannedBand:
     rate: float | None
 
 
-class AssumedJudge(NamedTuple):
-    """Shares of the positives and of the negatives to which a judge is supposed to say yes."""
+_CLASSES = ("flagged", "passed")
 
-    tpr: float
-    fpr: float
+
+class AssumedJudge(NamedTuple):
+    """Shares of the positives and of the negatives to which a judge is supposed to say yes.
+
+    Each of the flagged, then of the passed. ``pilot`` tells which labels they come from.
+    """
+
+    tpr: tuple[float, float]
+    fpr: tuple[float, float]
+    pilot: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +124,8 @@ class PlanForecast:
             return None
         plan = self.judged
         return {
-            **self.judge._asdict(),
+            "tpr": dict(zip(_CLASSES, self.judge.tpr, strict=True)),
+            "fpr": dict(zip(_CLASSES, self.judge.fpr, strict=True)),
             "labels": plan.total,
             "needed": plan.needed,
             "margins": dict(plan.margins),
@@ -221,7 +229,7 @@ def forecast_plan(
     alerts = alert_power(prospect, labels, watched, every=every, bands=bands) if existing else ()
     judged = None
     if judge is not None:
-        judged = prospect.judged(*judge).allocate(
+        judged = prospect.judged(judge.tpr, judge.fpr).allocate(
             margins=margins, max_labels=max_labels, assurance=assurance
         )
     return PlanForecast(planned, outlook, alerts, not limits, every, judge, judged)

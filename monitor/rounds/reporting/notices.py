@@ -58,7 +58,9 @@ def alert_notice(
     why: str | None = None,
 ) -> Notice:
     """Notify people of an alert that fired, resolved or was revised."""
-    pooled = report.estimate(alert.metric, basis="pooled", estimand="rate")
+    row = report.estimate(alert.metric, basis="pooled", estimand="rate") or report.estimate(
+        alert.metric, basis="round", estimand="window"
+    )
     fires = event == "alert.firing"
     return _alert_notice(
         event,
@@ -66,10 +68,10 @@ def alert_notice(
         round_,
         store_id=report.store_id,
         round_key=report.round_key,
-        point=None if pooled is None else pooled.point,
-        low=None if pooled is None else pooled.low,
-        high=None if pooled is None else pooled.high,
-        sentence=_alert_sentence(event, alert, pooled, report, why),
+        point=None if row is None else row.point,
+        low=None if row is None else row.low,
+        high=None if row is None else row.high,
+        sentence=_alert_sentence(event, alert, row, report, why),
         at=at,
         since=alert.fired_at,
         to_do=alert_to_do(alert, monitor=round_.monitor, number=round_.number) if fires else None,
@@ -198,10 +200,10 @@ def _after_abandoned(round_: Round) -> str:
 
 
 def _alert_sentence(
-    event: str, alert: StoredAlert, pooled: EstimateRow | None, report: RoundReport, why: str | None
+    event: str, alert: StoredAlert, row: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
     if event == "alert.firing":
-        return firing_sentence(alert, pooled, report)
+        return firing_sentence(alert, row, report)
     if event == "alert.resolved":
-        return resolved_sentence(alert, pooled, report, why)
-    return revised_sentence(alert, pooled, report)
+        return resolved_sentence(alert, row, report, why)
+    return revised_sentence(alert, row, report)

@@ -101,6 +101,7 @@ def closed_report(
 ) -> RoundReport:
     """Report one version of a closed round."""
     from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
+    from monitor.rounds.estimation.gold_answers import gold_notices  # noqa: PLC0415  likewise
 
     round_, tally = member.round, member.tally
     evidence = [
@@ -129,12 +130,17 @@ def closed_report(
         proposed_limits=dict(estimate.proposed_limits),
         proposed_unlabeled=estimate.proposed_unlabeled,
         timeline=surroundings.points(round_),
-        notices=[*estimate.notices, *disagreement_notices(supplements.agreement)],
+        notices=[
+            *estimate.notices,
+            *disagreement_notices(supplements.agreement),
+            *gold_notices(supplements.gold),
+        ],
         distances=dict(estimate.distances),
         segments=list(supplements.segments),
         agreement=supplements.agreement,
         challenger=None if supplements.challenge is None else supplements.challenge.row,
         judge=supplements.judge,
+        gold=supplements.gold,
         answers=_answers_row(round_, first_answers, tally.strata),
         pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(estimate.pictures),

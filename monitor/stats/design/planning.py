@@ -143,7 +143,7 @@ class Prospect:
             cost=np.array([np.average(self.cost[of], weights=self.size[of]) for of in classes]),
         )
 
-    def judged(self, tpr: float, fpr: float) -> Prospect:
+    def judged(self, tpr: ArrayLike, fpr: ArrayLike) -> Prospect:
         r"""Return the same window where the verdict of an assumed judge cuts each stratum in two.
 
         .. math:: q_h = \pi_h t + (1-\pi_h) f, \qquad
@@ -152,8 +152,9 @@ class Prospect:
         Parameters
         ----------
         tpr, fpr
-            Shares t and f of the positives and of the negatives to which the judge says yes, the
-            same in all strata, strictly between 0 and 1.
+            Shares t and f of the positives and of the negatives to which the judge says yes,
+            strictly between 0 and 1: the same everywhere, or among the flagged and the passed,
+            shape ``(2,)``.
 
         Raises
         ------
@@ -167,15 +168,19 @@ class Prospect:
         >>> judged.size, judged.prior_rates.rate.round(4)
         (array([  810,  2190, 90790,  6210]), array([0.2963, 0.9863, 0.0018, 0.2319]))
         """
-        for name, share in (("tpr", tpr), ("fpr", fpr)):
-            if not 0 < share < 1:
-                message = f"the judge's {name} must lie strictly between 0 and 1, got {share!r}"
+        by_class = {"tpr": np.broadcast_to(tpr, 2), "fpr": np.broadcast_to(fpr, 2)}
+        for name, shares in by_class.items():
+            if not np.all((shares > 0) & (shares < 1)):
+                message = (
+                    f"the judge's {name} must lie strictly between 0 and 1, got {shares.tolist()}"
+                )
                 raise ValueError(message)
         prior, up = self.prior_rates, self.is_flagged
         says = np.repeat([False, True, False, True], [up.sum(), up.sum(), (~up).sum(), (~up).sum()])
         of = np.concatenate([np.flatnonzero(each) for each in (up, up, ~up, ~up)])
         rate = prior.rate[of]
-        positive, negative = np.where(says, tpr, 1 - tpr), np.where(says, fpr, 1 - fpr)
+        yes = (np.where(up[of], *by_class[name]) for name in ("tpr", "fpr"))
+        positive, negative = (np.where(says, share, 1 - share) for share in yes)
         share = rate * positive + (1 - rate) * negative
         worth = (prior.alpha + prior.beta)[of]
         joint = prior.joint and JointLogits(

@@ -74,11 +74,8 @@ def judge_rates(
     >>> print(found.tpr, "|", found.fpr, "|", found.kappa)
     0.934 [0.818, 0.985] | 0.021 [0.015, 0.028] | 0.863 [0.790, 0.904]
     """
-    yes, there = np.asarray(says_yes, dtype=np.bool_), np.asarray(judged, dtype=np.bool_)
-    # From the rarer to the likelier positives: passed before flagged, as within a verdict by score.
-    order = np.flatnonzero(there)[np.argsort(counts.is_flagged[there], kind="stable")]
-    columns = {name: getattr(counts, name)[order] for name in ("size", "labeled", "positive")}
-    of_judge = Counts.of_arrays(**columns, is_flagged=yes[order])
+    order = judged_order(counts.is_flagged, says_yes, judged)
+    of_judge = counts_of_judge(counts, says_yes, order)
     draws, points = cell_matrix(of_judge, "rate", seed=seed), weighted_matrix(of_judge)
     tpr, fpr, kappa = (
         _interval(of(draws), float(of(points)), level)
@@ -88,6 +85,33 @@ def judge_rates(
         of_judge.size[of_judge.is_flagged].any() and of_judge.size[~of_judge.is_flagged].any()
     )
     return JudgeRates(tpr, fpr, kappa if says_both else None)
+
+
+def judged_order(
+    is_flagged: NDArray[np.bool_], says_yes: ArrayLike, judged: ArrayLike
+) -> NDArray[np.int64]:
+    """Order the strata that have a verdict as a judge's own strata: those of a yes first.
+
+    Within a verdict they go from the rarer to the likelier positives: passed before flagged, each
+    by score.
+    """
+    yes, there = np.asarray(says_yes, dtype=np.bool_), np.asarray(judged, dtype=np.bool_)
+    order = np.lexsort((np.arange(yes.size), is_flagged, ~yes))
+    return np.asarray(order[there[order]])
+
+
+def counts_of_judge(counts: StratumArrays, says_yes: ArrayLike, order: NDArray[np.int64]) -> Counts:
+    """Count for the judge as for a classifier that flags what it says yes to.
+
+    Parameters
+    ----------
+    counts, says_yes
+        As in ``judge_rates``.
+    order
+        The judge's strata (``judged_order``).
+    """
+    columns = {name: getattr(counts, name)[order] for name in ("size", "labeled", "positive")}
+    return Counts.of_arrays(**columns, is_flagged=np.asarray(says_yes, dtype=np.bool_)[order])
 
 
 def _kappa(matrix: Matrix) -> Values:

@@ -127,6 +127,16 @@ def gold_items(connection: Connection, names: Collection[str]) -> dict[str, dict
     return result
 
 
+def gold_answers(connection: Connection, names: Collection[str]) -> list[tuple[Control, bool]]:
+    """Read which answers to gold items of some rounds are right."""
+    truth, answered = gold_items(connection, names), latest_answers(connection, names)
+    return [
+        (one, answered[one.key].answer is truth[one.round_name][one.gold_item])
+        for one in controls(connection, names)
+        if one.gold_item is not None and one.key in answered and answered[one.key].answer
+    ]
+
+
 def controls(
     connection: Connection, names: Collection[str], annotator: str | None = None
 ) -> list[Control]:

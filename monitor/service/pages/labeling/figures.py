@@ -99,7 +99,9 @@ def read_figures(
     answered = control_store.latest_answers(connection, names)
     others = _with_others(tasks, answer, adjudicators)
     selves = _with_self(connection, controls, answered)
-    gold = _gold(connection, names, controls, answered)
+    gold = _Hits()
+    for control, is_right in control_store.gold_answers(connection, names):
+        gold.add(control.annotator, is_right)
     people = {one.annotator for one in current} | {controls[key].annotator for key in answered}
     figures = []
     for name in sorted(people):
@@ -165,22 +167,6 @@ def _with_self(
         ]
         if first_answers:
             hits.add(control.annotator, first_answers[-1].answer == repeated.answer)
-    return hits
-
-
-def _gold(
-    connection: Connection,
-    names: Sequence[str],
-    controls: Mapping[str, Control],
-    answered: Mapping[str, ControlStatement],
-) -> _Hits:
-    truth = control_store.gold_items(connection, names)
-    hits = _Hits()
-    for key, answer in answered.items():
-        control = controls[key]
-        if control.gold_item is not None and answer.answer is not None:
-            correct = truth[control.round_name][control.gold_item]
-            hits.add(control.annotator, answer.answer is correct)
     return hits
 
 

@@ -1,0 +1,81 @@
+"""A pilot of a judge: items that it and people have labeled, before anyone pays for more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from monitor.domain.errors import InputRefused
+from monitor.evaluation.frame import column_of
+from monitor.evaluation.rows import Column, read_rows
+from monitor.rounds.forecast.plan_window import AssumedJudge
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+
+_WORDS = {"yes": 1, "no": 0, "true": 1, "false": 0}
+_JEFFREYS = 0.5
+_ENDS = (0.025, 0.975)
+
+
+def read_pilot(pilot: pd.DataFrame | Path | str) -> AssumedJudge:
+    """Read a judge's rates from labeled items, by predicted class where that is known.
+
+    A class without a positive, or without a negative, has the rate of all items.
+
+    Raises `InputRefused` if the file or a column cannot be used.
+    """
+    frame = pilot if isinstance(pilot, pd.DataFrame) else _read(Path(pilot))
+    rows = read_rows(_column(frame, "label"), predicted=_column(frame, "verdict"))
+    yes, positive = rows.flagged, rows.positive
+    flagged = passed = np.ones(len(rows), dtype=np.bool_)
+    if "predicted" in frame.columns:
+        columns = _column(frame, "label"), _column(frame, "predicted")
+        flagged = read_rows(columns[0], predicted=columns[1]).flagged
+        passed = ~flagged
+    return AssumedJudge(
+        tpr=(_share(yes, positive, flagged), _share(yes, positive, passed)),
+        fpr=(_share(yes, ~positive, flagged), _share(yes, ~positive, passed)),
+        pilot=_source(yes, positive),
+    )
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        is_parquet = path.suffix.lower() in {".parquet", ".pq"}
+        return pd.read_parquet(path) if is_parquet else pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        message = f"the pilot {path} cannot be read as CSV or Parquet: {reason}"
+        raise InputRefused(message) from error
+
+
+def _column(frame: pd.DataFrame, name: str) -> Column:
+    values = pd.Series(column_of(frame, name, "the pilot"))
+    in_words = values.map(lambda value: _WORDS.get(str(value).strip().lower(), value))
+    return Column(f"column {name!r} of the pilot", in_words)
+
+
+def _share(yes: Flags, answer: Flags, of_class: Flags) -> float:
+    of = answer & of_class if (answer & of_class).any() else answer
+    return float((yes[of].sum() + _JEFFREYS) / (of.sum() + 2 * _JEFFREYS))
+
+
+def _source(yes: Flags, positive: Flags) -> str:
+    """Describe how many items the rates come from, and how well these know them."""
+    ends = []
+    for of in (positive, ~positive):
+        hits, size = int(yes[of].sum()), int(of.sum())
+        low, high = stats.beta.ppf(_ENDS, hits + _JEFFREYS, size - hits + _JEFFREYS)
+        ends.append(f"{100 * low:.3g} to {100 * high:.3g} %")
+    return (
+        f"Its rates are those of a pilot of {len(yes):,} items, {int(positive.sum()):,} of them "
+        f"positive: 95 % intervals reach from {ends[0]} of the positives, and from {ends[1]} of "
+        "the negatives."
+    )
