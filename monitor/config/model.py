@@ -191,8 +191,8 @@ class MonitorConfig(Settings):
         judge = self.judge
         if judge is None:
             if on_judge := self.limits.on_judge():
-                why = "the monitor has no judge whose rate could be limited"
-                raise SettingRefused(setting=f"limits.{on_judge[0].metric}", why=why)
+                message = "the monitor has no judge whose rate could be limited"
+                raise SettingRefused(setting=f"limits.{on_judge[0].metric}", why=message)
             return self
         why = self.source.why_no_judge(judge)
         if why is None and self._is_truth(judge.column):

@@ -72,8 +72,11 @@ def _source(yes: Flags, positive: Flags) -> str:
     ends = []
     for of in (positive, ~positive):
         hits, size = int(yes[of].sum()), int(of.sum())
-        low, high = stats.beta.ppf(_ENDS, hits + _JEFFREYS, size - hits + _JEFFREYS)
-        ends.append(f"{100 * low:.3g} to {100 * high:.3g} %")
+        low, high = (
+            100 * float(stats.beta.ppf(end, hits + _JEFFREYS, size - hits + _JEFFREYS))
+            for end in _ENDS
+        )
+        ends.append(f"{low:.3g} to {high:.3g} %")
     return (
         f"Its rates are those of a pilot of {len(yes):,} items, {int(positive.sum()):,} of them "
         f"positive: 95 % intervals reach from {ends[0]} of the positives, and from {ends[1]} of "

@@ -12,7 +12,7 @@ from monitor.domain.sample_settings import Bands, Cells, Margin, Sample
 from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
 from monitor.rounds import retention, versions
-from monitor.rounds.estimation.estimate import expected_rates
+from monitor.rounds.estimation.evidence import expected_rates
 from monitor.rounds.forecast.plan_window import scan_to_plan
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.core.counts import Counts

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.settings import Limits, ReferenceMatrix, RoundSettings
-    from monitor.rounds.estimation.tally import Counted, Tally
+    from monitor.rounds.estimation.tally import Completed, Counted, Tally
 
     Rates = NDArray[np.float64] | None
 
@@ -74,7 +74,7 @@ def judge_evidence(
 
 
 def _read(
-    side: LimitSide, limit: Limit, waves: Sequence[Counted], rates: Sequence[Rates]
+    side: LimitSide, limit: Limit, waves: Sequence[Tally | Completed], rates: Sequence[Rates]
 ) -> LimitEvidence:
     counts, missing = [wave.counts for wave in waves], [wave.missing for wave in waves]
     return LimitEvidence(
