@@ -15,7 +15,7 @@ from scipy.stats import qmc
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS, Population, population
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.cell_counts import cell_counts
+from monitor.stats.design.cell_counts import EffectiveCounts, cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_rates
@@ -238,36 +238,25 @@ def _plan(design: CellDesign, rates: Values, share: float, labels: float) -> Val
 
 
 def simulated(design: CellDesign, replicates: int, seed: int) -> Found:
-    """Half-widths, tails and bias over many rounds."""
-    return judged(design, replicates, seed=seed, widths=WIDTHS)
-
-
-def judged(design: CellDesign, replicates: int, *, seed: int, widths: int = 0) -> Found:
-    """Tails and bias over many rounds, and the half-widths of some of them.
+    """Tails and bias over many rounds, and the half-widths of ``WIDTHS`` of them.
 
     Where no label of a class has one of the two answers, an interval reaches to a class without
     any (`monitor.stats.estimation.edge_matrices`).
     """
     labeled, positive = design.draw(replicates, np.random.default_rng(seed))
     up = design.is_flagged
-    worth = [
-        cell_counts(design.size[members], labeled[:, members], positive[:, members])
-        for members in (up, ~up)
-    ]
-    shares = [(each.positive / each.labeled)[:, 0] for each in worth]
+    laws = class_laws(design, labeled, positive)
+    shares = [(a - 0.5) / (a + b - 1) for a, b in laws]
     tp, fn = (size * share for size, share in zip(design.classes, shares, strict=True))
     points = np.stack([shares[0], tp / np.maximum(tp + fn, 1e-300)])
-    laws = [
-        (0.5 + each.positive[:, 0], 0.5 + (each.labeled - each.positive)[:, 0]) for each in worth
-    ]
-    under = probability_under(design, laws[0], laws[1])
+    under = probability_under(design, *laws)
     found, every = (
         [each[:, members].sum(axis=1) for members in (up, ~up)] for each in (positive, labeled)
     )
     none, all_ = ([f == e for f, e in zip(found, end, strict=True)] for end in ([0, 0], every))
     low_is_open = np.stack([none[0], none[0] | all_[1]])
     high_is_open = np.stack([all_[0], all_[0] | none[1]])
-    ends = interval_ends(design, laws[0], laws[1], widths) if widths else np.full((2, 2, 1), np.nan)
+    ends = interval_ends(design, *laws, WIDTHS)
     return Found(
         labels=float(labeled.sum(axis=1).mean()),
         flagged=float(labeled[:, up].sum(axis=1).mean()),
@@ -276,6 +265,21 @@ def judged(design: CellDesign, replicates: int, *, seed: int, widths: int = 0) -
         above=((under > 0.975) & ~high_is_open).mean(axis=1),
         bias=points.mean(axis=1) - np.array(design.truth),
     )
+
+
+def class_laws(
+    design: CellDesign, labeled: Whole, positive: Whole
+) -> tuple[tuple[Values, Values], tuple[Values, Values]]:
+    """Beta laws of the rates of flagged and passed items, by answers of ``(replicates, H)``."""
+    flagged, passed = (
+        cell_counts(design.size[of], labeled[:, of], positive[:, of])
+        for of in (design.is_flagged, ~design.is_flagged)
+    )
+    return _law(flagged), _law(passed)
+
+
+def _law(worth: EffectiveCounts) -> tuple[Values, Values]:
+    return 0.5 + worth.positive[:, 0], 0.5 + (worth.labeled - worth.positive)[:, 0]
 
 
 def probability_under(
