@@ -247,13 +247,6 @@ def expected_rarer(design: Design) -> tuple[float, float]:
     )
 
 
-def taken_whole(design: Design) -> bool:
-    """Whether some stratum of a window that holds items is labeled whole."""
-    return design.rate is None and bool(
-        np.any(design.labeled[design.size > 0] == design.size[design.size > 0])
-    )
-
-
 def cautioned(
     size: Whole, labeled: Whole, positive: Whole, is_flagged: Flags, **how: Any
 ) -> Values:

@@ -1,12 +1,10 @@
 """What it costs to ask for the status of many monitors with a long past, and to find nothing due.
 
 Every monitor has weekly rounds, closed but for the newest, which waits for half of its labels in
-files; one in 20 has an open alert. Each command is a process of its own. ``--configs 1000``:
-`status` with the config of so many monitors and a store without rounds.
+files; one in 20 has an open alert. Each command is a process of its own.
 """
 
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -29,8 +27,6 @@ COMMANDS = {
     "status": ["status"],
     "status --json": ["status", "--json"],
 }
-STORE = "sqlite:///monitor.db"
-BLOCKS, REPEATS = 3, 5
 MONITOR = """\
   - name: mail-{number:04}
     source:
@@ -53,16 +49,8 @@ class Store:
     used: Callable[[], float]
 
 
-def main(
-    postgres: bool = False,
-    monitors: tuple[int, ...] = (20, 200),
-    rounds: int = 200,
-    configs: int = 0,
-) -> None:
+def main(postgres: bool = False, monitors: tuple[int, ...] = (20, 200), rounds: int = 200) -> None:
     """Measure and print a line for each number of monitors and command."""
-    if configs:
-        show_configs(configs)
-        return
     print("monitors  command                 CPU s  server CPU s  wall s  memory MB")
     for number in monitors:
         with tempfile.TemporaryDirectory() as folder, store_on(postgres) as store:
@@ -126,37 +114,3 @@ def measured(words: list[str], store: Store) -> str:
     time.sleep(0.5)  # the server notices that its client is gone
     cpu, server = used.ru_utime + used.ru_stime, store.used() - before
     return f"{cpu:>5.2f}  {server:>12.2f}  {took:>6.2f}  {used.ru_maxrss / 1024:>9.0f}"
-
-
-def show_configs(number: int) -> None:
-    """Print the median processor time of `status` on a store without rounds, by config."""
-    configs = {
-        "one monitor": _singles(1),
-        f"{number:,} monitors": _singles(number),
-        f"{number:,} in {BLOCKS} blocks": _blocks(number),
-    }
-    print(f"{'config':<24}{'CPU s':>7}")
-    for name, text in configs.items():
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "config.yaml"
-            path.write_text(text)
-            words = ["status", "--config", str(path)]
-            runs = [measured(words, Store(STORE, lambda: 0.0)) for _ in range(REPEATS + 1)][1:]
-        print(f"{name:<24}{statistics.median(float(run.split()[0]) for run in runs):>7.2f}")
-
-
-def _singles(number: int) -> str:
-    each = [MONITOR.format(number=place, cron="0 6 * * 1") for place in range(number)]
-    return HEAD.format(store=STORE) + "".join(each)
-
-
-def _blocks(number: int) -> str:
-    """Write the same monitors as values of a few blocks, each with a column of scores."""
-    text = MONITOR.format(number=0, cron="0 6 * * 1").replace("score: score", 'score: "{column}"')
-    text = text.replace("labels/mail-0000", '"labels/{column}"')
-    written = HEAD.format(store=STORE)
-    for block in range(BLOCKS):
-        columns = ", ".join(f"s{place}" for place in range(block, number, BLOCKS))
-        head = f'"mail-{{column}}-{block}"\n    for_each: {{column: [{columns}]}}'
-        written += text.replace("mail-0000", head, 1)
-    return written
