@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 from scipy.stats import qmc
 
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS, Population, population
+from benchmarks.strata import shifted
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.cell_counts import EffectiveCounts, cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_rates
-from monitor.stats.design.score_bands import band_of
 from monitor.stats.design.two_waves import second_wave
 from monitor.stats.detection.alternatives import DECAY
 
@@ -121,35 +121,14 @@ def scored(name: str, score: str) -> Population:
     good = population(name, "good")
     rate = good.rate.copy()
     for mine in (good.score >= good.threshold, good.score < good.threshold):
-        logit = special.logit(good.score[mine])
-        shift = shift_to(float(rate[mine].mean()), logit / 2)
-        rate[mine] = special.expit(shift + logit / 2)
+        rate[mine] = shifted(special.logit(good.score[mine]) / 2, float(rate[mine].mean()))
     return Population(good.score, rate, good.threshold)
-
-
-def shift_to(mean: float, logit: Values) -> float:
-    """Find what must be added to log odds for the rates to have a mean."""
-    return float(optimize.brentq(lambda by: special.expit(logit + by).mean() - mean, -60, 60))
 
 
 def cut(whole: Population, cells: tuple[int, int] = CELLS) -> CellDesign:
     """Cut a population into cells."""
-    parts = []
-    for up, count in zip((True, False), cells, strict=True):
-        mine = (whole.score >= whole.threshold) == up
-        score, rate = whole.score[mine], whole.rate[mine]
-        cell = band_of(score, edges(score, count))
-        size = np.bincount(cell)
-        claim, true = (np.bincount(cell, weights=each) / size for each in (score, rate))
-        parts.append((size.astype(np.float64) * SCALE, true, claim))
-    return joined(parts)
-
-
-def joined(parts: list[tuple[Values, Values, Values]]) -> CellDesign:
-    """Join sizes, rates and claims of the flagged cells and of the passed ones."""
-    size, rate, claim = (np.concatenate(each) for each in zip(*parts, strict=True))
-    is_flagged = np.arange(len(size)) < len(parts[0][0])
-    return CellDesign(size, rate, claim, is_flagged, np.zeros(len(size)))
+    is_flagged, size, rate, claim = whole.cut(edges, cells)
+    return CellDesign(size * float(SCALE), rate, claim, is_flagged, np.zeros(len(size)))
 
 
 def edges(score: Values, count: int) -> list[float]:
@@ -217,7 +196,8 @@ def after_history(
     """Plan as after six rounds, of which the first goes by size within each class."""
     rng = np.random.default_rng(seed)
     up = design.is_flagged
-    mean = np.where(up, *(_mean(design, members) for members in (up, ~up)))
+    claimed = design.size * design.claim
+    mean = np.where(up, *(claimed[of].sum() / design.size[of].sum() for of in (up, ~up)))
     planned = replace(design, expected=_plan(design, mean, share, labels))
     n, y = np.zeros((2, replicates, len(up)))
     for _ in range(HISTORY):
@@ -227,10 +207,6 @@ def after_history(
         plans = [_plan(design, row, share, labels) for row in rates]
         planned = replace(design, expected=np.stack(plans))
     return planned
-
-
-def _mean(design: CellDesign, members: Flags) -> float:
-    return float(design.size[members] @ design.claim[members] / design.size[members].sum())
 
 
 def _plan(design: CellDesign, rates: Values, share: float, labels: float) -> Values:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import special
 
 from benchmarks.harness import Flags, Values, Whole
-from monitor.stats.design.score_bands import band_edges, band_of
+from benchmarks.strata import drawn_strata, moved_to, shared_out
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
@@ -46,20 +45,8 @@ def main(paths: int = 2000, designs: tuple[str, ...] = tuple(DESIGNS)) -> None:
 
 def drawn_from_population(bands: tuple[int, int], labels: tuple[int, int]) -> Scenario:
     """Draw the window once, cut it into bands, and share labels out by size times spread."""
-    rng = np.random.default_rng(2023)
-    p = special.expit(rng.normal(-8.898, 5.160, 200_000))
-    parts: list[tuple[bool, int, float, int]] = []
-    for up, wanted, total in ((True, bands[0], labels[0]), (False, bands[1], labels[1])):
-        mine = p[(p >= 0.4768) == up]
-        band = band_of(mine, band_edges(mine, wanted))
-        size = np.bincount(band)
-        rate = np.bincount(band, weights=mine) / size
-        spread = size * np.sqrt(rate * (1 - rate))
-        share = np.maximum(10.0, total * spread / spread.sum())
-        count = (share * total / share.sum()).astype(int)
-        parts += zip([up] * size.size, size, rate, count, strict=True)
-    is_flagged, sizes, rates, labeled = zip(*parts, strict=True)
-    return Scenario.of(size=sizes, labeled=labeled, is_flagged=is_flagged, rates=rates)
+    is_flagged, size, rates = drawn_strata("Phi1", bands)
+    return Scenario.of(size, shared_out(size, rates, is_flagged, labels), is_flagged, rates)
 
 
 def limits_of(scenario: Scenario) -> list[Limit]:
@@ -83,6 +70,12 @@ def at_limits(scenario: Scenario) -> Scenario:
     return scenario
 
 
+def rates_at(scenario: Scenario, precision: Values, recall: Values) -> Values:
+    """Rates of paths whose metrics have these values, shape ``(paths, H)``."""
+    known = (scenario.size, scenario.is_flagged, scenario.rates)
+    return moved_to(*known, precision=precision, recall=recall, most=1.0)
+
+
 class Truth(Protocol):
     """What the labels of a round are drawn from: sizes, and rates of shape (H,) or (paths, H)."""
 
@@ -97,16 +90,12 @@ def steady(scenario: Scenario) -> Truth:
 
 def wobbling(scenario: Scenario, paths: int) -> Truth:
     """Let both metrics vary each week, uniformly from their limits to as far above the level."""
-    window, rates, up = scenario.window, scenario.rates, scenario.is_flagged
-    p, r = (level(scenario, metric) for metric in METRICS)
-    found, missed = (scenario.size * rates)[up].sum(), (scenario.size * rates)[~up].sum()
+    window, (p, r) = scenario.window, (level(scenario, metric) for metric in METRICS)
 
     def week(rng: np.random.Generator) -> tuple[RoundStrata, Values]:
         precision = rng.uniform(p - ROOM["precision"], p + ROOM["precision"], (paths, 1))
         recall = rng.uniform(r - ROOM["recall"], r + ROOM["recall"], (paths, 1))
-        wrong = (1 - precision) / (1 - p) * (1 - rates)
-        lost = found * (precision / p) * (1 / recall - 1) / missed * rates
-        return window, np.where(up, 1 - wrong, lost)
+        return window, rates_at(scenario, precision, recall)
 
     return week
 
@@ -194,14 +183,9 @@ def pooled_rates(scenario: Scenario, reference: Whole) -> Values:
 def scaled(scenario: Scenario, rates: Values, metric: str, drop: float) -> Values:
     """Rates of each path after a metric fell, the wrong answers of its class grown."""
     up, size = scenario.is_flagged, scenario.size
-    if metric == "precision":
-        precision = ((size * rates)[:, up].sum(axis=1) / size[up].sum())[:, np.newaxis]
-        wrong = (1 - precision + drop) / (1 - precision) * (1 - rates)
-        return np.where(up, 1 - np.minimum(wrong, 0.999), rates)
-    found, missed = ((size * rates)[:, c].sum(axis=1)[:, np.newaxis] for c in (up, ~up))
-    recall = found / (found + missed) - drop
-    lost = found * (1 / recall - 1) / missed * rates
-    return np.where(up, rates, np.minimum(lost, 0.999))
+    found = (size * rates)[:, up].sum(axis=1, keepdims=True)
+    among = size[up].sum() if metric == "precision" else (size * rates).sum(axis=1, keepdims=True)
+    return moved_to(size, up, rates, **{metric: found / among - drop})
 
 
 def predicted(scenario: Scenario, reference: Whole, draws: int = 400) -> tuple[Values, Values]:

@@ -19,7 +19,7 @@ from scipy import special
 
 from benchmarks.harness import Flags
 from benchmarks.judge import JUDGES
-from benchmarks.label_cost import CLASSIFIERS
+from benchmarks.strata import CLASSIFIERS
 
 FIRST_COUNTED = 3
 MONITOR = """

@@ -23,7 +23,8 @@ from benchmarks.cell_rounds import CELLS, CellRounds, Judged, judged
 from benchmarks.coverage_grid import Setting
 from benchmarks.fast_rounds import METRICS
 from benchmarks.harness import Flags, Values, Whole
-from monitor.stats import PriorRates, allocate, band_of, random_sampling_labels
+from benchmarks.strata import cut_classes
+from monitor.stats import PriorRates, allocate, random_sampling_labels
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, cell_edges
 from monitor.stats.design.two_waves import first_wave, second_wave
 
@@ -113,15 +114,12 @@ def windows(folder: Path) -> Iterator[Window]:
 def cut(window: Window, budget: int) -> Strata:
     """Cut a window into cells, as the monitor does."""
     counts = affordable_bands(*CELLS, budget, LABELS_PER_CELL)
-    parts = []
-    for of, count in zip((window.is_flagged, ~window.is_flagged), counts, strict=True):
-        score = window.score[of]
-        stratum = band_of(score, cell_edges(score, count))
-        size = np.bincount(stratum)
-        positive = np.bincount(stratum, weights=window.is_positive[of]).astype(np.int64)
-        parts.append((size, positive, np.bincount(stratum, weights=score) / size))
-    size, positive, mean_score = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return Strata(size, positive, mean_score, np.arange(len(size)) < len(parts[0][0]))
+    score = window.score
+    is_flagged, size, rate, mean_score = cut_classes(
+        (score[of], cell_edges(score[of], count), window.is_positive[of], score[of])
+        for of, count in zip((window.is_flagged, ~window.is_flagged), counts, strict=True)
+    )
+    return Strata(size, np.rint(size * rate).astype(np.int64), mean_score, is_flagged)
 
 
 def played(strata: Strata, budget: int, seeds: int) -> Found:
