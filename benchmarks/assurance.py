@@ -87,13 +87,13 @@ def show_bands(case: str, histories: int) -> None:
     print(f"needed by the true rates, assured, by size {SHARE_BY_SIZE:g}: {needed}")
 
 
-def history(design: CellDesign, method: str, seed: int, rounds: int | None = None) -> Played:
+def history(design: CellDesign, method: str, seed: int) -> Played:
     """Play one history over cells; the first round goes out in two waves."""
     rng, up = np.random.default_rng(seed), design.is_flagged
     known = PriorRates.of_scores(design.claim, up)
     n, y = np.zeros((2, len(up)))
     found = []
-    for number in range(rounds or ROUNDS):
+    for number in range(ROUNDS):
         u = rng.random()
         labeled = design.allocated(known, margins=MARGINS, assurance=ASSURANCE, uniform=u)
         if number == 0:

@@ -243,9 +243,9 @@ TRUTHS = ("true", "half", "kink", "turn")
 _MIDDLE = (np.arange(NODES) + 0.5) / NODES
 
 
-def second_cells(cells: int = SECOND_CELLS, seed: int = SECOND_SEED) -> list[Cell]:
+def second_cells(cells: int = SECOND_CELLS) -> list[Cell]:
     """Draw cells, each law and truth as likely as any other."""
-    return [cut_cell(*each) for each in second_populations(cells, seed)]
+    return [cut_cell(*each) for each in second_populations(cells, SECOND_SEED)]
 
 
 def second_populations(
