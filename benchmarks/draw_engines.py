@@ -17,7 +17,7 @@ import deltalake
 import duckdb
 from sqlalchemy import create_engine, text
 
-from benchmarks.harness import peak_mb
+from benchmarks.harness import peak_mb, timed
 from monitor.domain.model import BandEdges, Frame, Stratum, Window
 from monitor.plugins.lake.settings import LakeSettings
 from monitor.plugins.lake.source import LakeSource
@@ -82,10 +82,8 @@ class Works(ABC):
             "later + show": lambda: self.later(shown=self.candidates),
             "first": self.first,
         }
-        (cpu, _), own, wall = self.engine(), time.process_time(), time.perf_counter()
-        works.get(work, self.by_hand)()
-        wall = time.perf_counter() - wall
-        own = time.process_time() - own
+        cpu, _ = self.engine()
+        own, wall = timed(works.get(work, self.by_hand))
         time.sleep(0.5)  # until a server has counted the processes that ended
         used, more = self.engine()
         return Cost(used - cpu + own, wall, peak_mb(), more)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.copied_rounds import fill
 from benchmarks.harness import usage
@@ -49,6 +50,9 @@ class Store:
     used: Callable[[], float]
 
 
+FILE = Store("sqlite:///monitor.db", lambda: 0.0)
+
+
 def main(postgres: bool = False, monitors: tuple[int, ...] = (20, 200), rounds: int = 200) -> None:
     """Measure and print a line for each number of monitors and command."""
     print("monitors  command                 CPU s  server CPU s  wall s  memory MB")
@@ -57,15 +61,18 @@ def main(postgres: bool = False, monitors: tuple[int, ...] = (20, 200), rounds: 
             config = write_config(Path(folder), store.url, number)
             fill_store(config, rounds)
             for name, words in COMMANDS.items():
-                told = measured([*words, "--config", str(config)], store)
-                print(f"{number:>8}  {name:<22}  {told}")
+                used = measured([*words, "--config", str(config)], store)
+                print(
+                    f"{number:>8}  {name:<22}  {used.cpu:>5.2f}  {used.server:>12.2f}  "
+                    f"{used.wall:>6.2f}  {used.memory:>9.0f}"
+                )
 
 
 @contextmanager
 def store_on(on_postgres: bool) -> Iterator[Store]:
     """Give a place for a store: a file beside the config, or a PostgreSQL of its own."""
     if not on_postgres:
-        yield Store("sqlite:///monitor.db", lambda: 0.0)
+        yield FILE
         return
     with stoppable_postgres() as server:
         pid = (server.folder / "data" / "postmaster.pid").read_text().split()[0]
@@ -106,11 +113,20 @@ def fill_store(path: Path, rounds: int) -> None:
     database.close()
 
 
-def measured(words: list[str], store: Store) -> str:
-    """Run a command as a process of its own; returns its figures."""
+class Used(NamedTuple):
+    """Seconds of a command, of the store's server for it, and by the clock; most memory in MB."""
+
+    cpu: float
+    server: float
+    wall: float
+    memory: float
+
+
+def measured(words: list[str], store: Store = FILE) -> Used:
+    """Run a command as a process of its own."""
     before, begun = store.used(), time.monotonic()
     used = usage(["-c", "from monitor.__main__ import main; main()", *words])
     took = time.monotonic() - begun
     time.sleep(0.5)  # the server notices that its client is gone
-    cpu, server = used.ru_utime + used.ru_stime, store.used() - before
-    return f"{cpu:>5.2f}  {server:>12.2f}  {took:>6.2f}  {used.ru_maxrss / 1024:>9.0f}"
+    cpu = used.ru_utime + used.ru_stime
+    return Used(cpu, store.used() - before, took, used.ru_maxrss / 1024)
