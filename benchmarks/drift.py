@@ -30,6 +30,8 @@ DESIGNS = {  # bands and labels per class
 METRICS = ("precision", "recall")
 ROOM = {"precision": 0.03, "recall": 0.05}
 REFERENCE, YEAR, QUIET, DROPPED = 12, 52, 8, 26
+RULES = ("ours", "predictive 95 %", "mean +- 3 sd", "baseline - .05", "Bernoulli CUSUM")
+HEADS = "".join(f"{name:>20}" for name in RULES)
 DROPS = [(metric, by) for metric in METRICS for by in (0.03, 0.05, 0.10, 0.15)]
 
 
@@ -157,13 +159,14 @@ def rules(scenario: Scenario, reference: Whole, threshold: float) -> dict[str, R
     chunks = estimates(scenario.window, reference)  # (rounds, paths, 2)
     mean, spread = chunks.mean(axis=0), chunks.std(axis=0, ddof=1)
     open_end = np.full_like(mean, np.inf)
-    return {
-        "ours": Ours(scenario, reference),
-        "predictive 95 %": Ranges(*predicted(scenario, reference)),
-        "mean +- 3 sd": Ranges(mean - 3 * spread, mean + 3 * spread),
-        "baseline - .05": Ranges(mean - 0.05, open_end),
-        "Bernoulli CUSUM": Cusum(scenario, pooled_rates(scenario, reference), threshold),
-    }
+    made = (
+        Ours(scenario, reference),
+        Ranges(*predicted(scenario, reference)),
+        Ranges(mean - 3 * spread, mean + 3 * spread),
+        Ranges(mean - 0.05, open_end),
+        Cusum(scenario, pooled_rates(scenario, reference), threshold),
+    )
+    return dict(zip(RULES, made, strict=True))
 
 
 def estimates(window: RoundStrata, positive: Whole) -> Values:
@@ -270,7 +273,7 @@ def show_quiet(scenario: Scenario, paths: int, threshold: float) -> None:
         "prevalence doubled": steady(scenario.with_prevalence(2)),
         "both at the limit": steady(at_limits(scenario)),
     }
-    print(f"{'alarms in a year (s.e.), any':<28}" + heads())
+    print(f"{'alarms in a year (s.e.), any':<28}" + HEADS)
     for name, truth in truths.items():
         tallies = play(scenario, [(truth, YEAR)], paths, threshold)
         cells = [f"{m:6.2f} ({e:.2f}) {a:4.0%}" for m, e, a in map(Tally.a_year, tallies.values())]
@@ -279,7 +282,7 @@ def show_quiet(scenario: Scenario, paths: int, threshold: float) -> None:
 
 def show_drops(scenario: Scenario, paths: int, threshold: float) -> None:
     """Print how many drops were found within 4 rounds, and the median."""
-    print(f"{'found in 4 (s.e.), median':<28}" + heads())
+    print(f"{'found in 4 (s.e.), median':<28}" + HEADS)
     for metric, by in DROPS:
         after = scenario.dropped(metric, by)
         stretches = [(steady(scenario), QUIET), (steady(after), DROPPED)]
@@ -289,9 +292,3 @@ def show_drops(scenario: Scenario, paths: int, threshold: float) -> None:
             for (share, error), median in ((t.found(4), t.median()) for t in tallies.values())
         ]
         print(f"{metric:<12}-{by:<15.2f}" + "".join(f"{c:>20}" for c in cells))
-
-
-def heads() -> str:
-    """Names of the rules above their columns."""
-    names = ("ours", "predictive 95 %", "mean +- 3 sd", "baseline - .05", "Bernoulli CUSUM")
-    return "".join(f"{name:>20}" for name in names)

@@ -37,11 +37,16 @@ class Design:
     labels: Whole
     is_flagged: Flags
 
-    def truth(self, name: str) -> float:
-        """Compute the true value of a metric."""
-        positive, negative = self.size * self.rate, self.size * (1 - self.rate)
+    def counts(self, size: Whole, labeled: Whole, positive: Whole) -> Counts:
+        """Make counts of these strata."""
+        return Counts.of_arrays(
+            size=size, labeled=labeled, positive=positive, is_flagged=self.is_flagged
+        )
+
+    def value(self, name: str, positive: Values | Whole, size: Whole) -> float:
+        """Compute a metric from the positives and sizes of the strata."""
         up = self.is_flagged
-        cells = (each[of].sum() for of in (up, ~up) for each in (positive, negative))
+        cells = (each[of].sum() for of in (up, ~up) for each in (positive, size - positive))
         return float(metric(name)(Matrix(*cells)))
 
 
@@ -124,6 +129,7 @@ def row_of(
     seen = design.rate * sens + (1 - design.rate) * (1 - specific)
     share = design.size * (1 - design.rate) / (design.size * (1 - design.rate)).sum()
     audited = min(1.0, float(share @ specific))
+    truths = {m: design.value(m, design.size * design.rate, design.size) for m in METRICS}
     for replicate in range(replicates):
         positive = rng.binomial(design.labels, seen)
         audit = audit_of(sens, audited, size, rng)
@@ -131,9 +137,7 @@ def row_of(
         audits = ClassAudits(
             flagged=audit_of(sens, spec, half, rng), passed=audit_of(sens, easy or spec, half, rng)
         )
-        counts = Counts.of_arrays(
-            size=design.size, labeled=design.labels, positive=positive, is_flagged=design.is_flagged
-        )
+        counts = design.counts(design.size, design.labels, positive)
         found = {
             "as given": as_given(counts, replicate),
             "cut": cut(counts, audit, replicate),
@@ -143,7 +147,7 @@ def row_of(
         for (way, name), covered in hits.items():
             if name in found[way]:
                 low, high = found[way][name]
-                covered.append(low <= design.truth(name) <= high)
+                covered.append(low <= truths[name] <= high)
                 widths[way, name].append(high - low)
     cells = "  ".join(
         f"{np.mean(hits[way, name]):.3f} {np.mean(widths[way, name]):.3f}"
