@@ -41,9 +41,10 @@ def cut_classes(classes: Iterable[Class]) -> tuple[Flags, Whole, *tuple[Values, 
 def drawn_strata(classifier: str, bands: Sequence[int]) -> tuple[Flags, Whole, Values]:
     """Cut drawn items into so many bands of each class: class, size and true rate, ``(H,)``."""
     p, up = drawn_scores(classifier)
-    return cut_classes(
+    is_flagged, size, rate = cut_classes(
         (p[of], band_edges(p[of], count), p[of]) for of, count in zip((up, ~up), bands, strict=True)
     )
+    return is_flagged, size, rate
 
 
 def shared_out(
