@@ -60,7 +60,7 @@ def changed(design: CellDesign, of_precision: float, of_recall: float) -> CellDe
     """Scale the wrong answers of each class so that precision and recall move by so much."""
     (precision, recall), known = design.truth, (design.size, design.is_flagged, design.rate)
     both = {"precision": precision + of_precision, "recall": recall + of_recall}
-    return replace(design, rate=moved_to(*known, **both, most=1.0))
+    return replace(design, rate=moved_to(*known, both, most=1.0))
 
 
 def moved(design: CellDesign) -> CellDesign:

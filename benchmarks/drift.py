@@ -75,7 +75,7 @@ def at_limits(scenario: Scenario) -> Scenario:
 def rates_at(scenario: Scenario, precision: Values, recall: Values) -> Values:
     """Rates of paths whose metrics have these values, shape ``(paths, H)``."""
     known = (scenario.size, scenario.is_flagged, scenario.rates)
-    return moved_to(*known, precision=precision, recall=recall, most=1.0)
+    return moved_to(*known, {"precision": precision, "recall": recall}, most=1.0)
 
 
 class Truth(Protocol):
@@ -188,7 +188,7 @@ def scaled(scenario: Scenario, rates: Values, metric: str, drop: float) -> Value
     up, size = scenario.is_flagged, scenario.size
     found = (size * rates)[:, up].sum(axis=1, keepdims=True)
     among = size[up].sum() if metric == "precision" else (size * rates).sum(axis=1, keepdims=True)
-    return moved_to(size, up, rates, **{metric: found / among - drop})
+    return moved_to(size, up, rates, {metric: found / among - drop})
 
 
 def predicted(scenario: Scenario, reference: Whole, draws: int = 400) -> tuple[Values, Values]:

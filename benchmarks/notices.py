@@ -158,7 +158,7 @@ def labels_table(replicates: int) -> None:
         for metric, by in drops:
             found = (size * rate)[FLAGGED].sum()
             among = size[FLAGGED].sum() if metric == "precision" else (size * rate).sum()
-            now = moved_to(size, FLAGGED, rate, **{metric: found / among - by})
+            now = moved_to(size, FLAGGED, rate, {metric: found / among - by})
             told = [_told(size, labels, rate, 0.0, s, now=now) for s in range(replicates // 2)]
             _print_told(name, f"{metric} -{by:g}", told)
 

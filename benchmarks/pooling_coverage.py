@@ -47,7 +47,7 @@ class Window:
     def moved(self, name: str, by: float) -> Values:
         """Rates after a metric moved by so much: one factor on the wrong answers of its class."""
         target = self.value(name, self.rate) + by
-        return moved_to(self.size, self.is_flagged, self.rate, **{name: target})
+        return moved_to(self.size, self.is_flagged, self.rate, {name: target})
 
 
 @dataclass(frozen=True)

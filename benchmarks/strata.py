@@ -1,6 +1,6 @@
 """Simulated classifiers: their scores, items cut by score, labels, rates after a metric moved."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from scipy import optimize, special
@@ -71,23 +71,21 @@ def moved_to(
     size: Values | Whole,
     is_flagged: Flags,
     rates: Values,
-    *,
-    precision: Values | float | None = None,
-    recall: Values | float | None = None,
+    metrics: Mapping[str, Values | float],
     most: float = 0.999,
 ) -> Values:
-    """Rates at which the metrics have these values: wrong answers of a class grow by one factor.
+    """Rates at which metrics have these values: wrong answers of a class grow by one factor.
 
-    ``rates`` have the shape ``(..., H)``, and what is asked for ``(..., 1)``; no wrong answer
+    ``rates`` have the shape ``(..., H)``, and precision and recall ``(..., 1)``; no wrong answer
     becomes likelier than ``most``. Where precision alone moves, misses stay as they are.
     """
     up, now = is_flagged, rates
-    if precision is not None:
+    if "precision" in metrics:
         before = (size * rates)[..., up].sum(axis=-1, keepdims=True) / size[up].sum()
-        wrong = np.minimum((1 - precision) / (1 - before) * (1 - rates), most)
+        wrong = np.minimum((1 - metrics["precision"]) / (1 - before) * (1 - rates), most)
         now = np.where(up, 1 - wrong, rates)
-    if recall is not None:
+    if "recall" in metrics:
         found, missed = ((size * now)[..., of].sum(axis=-1, keepdims=True) for of in (up, ~up))
-        lost = np.minimum(found * (1 / recall - 1) / missed * rates, most)
+        lost = np.minimum(found * (1 / metrics["recall"] - 1) / missed * rates, most)
         now = np.where(up, now, lost)
     return now
