@@ -111,7 +111,7 @@ def cut(
     p: Values, flagged: Flags, middle: float, labels: tuple[int, int], share: float
 ) -> tuple[Scenario, Whole, Values]:
     """Cut the window into cells and share each class's labels out."""
-    is_up, size, rates, low = cut_classes(
+    is_up, size, (rates, low) = cut_classes(
         (p[of], edges(p[of], count), p[of], p[of] < middle)
         for of, count in zip((flagged, ~flagged), CELLS, strict=True)
     )

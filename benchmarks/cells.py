@@ -16,10 +16,11 @@ from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS, Population, population
 from benchmarks.strata import shifted
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.cell_counts import EffectiveCounts, cell_counts
+from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_rates
+from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.design.two_waves import second_wave
 from monitor.stats.detection.alternatives import DECAY
 
@@ -128,7 +129,7 @@ def scored(name: str, score: str) -> Population:
 def cut(whole: Population, cells: tuple[int, int] = CELLS) -> CellDesign:
     """Cut a population into cells."""
     is_flagged, size, rate, claim = whole.cut(edges, cells)
-    return CellDesign(size * float(SCALE), rate, claim, is_flagged, np.zeros(len(size)))
+    return CellDesign(size.astype(np.float64) * SCALE, rate, claim, is_flagged, np.zeros(len(size)))
 
 
 def edges(score: Values, count: int) -> list[float]:

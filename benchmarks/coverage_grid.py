@@ -146,7 +146,7 @@ def strata_of(
     edges: Callable[[Values, int], Sequence[float]],
 ) -> tuple[Flags, Whole, Values, Values]:
     """Cut a population into so many strata of each class: class, size, true rate and claim."""
-    is_flagged, nodes, rate, claim = cut_classes(
+    is_flagged, nodes, (rate, claim) = cut_classes(
         (claimed, edges(claimed, count), true, claimed)
         for (claimed, true), count in zip(classes, counts, strict=True)
     )

@@ -110,8 +110,9 @@ def write_predictions(
         .sum()
     )
     shares = {"precision": week.tp / week.flagged, "recall": week.tp / week.truth}
-    rows = pd.DataFrame(shares).melt(ignore_index=False, var_name="metric")
-    return rows.set_index("metric", append=True)["value"]
+    long = pd.DataFrame(shares).melt(ignore_index=False, var_name="metric")
+    values: pd.Series[float] = long.set_index("metric", append=True)["value"]
+    return values
 
 
 def _verdicts(truth: Flags, up: Flags, judge: tuple[float, ...], rng: np.random.Generator) -> Flags:

@@ -89,7 +89,7 @@ class Population:
     ) -> tuple[Flags, Whole, Values, Values]:
         """Cut into so many strata of each class: class, quantiles, true rate and mean score."""
         up = self.score >= self.threshold
-        is_flagged, size, rate, mean = cut_classes(
+        is_flagged, size, (rate, mean) = cut_classes(
             (self.score[of], edges(self.score[of], count), self.rate[of], self.score[of])
             for of, count in zip((up, ~up), strata, strict=True)
         )

@@ -115,7 +115,7 @@ def cut(window: Window, budget: int) -> Strata:
     """Cut a window into cells, as the monitor does."""
     counts = affordable_bands(*CELLS, budget, LABELS_PER_CELL)
     score = window.score
-    is_flagged, size, rate, mean_score = cut_classes(
+    is_flagged, size, (rate, mean_score) = cut_classes(
         (score[of], cell_edges(score[of], count), window.is_positive[of], score[of])
         for of, count in zip((window.is_flagged, ~window.is_flagged), counts, strict=True)
     )

@@ -55,7 +55,7 @@ class Setting:
             shifted(rng.normal(0, spread, count), mean)
             for count, mean, spread in zip(items, (self.precision, missed), (1.5, 2.5), strict=True)
         ]
-        is_flagged, size, rates = cut_classes(
+        is_flagged, size, (rates,) = cut_classes(
             (p, cut(p, wanted), p) for p, wanted in zip(scores, self.cells, strict=True)
         )
         return Scenario.of(size, np.zeros(len(size)), is_flagged, rates)

@@ -15,7 +15,7 @@ CLASSIFIERS = {
 }
 """Mean and standard deviation of the log odds, and threshold: Table 4 of Shang et al. 2023."""
 
-Class = tuple[Values, Sequence[float], *tuple[Values, ...]]
+Class = tuple[Values, Sequence[float], *tuple[Values | Flags, ...]]
 """Scores of the items of a predicted class, inner edges, and what is averaged over each stratum."""
 
 
@@ -27,7 +27,7 @@ def drawn_scores(classifier: str = "Phi1", *, moved: float = 0.0) -> tuple[Value
     return p, p >= threshold
 
 
-def cut_classes(classes: Iterable[Class]) -> tuple[Flags, Whole, *tuple[Values, ...]]:
+def cut_classes(classes: Iterable[Class]) -> tuple[Flags, Whole, list[Values]]:
     """Cut the flagged and the passed items: class, size and means of each stratum, ``(H,)``."""
     parts = []
     for score, edges, *columns in classes:
@@ -35,13 +35,13 @@ def cut_classes(classes: Iterable[Class]) -> tuple[Flags, Whole, *tuple[Values, 
         size = np.bincount(stratum)
         parts.append((size, *(np.bincount(stratum, weights=each) / size for each in columns)))
     size, *means = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return np.arange(len(size)) < len(parts[0][0]), size, *means
+    return np.arange(len(size)) < len(parts[0][0]), size, means
 
 
 def drawn_strata(classifier: str, bands: Sequence[int]) -> tuple[Flags, Whole, Values]:
     """Cut drawn items into so many bands of each class: class, size and true rate, ``(H,)``."""
     p, up = drawn_scores(classifier)
-    is_flagged, size, rate = cut_classes(
+    is_flagged, size, (rate,) = cut_classes(
         (p[of], band_edges(p[of], count), p[of]) for of, count in zip((up, ~up), bands, strict=True)
     )
     return is_flagged, size, rate

@@ -118,7 +118,7 @@ def drawn_cell(setting: Setting) -> FirstRound:
     """Make a cell of the grid: the default bands, an infinite window."""
     claims = class_probabilities(setting.k, setting.precision, setting.recall)
     is_good = setting.score == "good"
-    is_flagged, nodes, rate, claim = cut_classes(
+    is_flagged, nodes, (rate, claim) = cut_classes(
         (claimed, band_edges(claimed, bands), claimed if is_good else weakened(claimed), claimed)
         for claimed, bands in zip(claims, affordable_bands(*DEFAULT, setting.labels), strict=True)
     )
