@@ -7,9 +7,7 @@ running service answers the second time, with its statements; then passes over a
 
 import logging
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
@@ -22,8 +20,9 @@ import structlog
 from sqlalchemy import Connection, func, insert, literal, select, update
 
 from benchmarks.copied_rounds import copy_closed, fill, mend_sequences, unchecked
+from benchmarks.harness import timed
 from benchmarks.statements import counted
-from benchmarks.status_at_size import Store, measured, store_on, write_config
+from benchmarks.status_at_size import measured, store_on, write_config
 from monitor.config.load import load_config
 from monitor.config.model import Config
 from monitor.domain.model import Answer
@@ -223,16 +222,6 @@ def rows_of(database: Database) -> str:
     return ", ".join(f"{number:,} {what}" for number, what in told)
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much the store holds."""
-
-    monitors: int
-    each: int
-    rounds: int
-    items: int
-
-
 def main(
     sqlite: bool = False,
     monitors: int = 1000,
@@ -242,28 +231,25 @@ def main(
 ) -> None:
     """Fill a store and print a line for each answer and pass."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    size = Size(monitors, each, rounds, items)
     with tempfile.TemporaryDirectory() as folder, store_on(not sqlite) as store:
-        config = filled(Path(folder), store.url, size)
-        show_answers(config, size)
+        path, now = write_config(Path(folder), store.url, monitors), datetime.now(UTC)
+        write_long(path, items, now)
+        fill_both(path, each, rounds, now)
+        show_answers(path, rounds)
 
 
-def filled(folder: Path, url: str, size: Size) -> Path:
-    """Write a config and fill its store."""
-    now = datetime.now(UTC)
-    path = write_config(folder, url, size.monitors)
-    write_long(path, size.items, now)
+def fill_both(path: Path, each: int, of_long: int, now: datetime) -> None:
+    """Fill the store of a config with so many rounds of each monitor and of `long`."""
     config = load_config(path)
     database = Database(config.store_url)
     schema.ready(database)
     every = [config.settings_of(monitor) for monitor in config.monitors]
-    fill(database, every[:-1], size.each, now)
+    fill(database, every[:-1], each, now)
     _analyze(database)
-    fill_long(database, every[-1], page_of(config, database), size.rounds, now)
+    fill_long(database, every[-1], page_of(config, database), of_long, now)
     _analyze(database)
     print(rows_of(database))
     database.close()
-    return path
 
 
 def _analyze(database: Database) -> None:
@@ -280,9 +266,9 @@ def page_of(config: Config, database: Database) -> Callable[[Clock], PageLabeler
     return lambda clock: PageLabeler(settings, config.folder, clock, database)
 
 
-def show_answers(path: Path, size: Size) -> None:
+def show_answers(path: Path, of_long: int) -> None:
     """Print what commands, pages and passes take."""
-    some = str(size.rounds // 2)
+    some = str(of_long // 2)
     commands = {
         "status": ["status"],
         "status of long": ["status", "--monitor", "long"],
@@ -294,25 +280,21 @@ def show_answers(path: Path, size: Size) -> None:
         "show a round of another": ["show", "3", "--monitor", "mail-0001"],
         "alerts, which read little else": ["alerts"],
     }
-    measured(["status", "--config", str(path)], Store("", lambda: 0.0))  # caches the bytecode
+    measured(["status", "--config", str(path)])  # caches the bytecode
     print(f"\n{'command':<34}{'wall s':>9}{'CPU s':>9}")
     for name, words in commands.items():
-        cpu, _, wall, _ = measured([*words, "--config", str(path)], Store("", lambda: 0.0)).split()
-        print(f"{name:<34}{float(wall):>9.2f}{float(cpu):>9.2f}")
+        used = measured([*words, "--config", str(path)])
+        print(f"{name:<34}{used.wall:>9.2f}{used.cpu:>9.2f}")
     print(f"\n{'in a service':<34}{'wall s':>9}{'CPU s':>9}{'statements':>12}")
-    for name, figures in chain(answers(path, size), passes(path)):
-        print(_line(name, figures))
+    for name, figures in chain(answers(path, of_long), passes(path)):
+        print(f"{name:<34}{figures[0]:>9.3f}{figures[1]:>9.3f}{figures[2]:>12}")
 
 
 Figures = tuple[float, float, int]
 """Seconds by the clock, seconds of this process, statements."""
 
 
-def _line(name: str, figures: Figures) -> str:
-    return f"{name:<34}{figures[0]:>9.3f}{figures[1]:>9.3f}{figures[2]:>12}"
-
-
-def answers(path: Path, size: Size) -> Iterator[tuple[str, Figures]]:
+def answers(path: Path, of_long: int) -> Iterator[tuple[str, Figures]]:
     """Ask a service that runs already, each twice; yields the figures of the second time."""
     application = build(load_config(path))
     database = application.database
@@ -320,13 +302,13 @@ def answers(path: Path, size: Size) -> Iterator[tuple[str, Figures]]:
     names = [context.settings.name for context in application.monitors]
     desk = TaskQueue(database, lambda: datetime.now(UTC), lambda: names)
     ada, long = WebSession("ada", "", Role.ADMIN), application.monitors[-1].settings
-    middle = size.rounds // 2
+    middle = of_long // 2
     asked: dict[str, Callable[[], object]] = {
         "the status page": lambda: addresses.first_page(board, ada),
         "the page of long": lambda: addresses.monitor_page(ada, board, long),
         "its page of older rounds": lambda: addresses.monitor_page(ada, board, long, middle),
         "its figure of recall": lambda: addresses.monitor_figure(ada, board, long, "recall"),
-        "the page of its newest round": lambda: addresses.round_page(ada, board, long, size.rounds),
+        "the page of its newest round": lambda: addresses.round_page(ada, board, long, of_long),
         "the page of an old round": lambda: addresses.round_page(ada, board, long, middle),
         "the report of an old round": lambda: addresses.round_report(ada, board, long, middle),
         "labeling page: the next items": lambda: desk.screen("ada"),
@@ -382,7 +364,5 @@ def _second(database: Database, ask: Callable[[], object]) -> Figures:
 
 def _once(database: Database, ask: Callable[[], object]) -> Figures:
     with counted(database) as statements:
-        begun, busy = time.monotonic(), time.process_time()
-        ask()
-        took, cpu = time.monotonic() - begun, time.process_time() - busy
-    return took, cpu, len(statements.sent)
+        cpu, wall = timed(ask)
+    return wall, cpu, len(statements.sent)

@@ -14,15 +14,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from benchmarks.cell_waves import first_round
-from benchmarks.cells import CellDesign, interval_ends
+from benchmarks.cells import CellDesign, class_laws, cut, interval_ends, scored
 from benchmarks.fast_rounds import Design as SimulatedDesign
 from benchmarks.fast_rounds import FastRounds
 from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import DEFAULT, MARGIN, METRICS, Design, population
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.assurance import ASSURANCE
-from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.share_by_size import SHARE_BY_SIZE
@@ -36,7 +34,6 @@ BAND_CASES = ("Phi1 good", "Phi1 weak", "Phi3 good")
 ROUNDS = 6
 MARGINS = dict.fromkeys(METRICS, MARGIN)
 METHODS = ("line", "cells")
-MANY = 10_000  # labels that afford all cells
 POINTS = 2**10
 VARIANTS = {
     "expected, by size 0": (None, 0.0),
@@ -58,8 +55,7 @@ def main(
 
 def show_cells(case: str, histories: int) -> None:
     """Print the table of a case over score cells."""
-    name, score = case.split()
-    design = first_round(name, score, MANY, "two")
+    design = cut(scored(*case.split()))
     rates = PriorRates.of_rates(np.clip(design.rate, 1e-9, 1 - 1e-9))
     needed = needed_labels(
         lambda margins: design.allocated(rates, margins=margins, uniform=0.5),
@@ -91,13 +87,13 @@ def show_bands(case: str, histories: int) -> None:
     print(f"needed by the true rates, assured, by size {SHARE_BY_SIZE:g}: {needed}")
 
 
-def history(design: CellDesign, method: str, seed: int, rounds: int | None = None) -> Played:
+def history(design: CellDesign, method: str, seed: int) -> Played:
     """Play one history over cells; the first round goes out in two waves."""
     rng, up = np.random.default_rng(seed), design.is_flagged
     known = PriorRates.of_scores(design.claim, up)
     n, y = np.zeros((2, len(up)))
     found = []
-    for number in range(rounds or ROUNDS):
+    for number in range(ROUNDS):
         u = rng.random()
         labeled = design.allocated(known, margins=MARGINS, assurance=ASSURANCE, uniform=u)
         if number == 0:
@@ -124,12 +120,8 @@ def in_two_waves(
 
 def half_widths(design: CellDesign, labeled: Whole, positive: Whole) -> Values:
     """Half-widths of the interval of each round alone, shape ``(rounds, 2)``."""
-    up = design.is_flagged
-    laws = []
-    for members in (up, ~up):
-        worth = cell_counts(design.size[members], labeled[members], positive[:, members])
-        laws.append((0.5 + worth.positive[:, 0], 0.5 + (worth.labeled - worth.positive)[:, 0]))
-    ends = interval_ends(design, laws[0], laws[1], len(positive))
+    laws = class_laws(design, np.broadcast_to(labeled, positive.shape), positive)
+    ends = interval_ends(design, *laws, len(positive))
     return np.asarray((ends[:, 1] - ends[:, 0]).T / 2)
 
 

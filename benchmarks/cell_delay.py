@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from benchmarks.cells import CELLS, edges
 from benchmarks.drift import DESIGNS, at_limits, drawn_from_population, limits_of
 from benchmarks.harness import Flags, Values, Whole
+from benchmarks.strata import cut_classes, drawn_scores
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
-from monitor.stats.design.recalibration import recalibrated_rates
-from monitor.stats.design.score_bands import band_of
 from monitor.stats.detection.alternatives import BEYOND, ERRORS, WEIGHTS
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
@@ -44,17 +42,6 @@ PLAYED = [("precision", 0.05), ("precision", 0.10), ("recall", 0.10), ("recall",
 REFERENCE, QUIET, AFTER, YEAR, AT_LIMIT = 2, 8, 12, 52, 26
 
 
-@dataclass(slots=True, eq=False)
-class SmoothedPaths(Paths):
-    """Monitors whose guess is smoothed along the score."""
-
-    def guess(self, window: RoundStrata) -> Values | None:
-        """Rates to expect, by `recalibration`."""
-        if self._positive is None or self._labeled is None:
-            return None
-        return recalibrated_rates(window.size, window.is_flagged, self._labeled, self._positive)
-
-
 @dataclass(frozen=True, eq=False)
 class Watched:
     """A design in a quiet time: its strata, and its expected labels where they vary."""
@@ -62,7 +49,6 @@ class Watched:
     scenario: Scenario
     low: Whole
     expected: Values | None = None
-    is_smoothed: bool = False
     rule: dict[str, Any] = field(default_factory=dict)
 
     def window(self, rng: np.random.Generator) -> RoundStrata:
@@ -111,37 +97,29 @@ def show_alternatives(paths: int) -> None:
 def designs_of(labels: tuple[int, int]) -> dict[str, Watched]:
     """Make bands, and cells with the same labels of each class."""
     bands = drawn_from_population((4, 10), labels)
-    p = special.expit(np.random.default_rng(2023).normal(-8.898, 5.160, 200_000))
-    middle = float(np.quantile(p[p < 0.4768], 0.5))
+    p, flagged = drawn_scores()
+    middle = float(np.quantile(p[~flagged], 0.5))
     rising = np.cumsum(np.where(bands.is_flagged, 0, bands.size))
     of_bands = np.diff(np.minimum(rising, rising[-1] // 2), prepend=0)
     designs = {"4+10 bands": Watched(bands, of_bands)}
     for share in (0.1, 0.25):
-        cells, low, expected = cut(p, middle, labels, share)
-        name = f"20+40, {share} by size"
-        designs[name] = Watched(cells, low, expected)
-        designs[f"{name}, smoothed"] = Watched(cells, low, expected, is_smoothed=True)
+        designs[f"20+40, {share} by size"] = Watched(*cut(p, flagged, middle, labels, share))
     return designs
 
 
 def cut(
-    p: Values, middle: float, labels: tuple[int, int], share: float
+    p: Values, flagged: Flags, middle: float, labels: tuple[int, int], share: float
 ) -> tuple[Scenario, Whole, Values]:
     """Cut the window into cells and share each class's labels out."""
-    parts = []
-    for up, count in zip((True, False), CELLS, strict=True):
-        mine = p[(p >= 0.4768) == up]
-        cell = band_of(mine, edges(mine, count))
-        size = np.bincount(cell)
-        low = np.bincount(cell, weights=mine < (0 if up else middle))
-        parts.append((size, np.bincount(cell, weights=mine) / size, low))
-    size, rates, low = (np.concatenate(each) for each in zip(*parts, strict=True))
-    is_up = np.arange(len(size)) < len(parts[0][0])
+    is_up, size, (rates, low) = cut_classes(
+        (p[of], edges(p[of], count), p[of], p[of] < middle)
+        for of, count in zip((flagged, ~flagged), CELLS, strict=True)
+    )
     expected = expected_sizes(size, is_up, rates, labels=sum(labels), share=share)
     for members, total in ((is_up, labels[0]), (~is_up, labels[1])):  # each class as with bands
         expected[members] *= total / expected[members].sum()
     scenario = Scenario.of(size, np.zeros(len(size)), is_up, rates)
-    return scenario, low.astype(np.int64), expected
+    return scenario, np.rint(size * low).astype(np.int64), expected
 
 
 def found_by(design: Watched, metric: str, drop: float, paths: int) -> str:
@@ -170,8 +148,7 @@ def false_alarms(design: Watched, paths: int) -> float:
 
 def watching(design: Watched, paths: int) -> Paths:
     """Make the monitors."""
-    kind = SmoothedPaths if design.is_smoothed else Paths
-    return kind(limits_of(design.scenario), YEAR, paths, **design.rule)
+    return Paths(limits_of(design.scenario), YEAR, paths, **design.rule)
 
 
 def step(

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.cells import CellDesign, cut, scored
 from benchmarks.harness import Flags, Values, Whole
+from benchmarks.strata import moved_to
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes
@@ -57,12 +58,9 @@ def planned(design: CellDesign, labels: int) -> CellDesign:
 
 def changed(design: CellDesign, of_precision: float, of_recall: float) -> CellDesign:
     """Scale the wrong answers of each class so that precision and recall move by so much."""
-    up, (precision, recall) = design.is_flagged, design.truth
-    wrong = (1 - precision - of_precision) / (1 - precision)
-    rate = np.where(up, 1 - wrong * (1 - design.rate), design.rate)
-    tp, fn = (float(design.size[part] @ rate[part]) for part in (up, ~up))
-    missed = tp * (1 / (recall + of_recall) - 1) / fn
-    return replace(design, rate=np.where(up, rate, np.minimum(missed * rate, 1.0)))
+    (precision, recall), known = design.truth, (design.size, design.is_flagged, design.rate)
+    both = {"precision": precision + of_precision, "recall": recall + of_recall}
+    return replace(design, rate=moved_to(*known, both, most=1.0))
 
 
 def moved(design: CellDesign) -> CellDesign:

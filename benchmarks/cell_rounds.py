@@ -11,17 +11,17 @@ import numpy as np
 from scipy import special
 from scipy.stats import qmc
 
-from benchmarks.cells import shift_to
 from benchmarks.coverage_grid import (
-    INFINITE,
     Setting,
     class_probabilities,
     grid,
     second_populations,
+    strata_of,
     weakened,
 )
 from benchmarks.fast_rounds import Design, beta_quantiles, binomial_quantiles, expected_rarer
 from benchmarks.harness import Flags, Values, Whole
+from benchmarks.strata import shifted
 from monitor.stats.core.draws import Estimand
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.scaled_matrix import scaled_matrix
@@ -29,7 +29,7 @@ from monitor.stats.design.allocation import allocate
 from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_prior
-from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, band_of, cell_edges
+from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, cell_edges
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 
 Population = Sequence[tuple[Values, Values]]
@@ -126,17 +126,7 @@ def second_rounds(settings: int, seed: int) -> list[CellRounds]:
 def cut_into_cells(setting: Setting, classes: Population) -> CellRounds:
     """Cut a population by what its score claims, and plan its labels as the monitor does."""
     counts = affordable_bands(*CELLS, setting.labels, LABELS_PER_CELL)
-    parts = []
-    for (claim, true), count in zip(classes, counts, strict=True):
-        cell = band_of(claim, cell_edges(claim, count))
-        size = np.bincount(cell)
-        means = [np.bincount(cell, weights=each) / size for each in (true, claim)]
-        parts.append((size / size.sum(), *means))
-    share, rate, claim = (np.concatenate(each) for each in zip(*parts, strict=True))
-    up = np.arange(len(share)) < len(parts[0][0])
-    total = INFINITE if setting.times is None else setting.times * setting.labels
-    weight = np.where(up, setting.k, 1.0) / (1 + setting.k) * share
-    size = np.maximum(np.rint(total * weight), 1).astype(np.int64)
+    up, size, rate, claim = strata_of(setting, classes, counts, cell_edges)
     positive = None if setting.times is None else whole_positives(size, rate, up)
     return CellRounds(setting, size, rate, up, positive, _plans(setting, size, up, rate, claim))
 
@@ -243,8 +233,7 @@ def _truth(setting: Setting, claim: Values, *, bent: bool) -> Values:
 def wound(claim: Values) -> Values:
     """Give true probabilities whose log odds wind around .7 of what is claimed."""
     logit = special.logit(np.clip(claim, 1e-15, 1 - 1e-15))
-    bend = 0.7 * logit + 0.8 * np.sin(1.3 * logit)
-    return np.asarray(special.expit(shift_to(float(claim.mean()), bend) + bend))
+    return shifted(0.7 * logit + 0.8 * np.sin(1.3 * logit), float(claim.mean()))
 
 
 def whole_positives(size: Whole, rate: Values, is_flagged: Flags) -> Whole:

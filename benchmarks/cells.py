@@ -9,17 +9,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 from scipy.stats import qmc
 
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS, Population, population
+from benchmarks.strata import shifted
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_rates
-from monitor.stats.design.score_bands import band_of
+from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.design.two_waves import second_wave
 from monitor.stats.detection.alternatives import DECAY
 
@@ -121,35 +122,14 @@ def scored(name: str, score: str) -> Population:
     good = population(name, "good")
     rate = good.rate.copy()
     for mine in (good.score >= good.threshold, good.score < good.threshold):
-        logit = special.logit(good.score[mine])
-        shift = shift_to(float(rate[mine].mean()), logit / 2)
-        rate[mine] = special.expit(shift + logit / 2)
+        rate[mine] = shifted(special.logit(good.score[mine]) / 2, float(rate[mine].mean()))
     return Population(good.score, rate, good.threshold)
-
-
-def shift_to(mean: float, logit: Values) -> float:
-    """Find what must be added to log odds for the rates to have a mean."""
-    return float(optimize.brentq(lambda by: special.expit(logit + by).mean() - mean, -60, 60))
 
 
 def cut(whole: Population, cells: tuple[int, int] = CELLS) -> CellDesign:
     """Cut a population into cells."""
-    parts = []
-    for up, count in zip((True, False), cells, strict=True):
-        mine = (whole.score >= whole.threshold) == up
-        score, rate = whole.score[mine], whole.rate[mine]
-        cell = band_of(score, edges(score, count))
-        size = np.bincount(cell)
-        claim, true = (np.bincount(cell, weights=each) / size for each in (score, rate))
-        parts.append((size.astype(np.float64) * SCALE, true, claim))
-    return joined(parts)
-
-
-def joined(parts: list[tuple[Values, Values, Values]]) -> CellDesign:
-    """Join sizes, rates and claims of the flagged cells and of the passed ones."""
-    size, rate, claim = (np.concatenate(each) for each in zip(*parts, strict=True))
-    is_flagged = np.arange(len(size)) < len(parts[0][0])
-    return CellDesign(size, rate, claim, is_flagged, np.zeros(len(size)))
+    is_flagged, size, rate, claim = whole.cut(edges, cells)
+    return CellDesign(size.astype(np.float64) * SCALE, rate, claim, is_flagged, np.zeros(len(size)))
 
 
 def edges(score: Values, count: int) -> list[float]:
@@ -217,7 +197,8 @@ def after_history(
     """Plan as after six rounds, of which the first goes by size within each class."""
     rng = np.random.default_rng(seed)
     up = design.is_flagged
-    mean = np.where(up, *(_mean(design, members) for members in (up, ~up)))
+    claimed = design.size * design.claim
+    mean = np.where(up, *(claimed[of].sum() / design.size[of].sum() for of in (up, ~up)))
     planned = replace(design, expected=_plan(design, mean, share, labels))
     n, y = np.zeros((2, replicates, len(up)))
     for _ in range(HISTORY):
@@ -229,45 +210,30 @@ def after_history(
     return planned
 
 
-def _mean(design: CellDesign, members: Flags) -> float:
-    return float(design.size[members] @ design.claim[members] / design.size[members].sum())
-
-
 def _plan(design: CellDesign, rates: Values, share: float, labels: float) -> Values:
     return expected_sizes(design.size, design.is_flagged, rates, labels=labels, share=share)
 
 
 def simulated(design: CellDesign, replicates: int, seed: int) -> Found:
-    """Half-widths, tails and bias over many rounds."""
-    return judged(design, replicates, seed=seed, widths=WIDTHS)
-
-
-def judged(design: CellDesign, replicates: int, *, seed: int, widths: int = 0) -> Found:
-    """Tails and bias over many rounds, and the half-widths of some of them.
+    """Tails and bias over many rounds, and the half-widths of ``WIDTHS`` of them.
 
     Where no label of a class has one of the two answers, an interval reaches to a class without
     any (`monitor.stats.estimation.edge_matrices`).
     """
     labeled, positive = design.draw(replicates, np.random.default_rng(seed))
     up = design.is_flagged
-    worth = [
-        cell_counts(design.size[members], labeled[:, members], positive[:, members])
-        for members in (up, ~up)
-    ]
-    shares = [(each.positive / each.labeled)[:, 0] for each in worth]
+    laws = class_laws(design, labeled, positive)
+    shares = [(a - 0.5) / (a + b - 1) for a, b in laws]
     tp, fn = (size * share for size, share in zip(design.classes, shares, strict=True))
     points = np.stack([shares[0], tp / np.maximum(tp + fn, 1e-300)])
-    laws = [
-        (0.5 + each.positive[:, 0], 0.5 + (each.labeled - each.positive)[:, 0]) for each in worth
-    ]
-    under = probability_under(design, laws[0], laws[1])
+    under = probability_under(design, *laws)
     found, every = (
         [each[:, members].sum(axis=1) for members in (up, ~up)] for each in (positive, labeled)
     )
     none, all_ = ([f == e for f, e in zip(found, end, strict=True)] for end in ([0, 0], every))
     low_is_open = np.stack([none[0], none[0] | all_[1]])
     high_is_open = np.stack([all_[0], all_[0] | none[1]])
-    ends = interval_ends(design, laws[0], laws[1], widths) if widths else np.full((2, 2, 1), np.nan)
+    ends = interval_ends(design, *laws, WIDTHS)
     return Found(
         labels=float(labeled.sum(axis=1).mean()),
         flagged=float(labeled[:, up].sum(axis=1).mean()),
@@ -276,6 +242,21 @@ def judged(design: CellDesign, replicates: int, *, seed: int, widths: int = 0) -
         above=((under > 0.975) & ~high_is_open).mean(axis=1),
         bias=points.mean(axis=1) - np.array(design.truth),
     )
+
+
+def class_laws(
+    design: CellDesign, labeled: Whole, positive: Whole
+) -> tuple[tuple[Values, Values], tuple[Values, Values]]:
+    """Beta laws of the rates of flagged and passed items, by answers of ``(replicates, H)``."""
+    flagged, passed = (
+        cell_counts(design.size[of], labeled[:, of], positive[:, of])
+        for of in (design.is_flagged, ~design.is_flagged)
+    )
+    return _law(flagged), _law(passed)
+
+
+def _law(worth: EffectiveCounts) -> tuple[Values, Values]:
+    return 0.5 + worth.positive[:, 0], 0.5 + (worth.labeled - worth.positive)[:, 0]
 
 
 def probability_under(

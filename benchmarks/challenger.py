@@ -2,8 +2,8 @@
 
 `close` keeps nearly all that the classifier flags, `better` drops two fifths of the false positives
 and finds a quarter of the missed, `other` decides by itself. `apart` is the half-width of two
-samples of as many labels, `saved` how many times the labels they need. ``--total``: only the total
-of what the challenger flags is known; ``--looks``: false findings of repeated comparisons.
+samples of as many labels, `saved` how many times the labels they need. ``--looks``: false findings
+of repeated comparisons.
 """
 
 import math
@@ -16,8 +16,7 @@ from benchmarks.cell_rounds import PLANS, CellRounds, cut_into_cells
 from benchmarks.coverage_grid import Setting, class_probabilities, weakened
 from benchmarks.harness import Values, Whole
 from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.estimation.paired import Comparison, compare
-from monitor.stats.estimation.summed_windows import RoundItems, compare_windows, summed_windows
+from monitor.stats.estimation.summed_windows import RoundItems, compare_windows
 
 METRICS = ("precision", "recall")
 DRAWS = 2**10
@@ -106,23 +105,16 @@ def differences(design: CellRounds, windows: Sequence[Whole]) -> Values:
     return np.array([float(metric(n)(second)) - float(metric(n)(first)) for n in METRICS])
 
 
-def run(
-    design: CellRounds,
-    challenger: str,
-    *,
-    replicates: int,
-    rounds: int = 1,
-    total: bool = False,
-    seed: int = 1,
-) -> Result:
+def run(design: CellRounds, challenger: str, *, replicates: int, rounds: int) -> Result:
     """Compare in many replicates."""
-    rng = np.random.default_rng(seed)
+    rng, flagged = np.random.default_rng(1), int(design.is_flagged.sum())
     chance = chances(design, challenger)
     rows = []
     for replicate in range(replicates):
         places = [replicate] if rounds == 1 else range(rounds)
         drawn = [window(design, chance, place, rng) for place in places]
-        found = compared(design, [each for each, _ in drawn], rng, total=total)
+        labeled = [each for each, _ in drawn]
+        found = compare_windows(labeled, flagged=flagged, cells=True, rng=rng, draws=DRAWS)
         truth = differences(design, [items for _, items in drawn])
         for place, name in enumerate(METRICS):
             one = found.metrics[place]
@@ -140,45 +132,25 @@ def run(
     return Result(*np.array(rows, dtype=float).reshape(replicates, 2, 5).mean(axis=0).T)
 
 
-def compared(
-    design: CellRounds, rounds: Sequence[RoundItems], rng: np.random.Generator, *, total: bool
-) -> Comparison:
-    """Compare as rounds do, or by the total of what the challenger flags alone."""
-    flagged = int(design.is_flagged.sum())
-    if not total:
-        return compare_windows(rounds, flagged=flagged, cells=True, rng=rng, draws=DRAWS)
-    sample = summed_windows(rounds, flagged=flagged, cells=True).sample
-    return compare(
-        sample,
-        sample.is_flagged,
-        np.concatenate([each.other for each in rounds]),
-        second_flagged=int(sum(each.other_flagged.sum() for each in rounds)),
-        estimand="window",
-        rng=rng,
-        draws=DRAWS,
-    )
-
-
-def ever_without_0(looks: Sequence[int], replicates: int, seed: int = 1) -> list[float]:
-    """How often one of so many looks at a growing sum is beyond its 95 % limits."""
-    rng = np.random.default_rng(seed)
-    count = np.arange(1, max(looks) + 1)
-    steps = rng.standard_normal((replicates, max(looks))).cumsum(axis=1) / np.sqrt(count)
-    beyond = np.logical_or.accumulate(np.abs(steps) > Z, axis=1).mean(axis=0)
-    return [float(beyond[k - 1]) for k in looks]
+def show_looks(replicates: int) -> None:
+    """Print how often one of so many looks at a growing sum is beyond its 95 % limits."""
+    count = np.arange(1, LOOKS[-1] + 1)
+    steps = np.random.default_rng(1).standard_normal((replicates, LOOKS[-1]))
+    means = steps.cumsum(axis=1) / np.sqrt(count)
+    beyond = np.logical_or.accumulate(np.abs(means) > Z, axis=1).mean(axis=0)
+    for k in LOOKS:
+        print(f"{k:3d} looks  {beyond[k - 1]:.3f}")
 
 
 def main(
     replicates: int = 400,
     rounds: int = 1,
     challengers: tuple[str, ...] = ("close", "better", "other"),
-    total: bool = False,
     looks: bool = False,
 ) -> None:
     """Print the tables."""
     if looks:
-        for k, share in zip(LOOKS, ever_without_0(LOOKS, 100 * replicates), strict=True):
-            print(f"{k:3d} looks  {share:.3f}")
+        show_looks(100 * replicates)
         return
     error = math.sqrt(0.95 * 0.05 / replicates)
     print(f"{rounds} rounds; standard error of a coverage {error:.3f}")
@@ -186,7 +158,7 @@ def main(
     for setting in SETTINGS:
         design = design_of(setting)
         for challenger in challengers:
-            found = run(design, challenger, replicates=replicates, rounds=rounds, total=total)
+            found = run(design, challenger, replicates=replicates, rounds=rounds)
             for place, name in enumerate(METRICS):
                 print(f"{design.name}, {challenger:<8}  {name:<10} {_line(found, place)}")
 

@@ -1,21 +1,19 @@
 """Macro and micro averages over classes: coverage, with and without regard to shared items.
 
 The intervals were chosen on the settings `chosen` and `few`; on `unseen` they were only measured.
-`bias` is in half-widths. ``--apart`` adds the intervals that take the classes for independent.
-`missed found` is the mean number of missed items among a class's labels, `answers` the share of
-all labels that has to be asked for, since one answer counts in all samples.
+`bias` is in half-widths, `missed found` the mean number of missed items among a class's labels,
+`answers` the share of all labels that has to be asked for, since one answer counts in all samples.
 """
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.sample import LabeledSample
-from monitor.stats.estimation.class_averages import ClassAverages, class_averages
+from monitor.stats.estimation.class_averages import class_averages
 from monitor.stats.estimation.class_samples import ClassSample
 from monitor.stats.estimation.grouped_cells import grouped_cells
 
@@ -109,7 +107,6 @@ class Tally:
 
     truths: list[Values] = field(default_factory=list)
     ours: list[Values] = field(default_factory=list)
-    apart: list[Values] = field(default_factory=list)
     points: list[Values] = field(default_factory=list)
     missed: list[float] = field(default_factory=list)
     answers: list[float] = field(default_factory=list)
@@ -170,15 +167,6 @@ def _ranks(score: Values, among: Flags) -> Values:
     return found
 
 
-def not_shared(classes: Sequence[ClassSample]) -> list[ClassSample]:
-    """Say of no item that it is in two samples."""
-    first = np.cumsum([0, *(len(each.item) for each in classes)])
-    return [
-        ClassSample(each.name, each.sample, np.arange(len(each.item)) + start)
-        for each, start in zip(classes, first, strict=False)
-    ]
-
-
 def truths(cell: Cell, actual: Whole, predicted: Whole) -> Values:
     """Compute the four averages of the whole window."""
     right = np.bincount(actual[actual == predicted], minlength=cell.classes)
@@ -194,31 +182,22 @@ def truths(cell: Cell, actual: Whole, predicted: Whole) -> Values:
     )
 
 
-def run(
-    cell: Cell, replicates: int, seed: int, draws: int = 2**10, *, apart: bool = False
-) -> Tally:
+def run(cell: Cell, replicates: int, seed: int, draws: int = 2**10) -> Tally:
     """Simulate a cell."""
     rng, tally = np.random.default_rng(seed), Tally()
     for _ in range(replicates):
         actual, predicted = window(cell, rng)
         classes = samples(cell, actual, predicted, rng)
-        seed_of = int(rng.integers(2**32))
-        ours = class_averages(classes, seed=seed_of, draws=draws)
+        ours = class_averages(classes, seed=int(rng.integers(2**32)), draws=draws)
+        found = [row.interval for row in ours.rows if row.interval]
         tally.truths.append(truths(cell, actual, predicted))
-        tally.ours.append(_ends(ours))
-        if apart:
-            alone = class_averages(not_shared(classes), seed=seed_of, draws=draws)
-            tally.apart.append(_ends(alone))
-        tally.points.append(np.array([row.interval.point for row in ours.rows if row.interval]))
+        tally.ours.append(np.array([[each.low, each.high] for each in found]))
+        tally.points.append(np.array([each.point for each in found]))
         tally.missed.append(
             float(np.mean([(c.sample.positive & ~c.sample.is_flagged).sum() for c in classes]))
         )
         tally.answers.append(ours.items / ours.labels)
     return tally
-
-
-def _ends(found: ClassAverages) -> Values:
-    return np.array([[row.interval.low, row.interval.high] for row in found.rows if row.interval])
 
 
 def say(cell: Cell, tally: Tally) -> None:
@@ -235,17 +214,7 @@ def say(cell: Cell, tally: Tally) -> None:
         print(
             f"    {name:<16} {truth[:, place].mean():.3f}  covered {1 - below - above:.3f} "
             f"({below:.3f}, {above:.3f})  half {width / 2:.4f}  bias {2 * bias[place] / width:+.2f}"
-            + (
-                _beside(truth[:, place], np.array(tally.apart)[:, place], width)
-                if tally.apart
-                else ""
-            )
         )
-
-
-def _beside(truth: Values, apart: Values, width: float) -> str:
-    covered = 1 - sum(_missed(truth, apart))
-    return f"  apart {covered:.3f}, {float(np.mean(apart[:, 1] - apart[:, 0])) / width:.2f} as wide"
 
 
 def _missed(truth: Values, ends: Values) -> tuple[float, float]:
@@ -259,13 +228,12 @@ def main(
     settings: str = "chosen",
     only: str = "",
     draws: int = 2**10,
-    apart: bool = False,
 ) -> None:
     """Run what was asked for."""
     begun, covered = time.perf_counter(), []
     for seed, cell in enumerate(SETTINGS[settings]):
         if cell.name.startswith(only):
-            tally = run(cell, replicates, seed, draws, apart=apart)
+            tally = run(cell, replicates, seed, draws)
             say(cell, tally)
             covered.append(_covered(tally))
     print(f"mean  {np.mean(covered, axis=0).round(4)}  lowest {np.min(covered, axis=0).round(3)}")

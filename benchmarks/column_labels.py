@@ -8,14 +8,13 @@ import multiprocessing
 import random
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 
-from benchmarks.harness import peak_mb
+from benchmarks.harness import peak_mb, timed
 from monitor.domain.model import Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 
@@ -91,9 +90,7 @@ def measured(work: str, path: Path, asked: Sequence[Sequence[str]]) -> tuple[flo
         "alone": lambda: collected(path, asked, together=False),
         "together": lambda: collected(path, asked, together=True),
     }
-    started = time.process_time()
-    works[work]()
-    spent = time.process_time() - started
+    spent, _ = timed(works[work])
     return spent, peak_mb()
 
 

@@ -4,7 +4,7 @@ logit p is normal, and an item is flagged where p passes a threshold. A *good* s
 *weak* one claims p where the truth has a quarter of its spread within each class.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -14,7 +14,8 @@ from scipy import optimize, special, stats
 
 from benchmarks.fast_rounds import Design
 from benchmarks.harness import Flags, Values, Whole
-from monitor.stats import FLAGGED_BANDS, PASSED_BANDS, PriorRates, allocate, band_edges, band_of
+from benchmarks.strata import cut_classes, shifted
+from monitor.stats import FLAGGED_BANDS, PASSED_BANDS, PriorRates, allocate, band_edges
 from monitor.stats.design.score_bands import affordable_bands
 
 
@@ -112,12 +113,7 @@ def class_probabilities(k: float, precision: float, recall: float) -> tuple[Valu
 
 def weakened(claimed: Values) -> Values:
     """Give the true probabilities behind over-confident claims: a quarter of the spread."""
-    logit = special.logit(claimed)
-
-    def gap(shift: float) -> float:
-        return float(special.expit(shift + WEAK * logit).mean() - claimed.mean())
-
-    return np.asarray(special.expit(optimize.brentq(gap, -60, 60) + WEAK * logit))
+    return shifted(WEAK * special.logit(claimed), float(claimed.mean()))
 
 
 def make_cell(setting: Setting) -> Cell:
@@ -134,22 +130,29 @@ def make_cell(setting: Setting) -> Cell:
 
 def cut_cell(setting: Setting, classes: Sequence[tuple[Values, Values]]) -> Cell:
     """Cut a population by what its score claims: claims and true probabilities of each class."""
-    parts = []
-    for (claimed, true), bands in zip(classes, setting.cut, strict=True):
-        band = band_of(claimed, band_edges(claimed, bands))
-        members = [band == index for index in range(band.max() + 1)]
-        parts.append([(m.mean(), true[m].mean(), claimed[m].mean()) for m in members])
-    is_flagged = np.array([True] * len(parts[0]) + [False] * len(parts[1]))
-    share, rate, claim = np.array(parts[0] + parts[1]).T
-    total = INFINITE if setting.times is None else setting.times * setting.labels
-    weight = np.where(is_flagged, setting.k, 1.0) / (1 + setting.k) * share
-    size = np.maximum(np.rint(total * weight), 1).astype(np.int64)
+    is_flagged, size, rate, claim = strata_of(setting, classes, setting.cut, band_edges)
     labeled = _labels(setting, size, is_flagged, rate, claim)
-    flagged = len(parts[0])
+    flagged = int(is_flagged.sum())
     if setting.times is None:
         return Cell(setting, Design(size, labeled, flagged, rate=rate))
     positive = np.rint(size * rate).astype(np.int64)
     return Cell(setting, Design(size, labeled, flagged, positive=positive))
+
+
+def strata_of(
+    setting: Setting,
+    classes: Sequence[tuple[Values, Values]],
+    counts: tuple[int, int],
+    edges: Callable[[Values, int], Sequence[float]],
+) -> tuple[Flags, Whole, Values, Values]:
+    """Cut a population into so many strata of each class: class, size, true rate and claim."""
+    is_flagged, nodes, (rate, claim) = cut_classes(
+        (claimed, edges(claimed, count), true, claimed)
+        for (claimed, true), count in zip(classes, counts, strict=True)
+    )
+    total = INFINITE if setting.times is None else setting.times * setting.labels
+    weight = np.where(is_flagged, setting.k, 1.0) / (1 + setting.k) * (nodes / NODES)
+    return is_flagged, np.maximum(np.rint(total * weight), 1).astype(np.int64), rate, claim
 
 
 def _labels(setting: Setting, size: Whole, is_flagged: Flags, rate: Values, claim: Values) -> Whole:
@@ -240,9 +243,9 @@ TRUTHS = ("true", "half", "kink", "turn")
 _MIDDLE = (np.arange(NODES) + 0.5) / NODES
 
 
-def second_cells(cells: int = SECOND_CELLS, seed: int = SECOND_SEED) -> list[Cell]:
+def second_cells(cells: int = SECOND_CELLS) -> list[Cell]:
     """Draw cells, each law and truth as likely as any other."""
-    return [cut_cell(*each) for each in second_populations(cells, seed)]
+    return [cut_cell(*each) for each in second_populations(cells, SECOND_SEED)]
 
 
 def second_populations(
@@ -300,25 +303,16 @@ def _tails(mean: float, spread: float, share: float, off: float) -> Values:
     """Probabilities with heavy tails and a cluster so far off, of this mean."""
     logit = spread * stats.t.ppf(_MIDDLE, 2)
     logit[np.random.default_rng(0).permutation(NODES)[: round(share * NODES)]] += off
-    return np.sort(_shifted(logit, mean))
+    return np.sort(shifted(logit, mean))
 
 
 def _truth(claimed: Values, truth: str, *, flagged: bool) -> Values:
     if truth == "half":
         logit = np.clip(special.logit(np.clip(claimed, 1e-12, 1 - 1e-12)), -25, 25)
-        return _shifted(0.5 * logit, float(claimed.mean()))
+        return shifted(0.5 * logit, float(claimed.mean()))
     if truth == "kink":
         first = round(0.7 * NODES)
         return np.concatenate([claimed[:first], claimed[first:][::-1]])
     if truth == "turn" and flagged:
         return claimed[::-1]
     return claimed
-
-
-def _shifted(logit: Values, mean: float) -> Values:
-    """Probabilities of this mean whose log odds are those given but for a common shift."""
-
-    def gap(shift: float) -> float:
-        return float(special.expit(shift + logit).mean()) - mean
-
-    return np.asarray(special.expit(optimize.brentq(gap, -100, 100) + logit))

@@ -1,13 +1,11 @@
 """The demo's half year with other seeds, by score cells and by bands, at the statistics.
 
-A round is drawn, planned, estimated and judged by the functions that the product calls, without
-SQL and MLflow. Intervals are those that the demo shows; the first round of the drop is drawn many
-times. Standard errors take the rounds of a seed together.
+A round is drawn, planned and judged by the functions that the product calls, without SQL and
+MLflow.
 """
 
 import math
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,14 +24,11 @@ from monitor.stats.design.score_bands import band_of
 from monitor.stats.detection.alternatives import decayed_labels, guess
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
 
 PROMISE = 52  # rounds
 METRICS = ("precision", "recall")
 DESIGNS = ("cells", "bands")
-POINTS = 2**10
-REDRAWS = 20  # of the first round of the drop, which each seed has once
 
 
 @dataclass(frozen=True)
@@ -124,18 +119,6 @@ def pooled_history(rounds: list[Counts], reference: Counts) -> JointPosterior:
     return JointPosterior(flagged=classes[0], passed=classes[1])
 
 
-@dataclass(frozen=True)
-class Interval:
-    """One interval beside what all images of its week show."""
-
-    number: int
-    metric: str
-    low: float
-    high: float
-    point: float
-    true: float
-
-
 @dataclass
 class Outcome:
     """What one seed gave."""
@@ -146,7 +129,6 @@ class Outcome:
     true_after: dict[str, float]
     fired: int | None = None
     metric: str = ""
-    intervals: list[Interval] = field(default_factory=list)
 
     @property
     def line(self) -> str:
@@ -176,15 +158,15 @@ class HalfYear:
     weeks: list[Batch]
 
     @classmethod
-    def of(cls, scenario: DigitScenario, *, intervals: bool) -> "HalfYear":
-        """Train the classifier and score the weeks; all of them for intervals."""
+    def of(cls, scenario: DigitScenario) -> "HalfYear":
+        """Train the classifier and score the weeks."""
         camera = Camera(scenario)
-        last = scenario.rounds if intervals else scenario.drop_round + FIND_WITHIN - 1
+        last = scenario.drop_round + FIND_WITHIN - 1
         weeks = [camera.week(number) for number in range(1, last + 1)]
         return cls(scenario, camera.reference(), weeks)
 
-    def play(self, by: str, *, intervals: bool) -> Outcome:
-        """Play it until the first alert; with intervals, all of it."""
+    def play(self, by: str) -> Outcome:
+        """Play it until the first alert."""
         scenario, drop = self.scenario, self.scenario.drop_round
         strata = Strata.of(self.weeks[0], by, scenario.labels)
         labeled = strata.truths(self.reference)
@@ -198,20 +180,11 @@ class HalfYear:
         evidence = dict.fromkeys(METRICS, Evidence())
         for number, week in enumerate(self.weeks, start=1):
             rng = np.random.default_rng([scenario.seed, number])
-            items = strata.truths(week)
-            counts = strata.drawn(items, known, rng)
+            counts = strata.drawn(strata.truths(week), known, rng)
             evidence = judged(evidence, counts, known, limits)
             fired = [m for m in METRICS if evidence[m].fires(log_threshold(PROMISE, len(METRICS)))]
-            if fired and outcome.fired is None:
+            if fired:
                 outcome.fired, outcome.metric = number, fired[0]
-            if intervals:
-                drawn = [counts]
-                if number == drop:
-                    rng = np.random.default_rng([scenario.seed, number, 1])
-                    drawn += [strata.drawn(items, known, rng) for _ in range(REDRAWS - 1)]
-                for each in drawn:
-                    outcome.intervals += intervals_of(number, each, week.confusion, strata)
-            elif outcome.fired is not None:
                 break
             known.append(counts)
         return outcome
@@ -226,48 +199,6 @@ def judged(
         name: so_far.after(log_e_factor(Limit(name, limits[name], "at_least"), counts, rates))
         for name, so_far in evidence.items()
     }
-
-
-def intervals_of(number: int, counts: Counts, truth: Confusion, strata: Strata) -> list[Interval]:
-    """Estimate a round as the demo shows it."""
-    rows = estimates(
-        counts, metrics=METRICS, estimands=("window",), points=POINTS, cells=strata.are_cells
-    )
-    return [
-        Interval(number, row.metric, row.low, row.high, row.point, getattr(truth, row.metric))
-        for row in rows
-        if isinstance(row, MetricEstimate)
-        and row.low is not None
-        and row.high is not None
-        and row.point is not None
-    ]
-
-
-def show_intervals(by: str, outcomes: list[Outcome], drop: int) -> None:
-    """Print how often intervals hold the truth, and how far points are from it."""
-    spans = {"before": (1, drop), "1st": (drop, drop + 1), "2nd to 4th": (drop + 1, drop + 4)}
-    spans |= {"later": (drop + 4, 1000)}
-    for metric in METRICS:
-        for label, (first, end) in spans.items():
-            of_seed = defaultdict(list)
-            for outcome in outcomes:
-                for each in outcome.intervals:
-                    if each.metric == metric and first <= each.number < end:
-                        of_seed[outcome.seed].append(_figures(each))
-            means = np.array([np.mean(rows, axis=0) for rows in of_seed.values()])
-            mean = means.mean(axis=0)
-            error = means.std(axis=0, ddof=1) / math.sqrt(len(means))
-            print(
-                f"{by} {metric:<9} {label:<10}  {mean[0]:.3f} ({error[0]:.3f})  "
-                f"{mean[1]:.3f} {mean[2]:.3f}  {100 * mean[3]:+5.2f} ({100 * error[3]:.2f})  "
-                f"{100 * mean[4]:5.2f}  {mean[5]:.3f}"
-            )
-
-
-def _figures(each: Interval) -> tuple[float, ...]:
-    below, above = each.true < each.low, each.true > each.high
-    half = (each.high - each.low) / 2
-    return (not (below or above), below, above, each.point - each.true, half, each.true)
 
 
 def show(by: str, outcomes: list[Outcome], drop: int) -> None:
@@ -306,20 +237,15 @@ def main(
     first: int = 100,
     labels: int = USUAL.labels,
     lost_pixels: float = USUAL.lost_pixels,
-    intervals: bool = False,
 ) -> None:
-    """Print the misses, the share found in time, the false alarms, and what intervals hold."""
+    """Print the misses, the share found in time and the false alarms."""
     outcomes: dict[str, list[Outcome]] = {each: [] for each in by}
     for seed in range(first, first + seeds):
         scenario = replace(USUAL, seed=seed, labels=labels, lost_pixels=lost_pixels)
-        half_year = HalfYear.of(scenario, intervals=intervals)
+        half_year = HalfYear.of(scenario)
         for each, found in outcomes.items():
-            found.append(half_year.play(each, intervals=intervals))
+            found.append(half_year.play(each))
     falls = [o.true_before["recall"] - o.true_after["recall"] for o in outcomes[by[0]]]
     print(f"recall falls by {np.mean(falls):.3f} in the mean, {min(falls):.3f} to {max(falls):.3f}")
     for each, found in outcomes.items():
         show(each, found, USUAL.drop_round)
-    if intervals:
-        print("by rounds of the drop          covered (se)   below above   bias (se)    half  true")
-        for each, found in outcomes.items():
-            show_intervals(each, found, USUAL.drop_round)

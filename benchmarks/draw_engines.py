@@ -1,7 +1,8 @@
-"""The draw of `draw` inside PostgreSQL and by Spark: what the engine and this process do for it.
+"""The draw of `draw` by DuckDB, in PostgreSQL and by Spark: what engine and process do for it.
 
-``row_number`` is the draw that a user of PostgreSQL would write, ``min_by`` one statement of Spark
-that puts every row in order. Works of Spark run in one session, each once before it counts.
+``row_number`` and ``min_by`` are draws that a user of PostgreSQL, or of the others, would write:
+one statement that puts every row in order. Works of Spark run in one session, each once before it
+counts.
 """
 
 import os
@@ -12,28 +13,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import deltalake
+import duckdb
 from sqlalchemy import create_engine, text
 
-from benchmarks.harness import peak_mb
+from benchmarks.harness import peak_mb, timed
 from monitor.domain.model import BandEdges, Frame, Stratum, Window
+from monitor.plugins.lake.settings import LakeSettings
+from monitor.plugins.lake.source import LakeSource
 from monitor.plugins.spark.session import session_for
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.plugins.spark.source import SparkSource
+from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
 
-WORKS = {
-    "postgres": ("bare", "md5", "later", "later + show", "first", "row_number"),
-    "spark": ("bare", "md5", "later", "later + show", "first", "min_by"),
-}
+WORKS = ("bare", "md5", "later", "later + show", "first")
+BY_HAND = {"duckdb": "min_by", "postgres": "row_number", "spark": "min_by"}
+DELTA = ".delta"
 COLUMNS = {"id": "id", "time": "time", "score": "score", "show": ["text"]}
 _TICKS = 100  # of a second, in which Linux counts processor time
 _PROFILE = 10_000  # as monitor.rounds.sampling.window_scan has it
 _SEED = "5eed" * 8
+_OF_A_BATCH = 100_000
 
 
 @dataclass(frozen=True)
-class EngineCost:
+class Cost:
     """What one run of a work took, in the engine and here.
 
     ``more`` are MB that PostgreSQL wrote to files, or the most that Spark's process ever held.
@@ -48,7 +55,8 @@ class EngineCost:
 class Works(ABC):
     """The works over one table."""
 
-    source: SqlSource | SparkSource
+    source: DuckdbSource | LakeSource | SqlSource | SparkSource
+    newest = "max(time)"
 
     def __init__(self, window: Window, edges: BandEdges, candidates: int) -> None:
         self.window, self.edges, self.candidates = window, edges, candidates
@@ -65,7 +73,7 @@ class Works(ABC):
     def engine(self) -> tuple[float, float]:
         """Processor seconds of the engine so far, and MB of files or memory."""
 
-    def measured(self, work: str) -> EngineCost:
+    def measured(self, work: str) -> Cost:
         """Run a work once."""
         works: dict[str, Callable[[], object]] = {
             "bare": lambda: self.read("length(id)"),
@@ -74,17 +82,18 @@ class Works(ABC):
             "later + show": lambda: self.later(shown=self.candidates),
             "first": self.first,
         }
-        (cpu, _), own, wall = self.engine(), time.process_time(), time.perf_counter()
-        works.get(work, self.by_hand)()
-        wall = time.perf_counter() - wall
-        own = time.process_time() - own
+        cpu, _ = self.engine()
+        own, wall = timed(works.get(work, self.by_hand))
         time.sleep(0.5)  # until a server has counted the processes that ended
         used, more = self.engine()
-        return EngineCost(used - cpu + own, wall, peak_mb(), more)
+        return Cost(used - cpu + own, wall, peak_mb(), more)
 
     def later(self, *, shown: int = 0) -> Frame:
         """Scan as a round does whose bands are known, and fetch what people see of some items."""
         frame = self.source.scan(self.window, self.edges.strata(), self.candidates, _SEED)
+        return self._shown(frame, shown)
+
+    def _shown(self, frame: Frame, shown: int) -> Frame:
         each = -(-shown // len(frame.strata))
         ids = [candidate.id for part in frame.strata for candidate in part.candidates[:each]]
         self.source.show(ids[:shown], self.window)
@@ -98,7 +107,7 @@ class Works(ABC):
 
     def read(self, column: str) -> None:
         """Read three columns."""
-        self.rows(f"select max({column}), max(time), sum(score) from predictions")
+        self.rows(f"select max({column}), {self.newest}, sum(score) from predictions")
 
     @property
     def cases(self) -> str:
@@ -110,6 +119,91 @@ def _case(place: int, stratum: Stratum) -> str:
     low = (0.5 if stratum.flagged else -1) if stratum.low is None else stratum.low
     high = (2 if stratum.flagged else 0.5) if stratum.high is None else stratum.high
     return f"when score >= {low} and score < {high} then {place}"
+
+
+class InDuckdb(Works):
+    """The works over a Parquet file or a Delta table, by DuckDB in this process."""
+
+    source: DuckdbSource | LakeSource
+    newest = "epoch_us(max(time))"  # a time would become one of Python's
+
+    def __init__(self, path: Path, window: Window, edges: BandEdges, candidates: int) -> None:
+        super().__init__(window, edges, candidates)
+        self.path, folder = path, path.parent
+        given = {"columns": COLUMNS, "threshold": 0.5}
+        if path.suffix == DELTA:
+            self.source = LakeSource(
+                LakeSettings.model_validate({"delta": path.name, **given}), folder
+            )
+        else:
+            self.source = DuckdbSource(
+                DuckdbSettings.model_validate({"path": path.name, **given}), folder
+            )
+
+    def rows(self, sql: str) -> list[Any]:
+        """Run a query."""
+        with duckdb.connect() as connection:
+            connection.execute("set enable_progress_bar = false")
+            if self.path.suffix == DELTA:
+                stream = deltalake.DeltaTable(self.path).scan(columns=["id", "time", "score"])
+                connection.register("predictions", stream)
+            else:
+                connection.read_parquet(str(self.path)).create_view("predictions")
+            return connection.execute(sql).fetchall()
+
+    def by_hand(self) -> list[Any]:
+        """Count and draw in one statement, which sorts all rows by md5."""
+        return self.rows(
+            f"select case {self.cases} end as stratum, count(*), "
+            f"min({{'h': md5('{_SEED}|' || id), 'id': id}}, {self.candidates}) "
+            "from predictions group by stratum order by stratum"
+        )
+
+    def engine(self) -> tuple[float, float]:
+        """Return none: it is all in this process."""
+        return 0.0, 0.0
+
+    def first(self) -> Frame:
+        """Scan as the first round of a history does: by class, and what came of it by bands."""
+        # As monitor.rounds.sampling.window_scan has it, which loads much that is no part of a draw.
+        parts = 1 + max(len(self.edges.flagged), len(self.edges.passed))
+        of_class = max(self.candidates, _PROFILE, min(2 * parts * self.candidates, 80_000))
+        before = self.source.scan(self.window, BandEdges().strata(), of_class, _SEED)
+        frame = self.source.rescan(before, self.edges.strata(), self.candidates, _SEED)
+        return self._shown(frame, self.candidates)
+
+
+def write(path: Path, rows: int) -> None:
+    """Write predictions to a file, 5 % of them flagged, with a text that labelers see."""
+    select = f"""
+        select
+            'item-' || i as id,
+            timestamptz '2026-01-01' + interval (i) second as time,
+            case when hash(i) % 20 = 0 then 0.5 else 0 end + (hash(i + 1) % 1000000) / 2e6 as score,
+            'message ' || (i % 1000) as text
+        from range({rows}) t(i)
+    """
+    with duckdb.connect() as connection:
+        connection.execute("set enable_progress_bar = false")
+        if path.suffix == DELTA:
+            stream: Any = connection.sql(select).to_arrow_reader(_OF_A_BATCH)
+            deltalake.write_deltalake(path, stream)
+        else:
+            connection.execute(f"copy ({select}) to $1 (format parquet)", [str(path)])
+
+
+def in_duckdb(
+    work: str, path: Path, threads: int, window: Window, edges: BandEdges, candidates: int
+) -> Cost:
+    """Run a work of DuckDB once in this process; 0 threads are as many as it takes."""
+    connect: Any = duckdb.connect
+
+    def limited(database: str = ":memory:", *, config: dict[str, Any] | None = None) -> Any:
+        return connect(database, config={**(config or {}), "threads": threads})
+
+    if threads:
+        duckdb.connect = limited  # type: ignore[assignment]
+    return InDuckdb(path, window, edges, candidates).measured(work)
 
 
 class InPostgres(Works):
@@ -161,9 +255,7 @@ def fill(url: str, rows: int) -> None:
     engine.dispose()
 
 
-def in_postgres(
-    work: str, url: str, window: Window, edges: BandEdges, candidates: int
-) -> EngineCost:
+def in_postgres(work: str, url: str, window: Window, edges: BandEdges, candidates: int) -> Cost:
     """Run a work of PostgreSQL once in this process."""
     return InPostgres(url, window, edges, candidates).measured(work)
 
@@ -233,7 +325,7 @@ def in_spark(
     *,
     works: Sequence[str],
     repeats: int,
-) -> dict[str, list[EngineCost]]:
+) -> dict[str, list[Cost]]:
     """Run works of Spark in turn, and leave out the first turn."""
     session = InSpark(path, threads, window, edges, candidates)
     turns = [{work: session.measured(work) for work in works} for _ in range(repeats + 1)][1:]

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import special
 
 from benchmarks.harness import Flags, Values, Whole
-from monitor.stats.design.score_bands import band_edges, band_of
+from benchmarks.strata import drawn_strata, moved_to, shared_out
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
@@ -31,6 +30,8 @@ DESIGNS = {  # bands and labels per class
 METRICS = ("precision", "recall")
 ROOM = {"precision": 0.03, "recall": 0.05}
 REFERENCE, YEAR, QUIET, DROPPED = 12, 52, 8, 26
+RULES = ("ours", "predictive 95 %", "mean +- 3 sd", "baseline - .05", "Bernoulli CUSUM")
+HEADS = "".join(f"{name:>20}" for name in RULES)
 DROPS = [(metric, by) for metric in METRICS for by in (0.03, 0.05, 0.10, 0.15)]
 
 
@@ -46,20 +47,8 @@ def main(paths: int = 2000, designs: tuple[str, ...] = tuple(DESIGNS)) -> None:
 
 def drawn_from_population(bands: tuple[int, int], labels: tuple[int, int]) -> Scenario:
     """Draw the window once, cut it into bands, and share labels out by size times spread."""
-    rng = np.random.default_rng(2023)
-    p = special.expit(rng.normal(-8.898, 5.160, 200_000))
-    parts: list[tuple[bool, int, float, int]] = []
-    for up, wanted, total in ((True, bands[0], labels[0]), (False, bands[1], labels[1])):
-        mine = p[(p >= 0.4768) == up]
-        band = band_of(mine, band_edges(mine, wanted))
-        size = np.bincount(band)
-        rate = np.bincount(band, weights=mine) / size
-        spread = size * np.sqrt(rate * (1 - rate))
-        share = np.maximum(10.0, total * spread / spread.sum())
-        count = (share * total / share.sum()).astype(int)
-        parts += zip([up] * size.size, size, rate, count, strict=True)
-    is_flagged, sizes, rates, labeled = zip(*parts, strict=True)
-    return Scenario.of(size=sizes, labeled=labeled, is_flagged=is_flagged, rates=rates)
+    is_flagged, size, rates = drawn_strata("Phi1", bands)
+    return Scenario.of(size, shared_out(size, rates, is_flagged, labels), is_flagged, rates)
 
 
 def limits_of(scenario: Scenario) -> list[Limit]:
@@ -83,6 +72,12 @@ def at_limits(scenario: Scenario) -> Scenario:
     return scenario
 
 
+def rates_at(scenario: Scenario, precision: Values, recall: Values) -> Values:
+    """Rates of paths whose metrics have these values, shape ``(paths, H)``."""
+    known = (scenario.size, scenario.is_flagged, scenario.rates)
+    return moved_to(*known, {"precision": precision, "recall": recall}, most=1.0)
+
+
 class Truth(Protocol):
     """What the labels of a round are drawn from: sizes, and rates of shape (H,) or (paths, H)."""
 
@@ -97,16 +92,12 @@ def steady(scenario: Scenario) -> Truth:
 
 def wobbling(scenario: Scenario, paths: int) -> Truth:
     """Let both metrics vary each week, uniformly from their limits to as far above the level."""
-    window, rates, up = scenario.window, scenario.rates, scenario.is_flagged
-    p, r = (level(scenario, metric) for metric in METRICS)
-    found, missed = (scenario.size * rates)[up].sum(), (scenario.size * rates)[~up].sum()
+    window, (p, r) = scenario.window, (level(scenario, metric) for metric in METRICS)
 
     def week(rng: np.random.Generator) -> tuple[RoundStrata, Values]:
         precision = rng.uniform(p - ROOM["precision"], p + ROOM["precision"], (paths, 1))
         recall = rng.uniform(r - ROOM["recall"], r + ROOM["recall"], (paths, 1))
-        wrong = (1 - precision) / (1 - p) * (1 - rates)
-        lost = found * (precision / p) * (1 / recall - 1) / missed * rates
-        return window, np.where(up, 1 - wrong, lost)
+        return window, rates_at(scenario, precision, recall)
 
     return week
 
@@ -168,13 +159,14 @@ def rules(scenario: Scenario, reference: Whole, threshold: float) -> dict[str, R
     chunks = estimates(scenario.window, reference)  # (rounds, paths, 2)
     mean, spread = chunks.mean(axis=0), chunks.std(axis=0, ddof=1)
     open_end = np.full_like(mean, np.inf)
-    return {
-        "ours": Ours(scenario, reference),
-        "predictive 95 %": Ranges(*predicted(scenario, reference)),
-        "mean +- 3 sd": Ranges(mean - 3 * spread, mean + 3 * spread),
-        "baseline - .05": Ranges(mean - 0.05, open_end),
-        "Bernoulli CUSUM": Cusum(scenario, pooled_rates(scenario, reference), threshold),
-    }
+    made = (
+        Ours(scenario, reference),
+        Ranges(*predicted(scenario, reference)),
+        Ranges(mean - 3 * spread, mean + 3 * spread),
+        Ranges(mean - 0.05, open_end),
+        Cusum(scenario, pooled_rates(scenario, reference), threshold),
+    )
+    return dict(zip(RULES, made, strict=True))
 
 
 def estimates(window: RoundStrata, positive: Whole) -> Values:
@@ -194,14 +186,9 @@ def pooled_rates(scenario: Scenario, reference: Whole) -> Values:
 def scaled(scenario: Scenario, rates: Values, metric: str, drop: float) -> Values:
     """Rates of each path after a metric fell, the wrong answers of its class grown."""
     up, size = scenario.is_flagged, scenario.size
-    if metric == "precision":
-        precision = ((size * rates)[:, up].sum(axis=1) / size[up].sum())[:, np.newaxis]
-        wrong = (1 - precision + drop) / (1 - precision) * (1 - rates)
-        return np.where(up, 1 - np.minimum(wrong, 0.999), rates)
-    found, missed = ((size * rates)[:, c].sum(axis=1)[:, np.newaxis] for c in (up, ~up))
-    recall = found / (found + missed) - drop
-    lost = found * (1 / recall - 1) / missed * rates
-    return np.where(up, rates, np.minimum(lost, 0.999))
+    found = (size * rates)[:, up].sum(axis=1, keepdims=True)
+    among = size[up].sum() if metric == "precision" else (size * rates).sum(axis=1, keepdims=True)
+    return moved_to(size, up, rates, {metric: found / among - drop})
 
 
 def predicted(scenario: Scenario, reference: Whole, draws: int = 400) -> tuple[Values, Values]:
@@ -286,7 +273,7 @@ def show_quiet(scenario: Scenario, paths: int, threshold: float) -> None:
         "prevalence doubled": steady(scenario.with_prevalence(2)),
         "both at the limit": steady(at_limits(scenario)),
     }
-    print(f"{'alarms in a year (s.e.), any':<28}" + heads())
+    print(f"{'alarms in a year (s.e.), any':<28}" + HEADS)
     for name, truth in truths.items():
         tallies = play(scenario, [(truth, YEAR)], paths, threshold)
         cells = [f"{m:6.2f} ({e:.2f}) {a:4.0%}" for m, e, a in map(Tally.a_year, tallies.values())]
@@ -295,7 +282,7 @@ def show_quiet(scenario: Scenario, paths: int, threshold: float) -> None:
 
 def show_drops(scenario: Scenario, paths: int, threshold: float) -> None:
     """Print how many drops were found within 4 rounds, and the median."""
-    print(f"{'found in 4 (s.e.), median':<28}" + heads())
+    print(f"{'found in 4 (s.e.), median':<28}" + HEADS)
     for metric, by in DROPS:
         after = scenario.dropped(metric, by)
         stretches = [(steady(scenario), QUIET), (steady(after), DROPPED)]
@@ -305,9 +292,3 @@ def show_drops(scenario: Scenario, paths: int, threshold: float) -> None:
             for (share, error), median in ((t.found(4), t.median()) for t in tallies.values())
         ]
         print(f"{metric:<12}-{by:<15.2f}" + "".join(f"{c:>20}" for c in cells))
-
-
-def heads() -> str:
-    """Names of the rules above their columns."""
-    names = ("ours", "predictive 95 %", "mean +- 3 sd", "baseline - .05", "Bernoulli CUSUM")
-    return "".join(f"{name:>20}" for name in names)

@@ -25,6 +25,7 @@ POINTS = 2**12
 CHUNK = 64
 METRICS = ("precision", "recall")
 DECIDES = 0.1
+TAIL = (1 - 0.95) / 2
 Prior = Callable[["Design", slice], tuple[Values, Values]]
 
 _NODES = np.linspace(-6.4, 6.4, 401)  # the Sobol points reach 2**-31, a score of -6.2
@@ -143,13 +144,12 @@ class FastRounds:
         )
         return np.asarray(tp), np.asarray(fn)
 
-    def misses(self, level: float = 0.95) -> Flags:
-        """Whether the truth lies below, and above, each interval: shape ``(2, 2, rounds)``.
+    def misses(self) -> Flags:
+        """Whether the truth lies below, and above, each 95 % interval: ``(2, 2, rounds)``.
 
         The first axis is precision and recall, the second below and above. Equal to comparing
         with `inverted_cdf` quantiles; a draw counts against the truth without dividing.
         """
-        tail = (1 - level) / 2
         tp, fn = self.design.truth
         missed = np.zeros((2, 2, self.replicates), dtype=np.bool_)
         for first in range(0, self.replicates, CHUNK):
@@ -157,9 +157,9 @@ class FastRounds:
             for end, (tps, fns) in enumerate(self.extremes(some)):
                 for metric, gap in enumerate((tps - tp, fn * tps - tp * fns)):
                     missed[metric, end, some] = (
-                        np.mean(gap <= 0, axis=1) < tail
+                        np.mean(gap <= 0, axis=1) < TAIL
                         if end == 0
-                        else np.mean(gap < 0, axis=1) >= 1 - tail
+                        else np.mean(gap < 0, axis=1) >= 1 - TAIL
                     )
         return missed
 
@@ -185,13 +185,12 @@ class FastRounds:
             ),
         )
 
-    def ends(self, rounds: int, level: float = 0.95) -> Values:
+    def ends(self, rounds: int) -> Values:
         """Give the first rounds' interval ends, shape ``(2, 2, rounds)``: metric, low, high."""
-        tail = (1 - level) / 2
         found = np.empty((2, 2, rounds))
         flagged = float(self.design.size[: self.design.flagged].sum())
         extremes = self.extremes(slice(0, rounds))
-        for end, (share, (tp, fn)) in enumerate(zip((tail, 1 - tail), extremes, strict=True)):
+        for end, (share, (tp, fn)) in enumerate(zip((TAIL, 1 - TAIL), extremes, strict=True)):
             with np.errstate(invalid="ignore"):
                 for metric, values in enumerate((tp / flagged, tp / (tp + fn))):
                     found[metric, end] = np.nanquantile(
@@ -244,13 +243,6 @@ def expected_rarer(design: Design) -> tuple[float, float]:
     return (
         worth[0] if variance[0] > 0 else math.inf,
         min(for_recall) if sum(variance) > 0 else math.inf,
-    )
-
-
-def taken_whole(design: Design) -> bool:
-    """Whether some stratum of a window that holds items is labeled whole."""
-    return design.rate is None and bool(
-        np.any(design.labeled[design.size > 0] == design.size[design.size > 0])
     )
 
 

@@ -7,14 +7,13 @@ drawn and closed: the medians of the rounds around each place. Long histories ar
 import logging
 import statistics
 import tempfile
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import structlog
 
 from benchmarks.copied_rounds import copy_closed
+from benchmarks.harness import timed
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import Limits, MonitorSettings, RoundSettings, Schedule
@@ -24,6 +23,7 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.labels import label_store
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.testing import MemoryLabeler, MemorySource
 
 MONDAY = datetime(2016, 1, 4, 6, tzinfo=UTC)
@@ -61,12 +61,11 @@ class Stage:
 
     def play(self, number: int) -> float:
         """Run a whole round; returns its processor time."""
-        self.now = MONDAY + number * WEEK
-        self._fill(number)
-        taken = _taken(lambda: run.run(self.context))  # its labels are there, so it is closed too
+        self.begin(number)
+        taken, _ = timed(lambda: run.run(self.context))  # its labels are there: it is closed too
         if number == 1:
             run.run(self.context)  # its second wave
-        return taken
+        return 1e3 * taken
 
     def copy(self, last: int) -> None:
         """Let the newest round be followed by copies of it, up to the last number."""
@@ -75,20 +74,28 @@ class Stage:
             copy_closed(connection, source, range(source.number + 1, last + 1))
 
     def correct(self, back: int) -> float:
-        """Change one answer in the round so many places back; returns the processor time."""
+        """Correct a round so many places back after a late label; returns the processor time."""
+        self.now += timedelta(minutes=1)
+        changed = self.change_a_label(back)
+        return 1e3 * timed(lambda: run.finish(self.context, changed.id))[0]
+
+    def change_a_label(self, back: int) -> Round:
+        """Let people change one answer in the round so many places back, and return that."""
+        labeler = self.labeler
         with self.context.database.write() as connection:
             round_ = round_store.find_rounds(connection, "mail")[-1 - back]
-            task = min(
-                label_store.all_tasks(connection, [round_.id]).values(), key=lambda each: each.key
-            )
-            was = self.labeler.answers[task.item_id]
+            tasks = label_store.all_tasks(connection, [round_.id])
+            task = tasks[min(tasks)]
+            was = labeler.answers[task.item_id]
             other = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
-            self.now += timedelta(minutes=1)
-            event = LabelEvent(task.key, self.labeler.annotator, other, at=self.now)
-            label_store.add_events(connection, self.labeler.name, [event], self.now)
-        return _taken(lambda: run.finish(self.context, round_.id))
+            labeler.answers[task.item_id] = other
+            event = LabelEvent(task.key, labeler.annotator, other, at=self.now)
+            label_store.add_events(connection, labeler.name, [event], self.now)
+        return round_
 
-    def _fill(self, number: int) -> None:
+    def begin(self, number: int) -> None:
+        """Let the week of a round be over, with its predictions and what people answer."""
+        self.now = MONDAY + number * WEEK
         rng = np.random.default_rng(number)
         score = rng.beta(0.6, 3, ITEMS)
         positive = rng.random(ITEMS) < score**1.3
@@ -101,12 +108,6 @@ class Stage:
             (f"{number}-{i}", Answer.POSITIVE if up else Answer.NEGATIVE)
             for i, up in enumerate(positive)
         )
-
-
-def _taken(act: Callable[[], object]) -> float:
-    begun = time.process_time()
-    act()
-    return 1e3 * (time.process_time() - begun)
 
 
 def main(rounds: tuple[int, ...] = (10, 100, 500), correct: int = 300) -> None:

@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
@@ -22,6 +23,13 @@ def peak_mb() -> float:
     """Return the most memory that this process ever held."""
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Do something once; returns processor seconds of this process, and seconds by the clock."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    work()
+    return time.process_time() - cpu, time.perf_counter() - wall
 
 
 def usage(arguments: Sequence[str], **where: Any) -> resource.struct_rusage:

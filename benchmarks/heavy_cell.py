@@ -8,11 +8,17 @@ import numpy as np
 from scipy import special
 
 from benchmarks.assurance import in_two_waves
-from benchmarks.cell_waves import CELLS, FirstRound
-from benchmarks.cells import cut, interval_ends, probability_under
+from benchmarks.cells import (
+    CELLS,
+    CellDesign,
+    class_laws,
+    cut,
+    interval_ends,
+    probability_under,
+)
 from benchmarks.harness import Whole
 from benchmarks.label_cost import ITEMS, Population
-from monitor.stats.design.cell_counts import cell_counts
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands
 from monitor.stats.detection.alternatives import DECAY
@@ -38,25 +44,23 @@ def main(histories: int = 400) -> None:
             _line(number + 1, design, labeled, positive)
 
 
-def heavy(case: str) -> FirstRound:
+def heavy(case: str) -> CellDesign:
     """Cut one of the populations into cells."""
     mean, spread, tie, shift, slope = CASES[case]
     others = round(ITEMS * (1 - TIED))
     base = special.expit(mean + spread * special.ndtri((np.arange(others) + 0.5) / others))
     score = np.concatenate([base, np.full(ITEMS - others, tie)])
     rate = special.expit(shift + slope * special.logit(score))
-    design = cut(
-        Population(score, rate, tie + 1e-6), affordable_bands(*CELLS, LABELS, LABELS_PER_CELL)
-    )
-    parts = (design.size, design.rate, design.claim, design.is_flagged, design.expected)
-    return FirstRound(*parts, LABELS, "two")
+    cells = affordable_bands(*CELLS, LABELS, LABELS_PER_CELL)
+    return cut(Population(score, rate, tie + 1e-6), cells)
 
 
-def history(design: FirstRound, seed: int) -> list[tuple[Whole, Whole]]:
+def history(design: CellDesign, seed: int) -> list[tuple[Whole, Whole]]:
     """Labels and positives of the rounds of one history."""
     rng, up = np.random.default_rng(seed), design.is_flagged
     u = rng.random()
-    labeled, positive = in_two_waves(design, design.plan(u), u, rng)
+    plan = design.allocated(PriorRates.of_scores(design.claim, up), max_labels=LABELS, uniform=u)
+    labeled, positive = in_two_waves(design, plan, u, rng)
     rounds, n, y = [(labeled, positive)], labeled.astype(float), positive.astype(float)
     while len(rounds) < ROUNDS:
         known = recalibrated_prior(design.size, up, n, y)
@@ -67,18 +71,15 @@ def history(design: FirstRound, seed: int) -> list[tuple[Whole, Whole]]:
     return rounds
 
 
-def _line(number: int, design: FirstRound, labeled: Whole, positive: Whole) -> None:
-    up = design.is_flagged
-    worth = [cell_counts(design.size[of], labeled[:, of], positive[:, of]) for of in (up, ~up)]
-    flagged, passed = (
-        (0.5 + each.positive[:, 0], 0.5 + (each.labeled - each.positive)[:, 0]) for each in worth
-    )
-    under = probability_under(design, flagged, passed)
+def _line(number: int, design: CellDesign, labeled: Whole, positive: Whole) -> None:
+    laws = class_laws(design, labeled, positive)
+    under = probability_under(design, *laws)
     covered = np.mean((under >= 0.025) & (under <= 0.975), axis=1)
-    ends = interval_ends(design, flagged, passed, len(labeled))
+    ends = interval_ends(design, *laws, len(labeled))
+    passed = labeled[:, ~design.is_flagged].sum(axis=1)
     width = (ends[:, 1] - ends[:, 0]).mean(axis=1) / 2
     print(
-        f"{number:5}  {_spread(labeled[:, ~up].sum(axis=1))}  {_spread(labeled[:, -1])}  "
+        f"{number:5}  {_spread(passed)}  {_spread(labeled[:, -1])}  "
         f"{covered[0]:.3f} {covered[1]:.3f}    {width[0]:.4f} {width[1]:.4f}"
     )
 

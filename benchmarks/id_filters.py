@@ -1,20 +1,17 @@
-"""Filters that could stand before md5 in a draw: what they cost, and whether they choose by chance.
+"""What a filter by arithmetic on ids would save as a step before md5 in a draw.
 
 The CPU of counting the rows of 60 strata of which a filter lets 6 % through, and of the draw by
-md5 of those alone; then how the number of chosen ids in tenths of sequential ids spreads over
-seeds, beside independent choice (variance 1, kurtosis 3).
+md5 of those alone, as multiples of a bare scan.
 """
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
-import numpy as np
 
 from benchmarks.draw import bands
-from benchmarks.harness import Whole
 
 PRIME = 2**31 - 1
 _SEEDS = (1234567891, 987654321, 1357924680, 2024681357)
@@ -29,10 +26,10 @@ _IDS = {
 }
 
 
-def sql_polynomial(of: str, terms: int) -> str:
-    """Write a polynomial of a number modulo the prime."""
+def polynomial(of: str) -> str:
+    """Write a cubic polynomial of a number modulo the prime; no product is over 62 bits."""
     text = str(_SEEDS[0])
-    for term in _SEEDS[1:terms]:
+    for term in _SEEDS[1:]:
         text = f"(({text}) * ({of}) + {term}) % {PRIME}"
     return text
 
@@ -46,9 +43,9 @@ def halved(edges: Sequence[float], first: int = 0) -> str:
     return f"case when score < {edges[half]} then {below} else {above} end"
 
 
-def costs(rows: int) -> None:
+def main(rows: float = 10e6) -> None:
     """Print what the parts of a draw cost for each kind of id."""
-    cut = bands(60)
+    cut, count = bands(60), int(rows)
     stratum = halved([*cut.passed, 0.5, *cut.flagged])
     score = "case when hash(i) % 20 = 0 then 0.5 else 0 end + (hash(i + 1) % 1000000) / 2e6"
     for named, (ids, number) in _IDS.items():
@@ -58,10 +55,10 @@ def costs(rows: int) -> None:
             path = Path(folder) / "p.parquet"
             connection.execute(
                 f"copy (select {ids} as id, timestamptz '2026-01-01' + interval (i) second "
-                f"as time, {score} as score from range({rows}) t(i)) to '{path}' (format parquet)"
+                f"as time, {score} as score from range({count}) t(i)) to '{path}' (format parquet)"
             )
             table = f"read_parquet('{path}')"
-            chosen = f"{sql_polynomial('x', 4)} < {int(PRIME * _SHARE)}"
+            chosen = f"{polynomial('x')} < {int(PRIME * _SHARE)}"
             drawn = "{'h': md5('5eed|' || id::varchar), 'id': id, 'score': score}"
             source = f"(select {number} % {PRIME} as x, id, score, {stratum} as s from {table})"
             works = {
@@ -78,49 +75,10 @@ def costs(rows: int) -> None:
                 work: min(_cpu(connection, sql) for _ in range(3)) for work, sql in works.items()
             }
         shown = ", ".join(f"{work} {cpu / spent['bare']:.1f}" for work, cpu in spent.items())
-        print(f"{rows:,} rows, ids {named}: {shown} (bare {spent['bare']:.2f} s)")
+        print(f"{count:,} rows, ids {named}: {shown} (bare {spent['bare']:.2f} s)")
 
 
 def _cpu(connection: duckdb.DuckDBPyConnection, sql: str) -> float:
     started = time.process_time()
     connection.execute(sql).fetchall()
     return time.process_time() - started
-
-
-def polynomial(terms: Whole, of: Whole) -> Whole:
-    """Compute a polynomial modulo the prime; no product is over 62 bits."""
-    value = np.full_like(of, terms[0])
-    for term in terms[1:]:
-        value = (value * of + term) % PRIME
-    return value
-
-
-def spread(items: int, draws: int) -> dict[tuple[str, str], tuple[float, float]]:
-    """Variance beside that of chance, and kurtosis, of how many ids of a tenth are chosen."""
-    dice = np.random.default_rng(20261122)
-    ids = np.arange(items, dtype=np.int64) + 5_000_000
-    tenths: dict[str, Callable[[], Whole]] = {
-        "last digit": lambda: ids % 10,
-        "blocks": lambda: (ids - ids[0]) * 10 // items,
-        "a hash of the same kind": lambda: polynomial(dice.integers(1, PRIME, 4), ids) % 10,
-    }
-    share = 0.02
-    found = {}
-    for kind, terms in (("linear", 2), ("cubic", 4)):
-        for by, cut in tenths.items():
-            tenth = cut()
-            off = np.empty((draws, 10))
-            for draw in range(draws):
-                chosen = polynomial(dice.integers(1, PRIME, terms), ids) < share * PRIME
-                off[draw] = np.bincount(tenth[chosen], minlength=10) - share * np.bincount(tenth)
-            off /= np.sqrt(share * (1 - share) * np.bincount(tenth))
-            square = (off**2).mean()
-            found[kind, by] = (float(square), float((off**4).mean() / square**2))
-    return found
-
-
-def main(rows: float = 10e6, items: int = 200_000, draws: int = 400) -> None:
-    """Print the figures of one run."""
-    costs(int(rows))
-    for (kind, by), (variance, kurtosis) in spread(items, draws).items():
-        print(f"{kind}, tenths by {by}: variance {variance:.2f}, kurtosis {kurtosis:.1f}")

@@ -7,15 +7,15 @@ import logging
 import re
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import structlog
 from sqlalchemy import delete
 
+from benchmarks.harness import timed
 from benchmarks.statements import counted
-from benchmarks.status_at_size import Store, fill_store, measured, write_config
+from benchmarks.status_at_size import fill_store, measured, write_config
 from monitor import wiring
 from monitor.config.load import load_config
 from monitor.rounds.delivery.deliver import deliver
@@ -82,25 +82,20 @@ def _figures(application: Application, one: Callable[[], None]) -> tuple[int, fl
     """Statements of a pass, and its processor time in milliseconds."""
     with counted(application.database) as statements:
         one()
-    taken = []
-    for _ in range(TRIES):
-        begun = time.process_time()
-        one()
-        taken.append(1e3 * (time.process_time() - begun))
-    return len(statements.sent), statistics.median(taken)
+    taken = statistics.median(timed(one)[0] for _ in range(TRIES))
+    return len(statements.sent), 1e3 * taken
 
 
 def _run_once(application: Application, config: Path, noted: str | None = None) -> float:
     """Processor seconds of `run-once`, after another one or as if there had been none."""
     words = ["run-once", "--config", str(config)]
-    store = Store("", lambda: 0.0)
-    measured(words, store)
+    measured(words)
     taken = []
     for _ in range(3):
         if noted is None:
             with application.database.write() as connection:
                 connection.execute(delete(labeler_cursors).where(labeler_cursors.c.labeler == SCAN))
-        taken.append(float(measured(words, store).split()[0]))
+        taken.append(measured(words).cpu)
     return statistics.median(taken)
 
 

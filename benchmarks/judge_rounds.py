@@ -19,7 +19,7 @@ from scipy import special
 
 from benchmarks.harness import Flags
 from benchmarks.judge import JUDGES
-from benchmarks.label_cost import CLASSIFIERS
+from benchmarks.strata import CLASSIFIERS
 
 FIRST_COUNTED = 3
 MONITOR = """
@@ -55,7 +55,7 @@ def main(
     """Print a line for each judge."""
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
-        write_predictions(folder, score, weeks * size, weeks, judges, seed)
+        truth = write_predictions(folder, score, weeks * size, weeks, judges, seed)
         names = {"no-judge": None, **{f"judge-{i}": judge for i, judge in enumerate(judges)}}
         threshold = CLASSIFIERS["Phi1"][2]
         entries = "".join(
@@ -71,13 +71,13 @@ def main(
         print("judge                  labels  ratio  half-widths: precision, recall  held")
         base = 0.0
         for name, judge in names.items():
-            base = say(folder, name, judge or "none", base)
+            base = say(folder, name, judge or "none", base, truth)
 
 
 def write_predictions(
     folder: Path, score: str, rows: int, weeks: int, judges: tuple[str, ...], seed: int
-) -> None:
-    """Write scores, verdicts of every judge, and the truth."""
+) -> "pd.Series[float]":
+    """Write scores, verdicts of every judge, and the truth; returns metrics by week and name."""
     rng = np.random.default_rng(seed)
     mu, sigma, threshold = CLASSIFIERS["Phi1"]
     p = special.expit(mu + sigma * rng.standard_normal(rows))
@@ -110,9 +110,9 @@ def write_predictions(
         .sum()
     )
     shares = {"precision": week.tp / week.flagged, "recall": week.tp / week.truth}
-    pd.concat(
-        [share.rename("value").reset_index().assign(metric=name) for name, share in shares.items()]
-    ).to_parquet(folder / "windows.parquet")
+    long = pd.DataFrame(shares).melt(ignore_index=False, var_name="metric")
+    values: pd.Series[float] = long.set_index("metric", append=True)["value"]
+    return values
 
 
 def _verdicts(truth: Flags, up: Flags, judge: tuple[float, ...], rng: np.random.Generator) -> Flags:
@@ -121,11 +121,10 @@ def _verdicts(truth: Flags, up: Flags, judge: tuple[float, ...], rng: np.random.
     return np.asarray(rng.random(len(truth)) < yes)
 
 
-def say(folder: Path, name: str, judge: str, base: float) -> float:
+def say(folder: Path, name: str, judge: str, base: float, truth: "pd.Series[float]") -> float:
     """Print what one monitor asked for and got; returns its labels, or the base if there is one."""
     with closing(sqlite3.connect(folder / "monitor.db")) as connection:
         found = pd.read_sql(ROUNDS, connection, params=(name,), parse_dates=["start"])
-    truth = pd.read_parquet(folder / "windows.parquet").set_index(["start", "metric"]).value
     later = found[found.number >= FIRST_COUNTED]
     labels = float(later.labels.mean())
     half = ((later.high - later.low) / 2).groupby(later.metric).mean()

@@ -7,7 +7,7 @@ the wider metric is .05; `planned` is what the plan asked for unmoved.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,20 +15,16 @@ import numpy as np
 from scipy import special
 
 from benchmarks.harness import Flags, Values, Whole
+from benchmarks.strata import CLASSIFIERS, cut_classes
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
+from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges
 
 Plan = Callable[[dict[str, float]], Whole]
 
 
-CLASSIFIERS = {
-    "Phi1": (-8.898, 5.160, 0.4768),
-    "Phi2": (-9.074, 5.179, 0.6275),
-    "Phi3": (-0.649, 3.137, 0.7047),
-}
 MARGIN, Z = 0.05, float(special.ndtri(0.975))
 METRICS = ("precision", "recall")
 ITEMS = 200_000  # quantiles that stand for the population
@@ -85,18 +81,19 @@ class Population:
 
     def strata(self, bands: tuple[int, int]) -> tuple[Design, Values]:
         """Cut into bands by score: sizes and rates, and the mean score of each."""
-        size, rate, mean = [], [], []
-        for up, count in zip((True, False), bands, strict=True):
-            mine = (self.score >= self.threshold) == up
-            score, rates = self.score[mine], self.rate[mine]
-            band = band_of(score, band_edges(score, count))
-            members = [band == i for i in range(int(band.max()) + 1)]
-            size += [int(member.sum()) * SCALE for member in members]
-            rate += [float(rates[member].mean()) for member in members]
-            mean += [float(score[member].mean()) for member in members]
-        flagged = len(size) - int(band.max()) - 1
-        sizes = np.array(size, dtype=np.int64)
-        return Design(sizes, np.array(rate), flagged, np.zeros_like(sizes)), np.array(mean)
+        is_flagged, size, rate, mean = self.cut(band_edges, bands)
+        return Design(size * SCALE, rate, int(is_flagged.sum()), np.zeros_like(size)), mean
+
+    def cut(
+        self, edges: Callable[[Values, int], Sequence[float]], strata: tuple[int, int]
+    ) -> tuple[Flags, Whole, Values, Values]:
+        """Cut into so many strata of each class: class, quantiles, true rate and mean score."""
+        up = self.score >= self.threshold
+        is_flagged, size, (rate, mean) = cut_classes(
+            (self.score[of], edges(self.score[of], count), self.rate[of], self.score[of])
+            for of, count in zip((up, ~up), strata, strict=True)
+        )
+        return is_flagged, size, rate, mean
 
 
 def population(name: str, score: str) -> Population:

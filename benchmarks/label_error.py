@@ -11,15 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.cells import cut as cut_into
-from benchmarks.cells import scored
 from benchmarks.harness import Flags, Values, Whole
-from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
-from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.audit import ClassAudits, LabelAudit
 from monitor.stats.labels.label_error import corrected_estimates
@@ -41,13 +36,17 @@ class Design:
     size: Whole
     labels: Whole
     is_flagged: Flags
-    cells: bool = False
 
-    def truth(self, name: str) -> float:
-        """Compute the true value of a metric."""
-        positive, negative = self.size * self.rate, self.size * (1 - self.rate)
+    def counts(self, size: Whole, labeled: Whole, positive: Whole) -> Counts:
+        """Make counts of these strata."""
+        return Counts.of_arrays(
+            size=size, labeled=labeled, positive=positive, is_flagged=self.is_flagged
+        )
+
+    def value(self, name: str, positive: Values | Whole, size: Whole) -> float:
+        """Compute a metric from the positives and sizes of the strata."""
         up = self.is_flagged
-        cells = (each[of].sum() for of in (up, ~up) for each in (positive, negative))
+        cells = (each[of].sum() for of in (up, ~up) for each in (positive, size - positive))
         return float(metric(name)(Matrix(*cells)))
 
 
@@ -65,16 +64,6 @@ BANDS = Design(
     np.array([66, 67, 67, 300, 220, 200, 180, 150]),
     np.arange(8) < 3,
 )
-
-
-def by_cells() -> Design:
-    """Cut the classifier with a good score into cells, labeled by their true rates."""
-    made = cut_into(scored("Phi1", "good"))
-    inside = np.clip(made.rate, 1e-9, 1 - 1e-9)
-    plan = expected_sizes(made.size, made.is_flagged, inside, labels=1250, share=0.25)
-    size = np.rint(made.size / made.size.sum() * 1e6).astype(np.int64)
-    labels = systematic_sizes(plan, 0.5)
-    return Design("20 + 40", made.rate, size, labels, made.is_flagged, cells=True)
 
 
 def audit_of(
@@ -102,11 +91,9 @@ def cut(counts: Counts, audit: LabelAudit, seed: int) -> dict[str, tuple[float, 
     return found
 
 
-def as_given(counts: Counts, seed: int, *, cells: bool) -> dict[str, tuple[float, float]]:
+def as_given(counts: Counts, seed: int) -> dict[str, tuple[float, float]]:
     """Take labels for the truth."""
-    rows = estimates(
-        counts, metrics=METRICS, estimands=("rate",), seed=seed, points=POINTS, cells=cells
-    )
+    rows = estimates(counts, metrics=METRICS, estimands=("rate",), seed=seed, points=POINTS)
     return {row.metric: (row.low or 0.0, 1.0 if row.high is None else row.high) for row in rows}
 
 
@@ -142,6 +129,7 @@ def row_of(
     seen = design.rate * sens + (1 - design.rate) * (1 - specific)
     share = design.size * (1 - design.rate) / (design.size * (1 - design.rate)).sum()
     audited = min(1.0, float(share @ specific))
+    truths = {m: design.value(m, design.size * design.rate, design.size) for m in METRICS}
     for replicate in range(replicates):
         positive = rng.binomial(design.labels, seen)
         audit = audit_of(sens, audited, size, rng)
@@ -149,20 +137,17 @@ def row_of(
         audits = ClassAudits(
             flagged=audit_of(sens, spec, half, rng), passed=audit_of(sens, easy or spec, half, rng)
         )
-        counts = Counts.of_arrays(
-            size=design.size, labeled=design.labels, positive=positive, is_flagged=design.is_flagged
-        )
-        given = as_given(counts, replicate, cells=design.cells)
-        if design.cells:
-            counts = plain_counts(counts, prior=HEAVY)
-        told = (given, cut(counts, audit, replicate))
-        corrected = ours(counts, audits if by_class else audit, replicate)
-        found = dict(zip(ways, (*told, corrected), strict=True))
+        counts = design.counts(design.size, design.labels, positive)
+        found = {
+            "as given": as_given(counts, replicate),
+            "cut": cut(counts, audit, replicate),
+            "ours": ours(counts, audits if by_class else audit, replicate),
+        }
         none += not found["ours"]
         for (way, name), covered in hits.items():
             if name in found[way]:
                 low, high = found[way][name]
-                covered.append(low <= design.truth(name) <= high)
+                covered.append(low <= truths[name] <= high)
                 widths[way, name].append(high - low)
     cells = "  ".join(
         f"{np.mean(hits[way, name]):.3f} {np.mean(widths[way, name]):.3f}"
@@ -172,12 +157,12 @@ def row_of(
     return cells + f"  {none:4}"
 
 
-def main(replicates: int = 600, cells: bool = False) -> None:
+def main(replicates: int = 600) -> None:
     """Print coverage and width per design, quality of the labels, audit and way."""
     print(f"{'':32}precision{'':31}recall")
     head = "  ".join(f"{way:11}" for way in ("as given", "cut", "ours") * 2)
     print(f"strata  sens  spec   audit      {head}  none")
-    for design in (by_cells(),) if cells else (TWO, BANDS):
+    for design in (TWO, BANDS):
         for sens, spec, size in QUALITIES:
             row = row_of(design, sens, spec, size, replicates)
             print(f"{design.name}  {sens:5.2f} {spec:6.3f} {size[0]:4} {size[1]:5}  {row}")

@@ -257,10 +257,10 @@ class Service:
             self._work.mlflow()
         return _seconds() - begun
 
-    def rest(self, ticks: int = 5) -> Figures:
+    def rest(self) -> Figures:
         """Tick with nothing due; returns the median of what that takes."""
         spent: list[float] = []
-        for _ in range(ticks + 2):  # the first two find what the big ones left
+        for _ in range(7):  # the first two find what the big ones left
             self._now += TICK + timedelta(seconds=1)
             begun = time.process_time()
             self._tick()

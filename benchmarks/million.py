@@ -4,7 +4,6 @@ Items have scores and true rates as the second classifier of Table 4 of Shang et
 plans and intervals are the monitor's. ``--out`` writes the figures of docs/concepts/million.md.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +11,11 @@ import numpy as np
 
 from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import DEFAULT, METRICS, Design, population
+from monitor.drawing.legend import Key
+from monitor.drawing.legend import row as row_of
+from monitor.drawing.panel import Box, Panel
+from monitor.drawing.scales import Linear, Log
+from monitor.drawing.svg import INK, element, picture, text_at
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
@@ -20,7 +24,7 @@ from monitor.stats.estimation.posterior import estimate
 WINDOWS = (2_000, 10_000, 100_000, 1_000_000, 10_000_000)
 BUDGETS = (100, 250, 500, 1_000, 2_000, 4_000)
 SAMPLES, WIDTH_SAMPLES = 40, 10
-BLUE, ORANGE, GREY, RED, INK = "#3f51b5", "#e8843c", "#b8bcc8", "#c62828", "#30333f"
+BLUE, ORANGE, RED = "#3f51b5", "#e8843c", "#c62828"
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,9 @@ class Window:
         found: dict[str, list[Interval]] = {metric: [] for metric in METRICS}
         for _ in range(count):
             for metric, each in estimate(self.sample(plan, rng), estimand="window").items():
-                found[metric].append(Interval(*_ends(each)))
+                ends = (float(getattr(each, end)) for end in ("point", "low", "high"))
+                found[metric].append(Interval(*ends))
         return found
-
-
-def _ends(value: object) -> tuple[float, float, float]:
-    return tuple(float(getattr(value, name)) for name in ("point", "low", "high"))  # type: ignore[return-value]
 
 
 def half_widths(cases: list[tuple[Window, int]], seed: int) -> dict[str, list[float]]:
@@ -95,122 +96,78 @@ def main(samples: int = SAMPLES, seed: int = 7, out: Path | None = None) -> None
         print("labels  " + "".join(f"{labels:>12,}" for labels in BUDGETS))
         print("+-      " + "".join(f"{width:12.3f}" for width in budgets[metric]))
     if out is not None:
-        _write(out / "million-strata.svg", strata_picture(million.design, plan))
-        _write(out / "million-windows.svg", line_picture(WINDOWS, widths, "items in the window"))
-        _write(out / "million-labels.svg", line_picture(BUDGETS, budgets, "labels"))
-        _write(out / "million-samples.svg", samples_picture(repeated, truth))
+        pictures = {
+            "strata": strata_picture(million.design, plan),
+            "windows": line_picture(WINDOWS, widths, "items in the window"),
+            "labels": line_picture(BUDGETS, budgets, "labels"),
+            "samples": samples_picture(repeated, truth),
+        }
+        for name, drawn in pictures.items():
+            (out / f"million-{name}.svg").write_bytes(drawn)
+            print(out / f"million-{name}.svg")
 
 
 # --- pictures ---
 
 
-def _write(path: Path, body: str) -> None:
-    path.write_text(body, encoding="utf-8")
-    print(path)
-
-
-def _svg(width: int, height: int, parts: list[str]) -> str:
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-    style = 'font-family="system-ui, sans-serif" font-size="13">'
-    background = f'<rect width="{width}" height="{height}" fill="#fff"/>'
-    return "\n".join([head + style, background, *parts, "</svg>", ""])
-
-
-def _text(x: float, y: float, words: str, anchor: str = "start", fill: str = INK) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}">{words}</text>'
-
-
-def _box(x: float, y: float, width: float, height: float, fill: str) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.7):.1f}" '
-        f'height="{height:.1f}" fill="{fill}"/>'
-    )
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, stroke: str, width: float = 1) -> str:
-    ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
-    return f'<line {ends} stroke="{stroke}" stroke-width="{width}"/>'
-
-
-def strata_picture(design: Design, plan: Whole) -> str:
+def strata_picture(design: Design, plan: Whole) -> bytes:
     """Draw which strata the items are in, and which ones the labels and the positives are in."""
     rows: list[tuple[str, Values]] = [
         ("all items", design.size.astype(float)),
         ("500 labels", plan.astype(float)),
         ("true positives and misses", design.size * design.rate),
     ]
-    parts, left, whole = [], 190, 540
+    shapes, left, whole = [], 150.0, 400.0
     for row, (name, values) in enumerate(rows):
-        y = 20 + 56 * row
-        parts.append(_text(left - 12, y + 20, name, "end"))
-        x = float(left)
+        y = 12.0 + 40 * row
+        shapes.append(text_at((left - 8, y + 16), name, 10, anchor="end"))
+        x = left
         for is_flagged, share in zip(design.is_flagged, values / values.sum(), strict=True):
-            width = whole * float(share)
-            parts.append(_box(x, y, width - 1, 32, BLUE if is_flagged else ORANGE))
+            width, fill = whole * float(share), BLUE if is_flagged else ORANGE
+            drawn = max(width - 0.7, 0.5)
+            shapes.append(element("rect", x=x, y=y, width=drawn, height=24, fill=fill))
             x += width
-    parts += [
-        _box(left, 188, 12, 12, BLUE),
-        _text(left + 18, 199, "flagged, 4 bands by score"),
-        _box(left + 220, 188, 12, 12, ORANGE),
-        _text(left + 238, 199, "passed, 10 bands by score"),
+    keys = [
+        Key("bar", BLUE, "flagged, 4 bands by score"),
+        Key("bar", ORANGE, "passed, 10 bands by score"),
     ]
-    return _svg(760, 215, parts)
+    description = "Strata of all items, of 500 labels and of the positives"
+    return picture((560, 155), "Strata", description, [*shapes, *row_of(keys, (left, 145))])
 
 
-def _scale(values: tuple[int, ...], left: float, right: float) -> Callable[[float], float]:
-    low, high = np.log(values[0]), np.log(values[-1])
-    return lambda value: left + (right - left) * float((np.log(value) - low) / (high - low))
-
-
-def line_picture(x_values: tuple[int, ...], lines: dict[str, list[float]], name: str) -> str:
+def line_picture(x_values: tuple[int, ...], lines: dict[str, list[float]], name: str) -> bytes:
     """Draw half-widths over a logarithmic axis."""
-    top = max(max(line) for line in lines.values())
-    step = 0.05 if top > 0.1 else 0.02
-    highest = step * int(np.ceil(top / step))
-    x_of = _scale(x_values, 70, 640)
-
-    def y_of(value: float) -> float:
-        return 240 - 210 * value / highest
-
-    parts = []
-    for tick in np.arange(0, highest + step / 2, step):
-        parts.append(_line(70, y_of(tick), 640, y_of(tick), "#e3e5ec"))
-        parts.append(_text(62, y_of(tick) + 4, f"±{100 * tick:.0f} %", "end"))
-    parts += [_text(x_of(x), 262, f"{x:,}", "middle") for x in x_values]
-    parts.append(_text(355, 286, name, "middle"))
-    highest_first = sorted(lines, key=lambda metric: -lines[metric][-1])
-    for (metric, line), colour in zip(lines.items(), (BLUE, ORANGE), strict=True):
-        away = -7 if metric == highest_first[0] else 11
-        places = [(x_of(x), y_of(y)) for x, y in zip(x_values, line, strict=True)]
-        joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        parts.append(
-            f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
-        )
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>' for x, y in places]
-        parts.append(_text(652, places[-1][1] + 4 + away / 2, metric, fill=colour))
-    return _svg(740, 300, parts)
+    x = Log(0.8 * x_values[0], 1.25 * x_values[-1], "{:,.0f}".format)
+    top = 1.1 * max(map(max, lines.values()))
+    panel = Panel(Box(60, 24, 470, 160), x, Linear(0, top))
+    panel.grid(upright=False)
+    for widths, colour in zip(lines.values(), (BLUE, ORANGE), strict=True):
+        panel.curve(x_values, widths, colour)
+        for point in zip(x_values, widths, strict=True):
+            panel.dot(*point, 3, colour)
+    panel.axes()
+    panel.names(name, "half-width")
+    keys = [Key("line", *each) for each in zip((BLUE, ORANGE), lines, strict=True)]
+    shapes = [*panel.shapes(), *row_of(keys, (60, 14))]
+    return picture((550, 225), f"Half-widths by {name}", "Precision and recall", shapes)
 
 
-def samples_picture(found: dict[str, list[Interval]], truth: dict[str, float]) -> str:
+def samples_picture(found: dict[str, list[Interval]], truth: dict[str, float]) -> bytes:
     """Draw the intervals of repeated samples; those that miss the truth in red."""
-    parts, width = [], 330
-    for panel, (metric, intervals) in enumerate(found.items()):
-        left = 30 + panel * (width + 40)
-        low = min(each.low for each in intervals) - 0.01
-        high = max(each.high for each in intervals) + 0.01
-
-        def x_of(value: float, left: int = left, low: float = low, high: float = high) -> float:
-            return left + width * (value - low) / (high - low)
-
-        height = 40 + 8 * len(intervals)
-        parts.append(_line(x_of(truth[metric]), 34, x_of(truth[metric]), height, INK, 1.5))
-        parts.append(
-            _text(x_of(truth[metric]), 24, f"{metric}, true value {truth[metric]:.2f}", "middle")
-        )
+    shapes = []
+    for left, (metric, intervals) in zip((30, 305), found.items(), strict=True):
+        ends = [end for each in intervals for end in (each.low, each.high)]
+        x, y = Linear(min(ends) - 0.01, max(ends) + 0.01), Linear(len(intervals), -1)
+        panel = Panel(Box(left, 24, 240, 6.0 * len(intervals)), x, y)
+        panel.up(truth[metric], INK, 1.2)
         for row, each in enumerate(intervals):
-            y, colour = 42 + 8 * row, BLUE if each.low <= truth[metric] <= each.high else RED
-            parts.append(_line(x_of(each.low), y, x_of(each.high), y, colour, 2))
-            parts.append(f'<circle cx="{x_of(each.point):.1f}" cy="{y}" r="2.6" fill="{colour}"/>')
-        ticks = np.linspace(low + 0.01, high - 0.01, 3)
-        parts += [_text(x_of(tick), height + 22, f"{tick:.2f}", "middle") for tick in ticks]
-    return _svg(760, 80 + 8 * SAMPLES, parts)
+            colour = BLUE if each.low <= truth[metric] <= each.high else RED
+            panel.level(row, each.low, each.high, colour)
+            panel.dot(each.point, row, 2, colour)
+        panel.title(f"{metric}, true value {truth[metric]:.2f}")
+        shapes += panel.shapes()
+        bottom = 24 + 6.0 * len(intervals)
+        for tick in x.ticks():
+            corner = (left + 240 * x.share(tick.value), bottom + 12)
+            shapes.append(text_at(corner, tick.label, 9, anchor="middle"))
+    return picture((560, 45 + 6 * SAMPLES), "Repeated samples", "40 intervals each", shapes)

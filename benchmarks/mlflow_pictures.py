@@ -223,7 +223,6 @@ class _Listener:
         return "heard"
 
 
-SERVED = ("proxied", "direct", "prefix", "auth")
 SETTLED = 4.0  # seconds that charts and tables of MLflow's pages take after their text
 DOCS = Path(__file__).parents[1] / "docs" / "figures"
 FOR_DOCS = {"rounds": 1020, "charts": 1000, "run-note": 1480, "model-version": 1000}

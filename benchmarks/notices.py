@@ -7,13 +7,14 @@ wrong answers grow in the last round. Shares of rounds with a notice.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import numpy as np
 from scipy import special
 
 from benchmarks.harness import Values, Whole
+from benchmarks.strata import drawn_scores, moved_to
 from monitor.domain.model import Stratum
 from monitor.domain.settings import Pooling, RoundSettings, Schedule
 from monitor.rounds.estimation.anomalies import round_anomalies
@@ -24,7 +25,6 @@ from monitor.stats.drift.shift import window_distances
 from monitor.storage.samples.frame_store import StratumTally
 
 PAST = (3, 6, 12, 26)
-ITEMS, THRESHOLD = 200_000, 0.4768
 FLAGGED = np.array([False] * 5 + [True] * 3)
 LABELS = {  # shared out by size times spread, passed bands first
     "200+1050": np.array([303, 189, 186, 185, 185, 63, 63, 72.0]),
@@ -89,25 +89,24 @@ def _is_told(
 
 
 @functools.cache
-def _scores() -> tuple[Values, list[float], list[float]]:
-    """Log odds of many items, and the band edges of the passed and the flagged class."""
-    logit = np.random.default_rng(2023).normal(-8.898, 5.160, ITEMS)
-    p = special.expit(logit)
-    low, high = p[p < THRESHOLD], p[p >= THRESHOLD]
-    return logit, list(band_edges(low, 5)), list(band_edges(high, 3))
+def _edges() -> tuple[Sequence[float], Sequence[float]]:
+    """Band edges of the passed and the flagged class."""
+    p, up = drawn_scores()
+    return band_edges(p[~up], 5), band_edges(p[up], 3)
 
 
 def _strata(moved: float) -> tuple[Values, Whole]:
     """Probability of each item when all log odds moved, and its stratum in order of score."""
-    logit, passed, flagged = _scores()
-    p = special.expit(logit + moved)
-    return p, np.where(p >= THRESHOLD, 5 + band_of(p, flagged), band_of(p, passed))
+    passed, flagged = _edges()
+    p, up = drawn_scores(moved=moved)
+    return p, np.where(up, 5 + band_of(p, flagged), band_of(p, passed))
 
 
 @functools.cache
 def share_of(moved: float) -> Values:
     """Share of each stratum, in order of score, when all log odds moved."""
-    return np.bincount(_strata(moved)[1], minlength=8) / ITEMS
+    _, stratum = _strata(moved)
+    return np.bincount(stratum, minlength=8) / len(stratum)
 
 
 def _moved(by: Values) -> Values:
@@ -157,7 +156,9 @@ def labels_table(replicates: int) -> None:
             told = [_told(size, labels, rate, wobble, seed) for seed in range(replicates)]
             _print_told(name, f"wobble {wobble:g}", told)
         for metric, by in drops:
-            now = _dropped(size, rate, metric, by)
+            found = (size * rate)[FLAGGED].sum()
+            among = size[FLAGGED].sum() if metric == "precision" else (size * rate).sum()
+            now = moved_to(size, FLAGGED, rate, {metric: found / among - by})
             told = [_told(size, labels, rate, 0.0, s, now=now) for s in range(replicates // 2)]
             _print_told(name, f"{metric} -{by:g}", told)
 
@@ -166,19 +167,6 @@ def _print_told(labels: str, happened: str, told: list[tuple[bool, bool]]) -> No
     share = np.array(told).mean(axis=0)
     cells = f"{share[0]:>11.3f}{share[1]:>9.3f}{np.array(told).any(axis=1).mean():>8.3f}"
     print(f"{labels:<10}{happened:<18}{cells}")
-
-
-def _dropped(size: Whole, rate: Values, metric: str, by: float) -> Values:
-    """Rates after a metric fell, the wrong answers of its class grown by one factor."""
-    now, up = rate.copy(), FLAGGED
-    found, missed = (size * rate)[up].sum(), (size * rate)[~up].sum()
-    if metric == "precision":
-        wrong = 1 - found / size[up].sum()
-        now[up] = 1 - np.minimum((wrong + by) / wrong * (1 - rate[up]), 0.999)
-        return now
-    recall = found / (found + missed) - by
-    now[~up] = np.minimum(rate[~up] * (found / recall - found) / missed, 0.999)
-    return now
 
 
 def _told(

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
 from benchmarks.harness import Flags, Values
-from benchmarks.label_cost import CLASSIFIERS
+from benchmarks.strata import drawn_strata, moved_to, shared_out
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.design.score_bands import band_edges, band_of
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
 from monitor.stats.history.run_length import Run, RunLength, advance, begin
@@ -47,15 +46,8 @@ class Window:
 
     def moved(self, name: str, by: float) -> Values:
         """Rates after a metric moved by so much: one factor on the wrong answers of its class."""
-        before = float(self.value(name, self.rate))
-        target, now, up = before + by, self.rate.copy(), self.is_flagged
-        if name == "precision":
-            now[up] = 1 - np.minimum((1 - target) / (1 - before) * (1 - self.rate[up]), 0.999)
-            return now
-        found = (self.size * self.rate)[up].sum()
-        missed = (self.size * self.rate)[~up].sum()
-        now[~up] = np.minimum(self.rate[~up] * (found / target - found) / missed, 0.999)
-        return now
+        target = self.value(name, self.rate) + by
+        return moved_to(self.size, self.is_flagged, self.rate, {name: target})
 
 
 @dataclass(frozen=True)
@@ -94,34 +86,9 @@ def stories(window: Window, metric: str) -> list[Story]:
 def design(classifier: str, text: str) -> tuple[Window, Values]:
     """Window and labels per stratum of a design such as ``3+5:200+1050``."""
     bands, labels = ([int(part) for part in each.split("+")] for each in text.split(":"))
-    window = _population(classifier, bands)
-    return window, _shared_out(window, *labels)
-
-
-def _population(classifier: str, bands: list[int], items: int = 200_000) -> Window:
-    """Draw the window once and cut it into bands."""
-    mean, deviation, threshold = CLASSIFIERS[classifier]
-    p = special.expit(np.random.default_rng(2023).normal(mean, deviation, items))
-    classes, sizes, rates = [], [], []
-    for up, count in zip((UP, DOWN), bands, strict=True):
-        mine = p[(p >= threshold) == up]
-        band = band_of(mine, band_edges(mine, count))
-        for index in range(count):
-            classes.append(up)
-            sizes.append(float((band == index).sum()))
-            rates.append(float(mine[band == index].mean()))
-    return Window(np.array(classes), np.array(sizes), np.array(rates))
-
-
-def _shared_out(window: Window, flagged: int, passed: int) -> Values:
-    """Share labels out within each class by size times the spread of a label."""
-    spread = window.size * np.sqrt(window.rate * (1 - window.rate))
-    labels = np.zeros(window.size.size)
-    for up, total in ((UP, flagged), (DOWN, passed)):
-        mine = window.of_class(up)
-        share = np.maximum(10.0, total * spread[mine] / spread[mine].sum())
-        labels[mine] = np.maximum(5, share * total / share.sum()).astype(np.int64)
-    return labels
+    is_flagged, size, rate = drawn_strata(classifier, bands)
+    window = Window(is_flagged, size.astype(np.float64), rate)
+    return window, shared_out(size, rate, is_flagged, labels).astype(np.float64)
 
 
 Betas = tuple[Values, Values, Values]

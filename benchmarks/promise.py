@@ -13,7 +13,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from benchmarks.drift import DESIGNS, METRICS, at_limits, drawn_from_population, level
+from benchmarks.drift import (
+    DESIGNS,
+    METRICS,
+    at_limits,
+    drawn_from_population,
+    level,
+    rates_at,
+)
 from benchmarks.harness import Values, Whole
 from monitor.stats.detection.delay import detection, false_alarms
 from monitor.stats.detection.half_space import Limit, half_space
@@ -128,15 +135,11 @@ def weeks(
     scenario: Scenario, deviation: float, memory: float, paths: int, rng: np.random.Generator
 ) -> Iterator[Values]:
     """Rates of each week, shape ``(paths, H)``: wrong answers of a class grow by one factor."""
-    rates, up = scenario.rates, scenario.is_flagged
     p, r = (level(scenario, metric) for metric in METRICS)
-    found, missed = (scenario.size * rates)[up].sum(), (scenario.size * rates)[~up].sum()
     moved = deviation * rng.standard_normal((2, paths, 1))
     for _ in range(REFERENCE + YEAR):
         precision, recall = np.clip(p + moved[0], 0.05, 0.99), np.clip(r + moved[1], 0.05, 0.99)
-        wrong = (1 - precision) / (1 - p) * (1 - rates)
-        lost = found * (precision / p) * (1 / recall - 1) / missed * rates
-        yield np.clip(np.where(up, 1 - wrong, lost), 0.0, 1.0)
+        yield rates_at(scenario, precision, recall)
         news = deviation * math.sqrt(1 - memory**2) * rng.standard_normal((2, paths, 1))
         moved = memory * moved + news
 

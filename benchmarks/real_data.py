@@ -1,9 +1,9 @@
 """Measure coverage and the labels saved on real predictions whose labels are all known.
 
 The folder holds `fte_mlb_world_series.csv.gz` (a season a window) and `census_ma_employment.csv.gz`
-(a year a window). Each window gets the plan of a first round and is drawn and estimated 800 times.
-``--straight``: as many positives of each class, along the line that fits its log odds best.
-`random` is how many labels a plain random sample needs for intervals as wide on average.
+(a year a window). Each window gets the plan of a first round by score cells, in two waves, and is
+drawn and estimated 800 times. `random` is how many labels a plain random sample needs for intervals
+as wide on average.
 """
 
 import csv
@@ -12,36 +12,26 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from benchmarks.cell_rounds import CELLS, CellRounds, Judged, judged, whole_positives
+from benchmarks.cell_rounds import CELLS, CellRounds, Judged, judged
 from benchmarks.coverage_grid import Setting
-from benchmarks.fast_rounds import METRICS, Design, FastRounds, expected_rarer, taken_whole
+from benchmarks.fast_rounds import METRICS
 from benchmarks.harness import Flags, Values, Whole
-from monitor.stats import (
-    FLAGGED_BANDS,
-    PASSED_BANDS,
-    PriorRates,
-    allocate,
-    band_edges,
-    band_of,
-    random_sampling_labels,
-)
-from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_log_odds
+from benchmarks.strata import cut_classes
+from monitor.stats import PriorRates, allocate, random_sampling_labels
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, cell_edges
 from monitor.stats.design.two_waves import first_wave, second_wave
 
 FILES = {"world-series": "fte_mlb_world_series.csv.gz", "census": "census_ma_employment.csv.gz"}
 BUDGETS = (300, 1000)
-SOME = 200
-"""Rounds of bands whose widths are looked at."""
 SAME_PLAN = 25
-"""Rounds of cells with one plan."""
+"""Rounds with one plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +58,6 @@ class Strata:
         """Log odds of the mean scores, as the second wave has them."""
         return np.asarray(special.logit(np.clip(self.mean_score, 1e-9, 1 - 1e-9)))
 
-    def straightened(self) -> "Strata":
-        """Let the rates of each class lie on the line that fits them best."""
-        rate = np.empty(len(self.size))
-        for of in (self.is_flagged, ~self.is_flagged):
-            place = self.position[of] - self.position[of].mean()
-            line = fitted_log_odds(
-                np.stack([np.ones(len(place)), place], axis=1),
-                self.size[of].astype(np.float64),
-                self.positive[of].astype(np.float64),
-                np.zeros(2),
-                np.array([0.0, SLOPE_PRECISION]),
-            )
-            rate[of] = special.expit(line)
-        return replace(self, positive=whole_positives(self.size, rate, self.is_flagged))
-
 
 @dataclass(frozen=True)
 class Found:
@@ -92,9 +67,8 @@ class Found:
     above: Values
     width: Values
     rarer: tuple[float, float]
-    whole: bool
     labels: int
-    silent: int = 0
+    silent: int
     """Intervals that the monitor does not give, as the metric may have no value."""
 
 
@@ -106,7 +80,6 @@ class Row:
     metric: str
     truth: float
     rarer: float
-    whole: bool
     below: float
     above: float
     width: float
@@ -122,7 +95,7 @@ class Row:
     @property
     def counts(self) -> bool:
         """Whether the window is one that the target is about."""
-        return not self.whole and 10 <= self.rarer < math.inf
+        return 10 <= self.rarer < math.inf
 
 
 def windows(folder: Path) -> Iterator[Window]:
@@ -138,55 +111,22 @@ def windows(folder: Path) -> Iterator[Window]:
             yield Window(f"{name} {year}", score, predicted == 1, actual == 1)
 
 
-def cut(window: Window, budget: int, by: str) -> Strata:
-    """Cut a window into cells or bands, as the monitor does."""
-    if by == "cells":
-        counts = affordable_bands(*CELLS, budget, LABELS_PER_CELL)
-    else:
-        counts = affordable_bands(FLAGGED_BANDS, PASSED_BANDS, budget)
-    parts = []
-    for of, count in zip((window.is_flagged, ~window.is_flagged), counts, strict=True):
-        score = window.score[of]
-        edges = cell_edges(score, count) if by == "cells" else band_edges(score, count)
-        stratum = band_of(score, edges)
-        size = np.bincount(stratum)
-        positive = np.bincount(stratum, weights=window.is_positive[of]).astype(np.int64)
-        parts.append((size, positive, np.bincount(stratum, weights=score) / size))
-    size, positive, mean_score = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return Strata(size, positive, mean_score, np.arange(len(size)) < len(parts[0][0]))
-
-
-def planned(strata: Strata, budget: int, uniform: float | None = None) -> Whole:
-    """Plan a first round, by the scores."""
-    known = PriorRates.of_scores(strata.mean_score, strata.is_flagged)
-    return allocate(
-        strata.size, strata.is_flagged, known, max_labels=budget, uniform=uniform
-    ).labels
-
-
-def of_bands(strata: Strata, budget: int, seeds: int) -> Found:
-    """Draw and estimate rounds of bands in one wave."""
-    design = Design(
-        strata.size, planned(strata, budget), int(strata.is_flagged.sum()), positive=strata.positive
+def cut(window: Window, budget: int) -> Strata:
+    """Cut a window into cells, as the monitor does."""
+    counts = affordable_bands(*CELLS, budget, LABELS_PER_CELL)
+    score = window.score
+    is_flagged, size, (rate, mean_score) = cut_classes(
+        (score[of], cell_edges(score[of], count), window.is_positive[of], score[of])
+        for of, count in zip((window.is_flagged, ~window.is_flagged), counts, strict=True)
     )
-    rounds = FastRounds(design, design.simulate(seeds, np.random.default_rng(budget)))
-    missed = rounds.misses().mean(axis=2)
-    ends = rounds.ends(min(SOME, seeds))
-    return Found(
-        below=missed[:, 0],
-        above=missed[:, 1],
-        width=(ends[:, 1] - ends[:, 0]).mean(axis=1),
-        rarer=expected_rarer(design),
-        whole=taken_whole(design),
-        labels=int(design.labeled.sum()),
-    )
+    return Strata(size, np.rint(size * rate).astype(np.int64), mean_score, is_flagged)
 
 
-def of_cells(strata: Strata, budget: int, seeds: int, waves: int) -> Found:
-    """Draw and estimate rounds of cells."""
+def played(strata: Strata, budget: int, seeds: int) -> Found:
+    """Draw and estimate rounds."""
     rng = np.random.default_rng(budget)
     some = [min(SAME_PLAN, seeds - at) for at in range(0, seeds, SAME_PLAN)]
-    drawn = [drawn_round(strata, budget, rounds, waves, rng) for rounds in some]
+    drawn = [drawn_round(strata, budget, rounds, rng) for rounds in some]
     labeled, positive = (np.concatenate(each) for each in zip(*drawn, strict=True))
     design = as_rounds(strata, budget, labeled)
     found = estimated(design, positive)
@@ -195,22 +135,19 @@ def of_cells(strata: Strata, budget: int, seeds: int, waves: int) -> Found:
         above=np.nanmean(found.above, axis=1),
         width=np.nanmean(found.high - found.low, axis=1),
         rarer=design.rarer,
-        whole=False,
         labels=round(float(labeled.sum(axis=1).mean())),
         silent=int(np.isnan(found.low).sum()),
     )
 
 
 def drawn_round(
-    strata: Strata, budget: int, rounds: int, waves: int, rng: np.random.Generator
+    strata: Strata, budget: int, rounds: int, rng: np.random.Generator
 ) -> tuple[Whole, Whole]:
-    """Labels and positives of rounds with one plan, shape ``(rounds, H)``."""
+    """Labels and positives of first rounds with one plan, shape ``(rounds, H)``."""
     size, true, u = strata.size, strata.positive, rng.random()
-    plan = planned(strata, budget, u)
+    known = PriorRates.of_scores(strata.mean_score, strata.is_flagged)
+    plan = allocate(size, strata.is_flagged, known, max_labels=budget, uniform=u).labels
     shape = (rounds, len(size))
-    if waves == 1:
-        labeled = np.broadcast_to(plan, shape)
-        return labeled, rng.hypergeometric(true, size - true, labeled)
     first = first_wave(plan, u)
     found = rng.hypergeometric(true, size - true, first, shape)
     earlier: dict[str, Any] = {
@@ -265,7 +202,6 @@ def rows_of(window: Window, found: Found, seeds: int) -> list[Row]:
                 metric=word,
                 truth=float((up & true).sum() / of.sum()),
                 rarer=found.rarer[index],
-                whole=found.whole,
                 below=float(found.below[index]),
                 above=float(found.above[index]),
                 width=width,
@@ -313,13 +249,7 @@ def say_targets(rows: Sequence[Row]) -> None:
         print(f"{metric}: a random sample needs {np.median(saved):.2f} times the labels (median)")
 
 
-def main(
-    data: Path,
-    by: Literal["cells", "bands"] = "cells",
-    waves: Literal[1, 2] = 2,
-    straight: bool = False,
-    seeds: int = 800,
-) -> None:
+def main(data: Path, seeds: int = 800) -> None:
     """Run every window at both budgets."""
     begun = time.perf_counter()
     every = list(windows(data))
@@ -328,18 +258,12 @@ def main(
         print(f"\nat most {budget} labels a window, {seeds} draws each")
         here: list[Row] = []
         for window in every:
-            strata = cut(window, budget, by)
-            if straight:
-                strata = strata.straightened()
-            if by == "cells":
-                found = of_cells(strata, budget, seeds, waves)
-            else:
-                found = of_bands(strata, budget, seeds)
+            found = played(cut(window, budget), budget, seeds)
             if found.silent:
                 print(f"{window.name}: no interval {found.silent} times")
             here += rows_of(window, found, seeds)
         say([r for r in here if r.counts])
-        print("apart: known, a band is taken whole, or under 10 of the rarer answer are expected")
+        print("apart: known, or under 10 of the rarer answer are expected")
         say([r for r in here if not r.counts])
         rows += here
     print()

@@ -4,10 +4,9 @@ Population and limits as in `drift`, in 4 + 10 bands; the alert opens after 4 ro
 `late`: 2 points under the limit for 4 more rounds; `lowest`: only the lowest passed band is not
 back; `by size`: a quarter of the passed labels by size. `fixed test` looks once at all counts since
 the firing, `left` is the share of its power that ours has, `any test` bounds the power of all tests
-at 5 %, `before` is P(limit kept) > .9, pooled, twice. ``--alternatives``: ways to make the factor.
+at 5 %, `before` is P(limit kept) > .9, pooled, twice.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -44,30 +43,8 @@ ONE_SIDED = 1.6448536269514722
 ENOUGH = 0.9  # of the rule before
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A way to make the factor: one alternative, a mixture, or the second from a stake on."""
-
-    errors: tuple[float, ...]
-    second_from: float | None = None
-
-
-OURS = Choice((ERRORS,))
-CHOICES = {
-    ".7": Choice((0.7,)),
-    "1": OURS,
-    "1.3": Choice((1.3,)),
-    "1.6": Choice((1.6,)),
-    ".6 and 1.3, equal": Choice((0.6, 1.3)),
-    "1.5, .75 from 7": Choice((1.5, 0.75), second_from=7.0),
-}
-
-
-def main(paths: int = 4000, paths_before: int = 600, alternatives: bool = False) -> None:
+def main(paths: int = 4000, paths_before: int = 600) -> None:
     """Print one table per number of labels."""
-    if alternatives:
-        show_choices(paths)
-        return
     for name in DESIGNS:
         print(
             f"\n{name} a round; share of alerts ended within {ENDS} or {WRONG_ENDS} rounds (s.e.)"
@@ -161,24 +138,20 @@ def line(shares: Iterable[float], digits: int = 3) -> str:
     return " ".join(f"{share:.{digits}f}".removeprefix("0") for share in shares)
 
 
-def ended(story: Story, answers: Answers, choice: Choice = OURS) -> Flags:
+def ended(story: Story, answers: Answers) -> Flags:
     """Which alerts have ended by our rule by each round, shape ``(rounds, paths)``."""
     before, after = answers
     paths, window = len(before[0]), story.after[0].window
     history, null = Paths([story.limit], 1, paths), opposite(story.limit)
     for positive in before:
         history.learn(window, positive)
-    columns = len(choice.errors) if choice.second_from is None else 1
-    log_r, over = np.full((paths, columns), -np.inf), np.zeros((len(after), paths), dtype=np.bool_)
+    log_r, over = np.full(paths, -np.inf), np.zeros((len(after), paths), dtype=np.bool_)
     for t, positive in enumerate(after):
         rates = history.guess(window)
         assert rates is not None  # noqa: S101
-        log_e = log_e_many(null, window, positive, rates, errors=choice.errors)
-        if choice.second_from is not None:
-            is_second = advance(log_r, t, 0.0) >= math.log(choice.second_from)
-            log_e = np.where(is_second, log_e[:, 1:], log_e[:, :1])
-        log_r = advance(log_r, t, log_e)
-        over[t] = np.logaddexp.reduce(log_r, axis=1) - math.log(columns) >= LOG_ENDS_AT
+        log_e = log_e_many(null, window, positive, rates, errors=(ERRORS,))
+        log_r = advance(log_r, t, log_e[:, 0])
+        over[t] = log_r >= LOG_ENDS_AT
         history.learn(window, positive)
     return np.asarray(np.maximum.accumulate(over, axis=0))
 
@@ -246,22 +219,3 @@ def ended_before(story: Story, answers: Answers) -> Flags:
         kept.append((draws >= story.limit.value).mean(axis=1) > ENOUGH)
     twice = np.array([np.zeros_like(kept[0]), *(np.array(kept[1:]) & np.array(kept[:-1]))])
     return np.asarray(np.maximum.accumulate(twice, axis=0))
-
-
-def show_choices(paths: int) -> None:
-    """Print shares ended within a year for each way to make the factor."""
-    print("share of alerts ended within 4, 8, 20, 52 rounds; standard errors at most .008")
-    for design in DESIGNS:
-        chosen = [
-            replace(story, after=[story.after[0]] * 52, ends=WRONG_ENDS)
-            for story in stories(design)
-            if story.ends == ENDS and not story.first
-        ]
-        print(f"\n{design}\n{'':<19}" + "".join(f"{story.name:>24}" for story in chosen))
-        answers = [story.answers(paths, seed=12) for story in chosen]
-        for name, choice in CHOICES.items():
-            rows = [
-                line(story.shares(ended(story, drawn, choice)))
-                for story, drawn in zip(chosen, answers, strict=True)
-            ]
-            print(f"{name:<19}" + "".join(f"{row:>24}" for row in rows))

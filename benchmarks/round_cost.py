@@ -61,7 +61,6 @@ copy (
 """
 ROUND = ("source", "labels", "estimates", "all else")
 MLFLOW = ("round's run", "monitor's run")
-TOLD = (*ROUND, "a round", *MLFLOW, "MLflow on top", "figures alone", "report alone")
 ONCE = ("loading MLflow, ms", "MB without MLflow", "MB with MLflow")
 
 Figures = dict[str, dict[str, float]]

@@ -16,7 +16,6 @@ from benchmarks.harness import Values, Whole
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, round_posterior
-from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import segment_estimates, segment_posterior
@@ -38,18 +37,6 @@ class Design(label_error.Design):
         """Items of each segment and stratum, shape ``(S, H)``."""
         rest = np.round(self.size * SHARES[1:, np.newaxis]).astype(np.int64)
         return np.vstack([self.size - rest.sum(axis=0), rest])
-
-    def counts(self, size: Whole, labeled: Whole, positive: Whole) -> Counts:
-        """Make counts of these strata."""
-        return Counts.of_arrays(
-            size=size, labeled=labeled, positive=positive, is_flagged=self.is_flagged
-        )
-
-    def value(self, name: str, positive: Values | Whole, size: Whole) -> float:
-        """Compute a metric from the positives and sizes of the strata."""
-        up = self.is_flagged
-        cells = (each[of].sum() for of in (up, ~up) for each in (positive, size - positive))
-        return float(metric(name)(Matrix(*cells)))
 
 
 _ALL = label_error.BANDS

@@ -8,13 +8,13 @@ mean over rates that keep the limit. Nothing was tuned on any but the first five
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, special
 
 from benchmarks.cells import edges
 from benchmarks.e_factor import around, null_points
 from benchmarks.harness import Values
+from benchmarks.strata import cut_classes, shifted
 from monitor.stats.design.cell_sizes import CELL_FLOOR, expected_sizes, systematic_sizes
-from monitor.stats.design.score_bands import band_edges, band_of
+from monitor.stats.design.score_bands import band_edges
 from monitor.stats.detection.alternatives import alternatives, steps
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.projection import inside, project
@@ -50,17 +50,14 @@ class Setting:
         rng = np.random.default_rng(2026)
         items = (int(self.rows * self.flagged), int(self.rows * (1 - self.flagged)))
         missed = self.precision * items[0] * (1 / self.recall - 1) / items[1]
-        parts = []
-        for count, mean, spread, wanted in zip(
-            items, (self.precision, missed), (1.5, 2.5), self.cells, strict=True
-        ):
-            p = _normal_logits(rng.normal(0, spread, count), mean)
-            cuts = edges(p, wanted) if self.has_cells else band_edges(p, wanted)
-            cell = band_of(p, cuts)
-            size = np.bincount(cell)
-            parts.append((size, np.bincount(cell, weights=p) / size))
-        size, rates = (np.concatenate(each) for each in zip(*parts, strict=True))
-        is_flagged = np.arange(len(size)) < len(parts[0][0])
+        cut = edges if self.has_cells else band_edges
+        scores = [
+            shifted(rng.normal(0, spread, count), mean)
+            for count, mean, spread in zip(items, (self.precision, missed), (1.5, 2.5), strict=True)
+        ]
+        is_flagged, size, (rates,) = cut_classes(
+            (p, cut(p, wanted), p) for p, wanted in zip(scores, self.cells, strict=True)
+        )
         return Scenario.of(size, np.zeros(len(size)), is_flagged, rates)
 
     def after(self, quiet: Scenario) -> Values:
@@ -140,11 +137,6 @@ def _largest_mean(limit: Limit, window: RoundStrata, guess: Values) -> float:
         per_label = points * row / x + (1 - points) * (1 - row) / (1 - x)
         worst = max(worst, float(np.exp(np.log(per_label) @ n[n > 0]).max()))
     return worst
-
-
-def _normal_logits(logit: Values, mean: float) -> Values:
-    shift = optimize.brentq(lambda by: special.expit(logit + by).mean() - mean, -40, 40)
-    return np.asarray(special.expit(logit + shift))
 
 
 def _named(s: Setting) -> str:

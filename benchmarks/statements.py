@@ -13,13 +13,11 @@ from typing import Any
 
 from sqlalchemy import Connection, event
 
-from benchmarks.growth import MONDAY, WEEK, Stage
-from monitor.domain.model import Answer, LabelEvent
+from benchmarks.growth import Stage
+from monitor.domain.model import Answer
 from monitor.rounds import run
 from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.storage.labels import label_store
-from monitor.storage.rounds import round_store
 
 Sent = tuple[str, str]
 """Text of a statement and its values."""
@@ -81,7 +79,7 @@ def played(database: Database, rounds: int) -> dict[str, Statements]:
     statements["closing"] = _counted_pass(stage)
     statements["idle"] = _counted_pass(stage)
     for back in (0, rounds // 2):
-        _change_a_label(stage, back)
+        stage.change_a_label(back)
         statements[f"late label, {back} rounds back"] = _counted_pass(stage)
     return statements
 
@@ -89,8 +87,7 @@ def played(database: Database, rounds: int) -> dict[str, Statements]:
 def _draw_only(stage: Stage, number: int) -> dict[str, Answer]:
     """Let a round be drawn while nobody has answered yet; returns what people will answer."""
     before = dict(stage.labeler.answers)
-    stage.now = MONDAY + number * WEEK
-    stage._fill(number)
+    stage.begin(number)
     answers = {key: value for key, value in stage.labeler.answers.items() if key not in before}
     for key in answers:
         del stage.labeler.answers[key]
@@ -103,20 +100,6 @@ def _counted_pass(stage: Stage) -> Statements:
     with counted(stage.context.database) as statements:
         run.run(stage.context)
     return statements
-
-
-def _change_a_label(stage: Stage, back: int) -> None:
-    """Let people change one answer in the round so many places back."""
-    database, labeler = stage.context.database, stage.labeler
-    with database.write() as connection:
-        changed = round_store.find_rounds(connection, "mail")[-1 - back]
-        tasks = label_store.all_tasks(connection, [changed.id])
-        task = tasks[min(tasks)]
-        was = labeler.answers[task.item_id]
-        other = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
-        labeler.answers[task.item_id] = other
-        news = LabelEvent(task.key, labeler.annotator, other, at=stage.now)
-        label_store.add_events(connection, labeler.name, [news], stage.now)
 
 
 def main(rounds: int = 8) -> None:

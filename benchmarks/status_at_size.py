@@ -1,12 +1,10 @@
 """What it costs to ask for the status of many monitors with a long past, and to find nothing due.
 
 Every monitor has weekly rounds, closed but for the newest, which waits for half of its labels in
-files; one in 20 has an open alert. Each command is a process of its own. ``--configs 1000``:
-`status` with the config of so many monitors and a store without rounds.
+files; one in 20 has an open alert. Each command is a process of its own.
 """
 
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.copied_rounds import fill
 from benchmarks.harness import usage
@@ -29,8 +28,6 @@ COMMANDS = {
     "status": ["status"],
     "status --json": ["status", "--json"],
 }
-STORE = "sqlite:///monitor.db"
-BLOCKS, REPEATS = 3, 5
 MONITOR = """\
   - name: mail-{number:04}
     source:
@@ -53,31 +50,29 @@ class Store:
     used: Callable[[], float]
 
 
-def main(
-    postgres: bool = False,
-    monitors: tuple[int, ...] = (20, 200),
-    rounds: int = 200,
-    configs: int = 0,
-) -> None:
+FILE = Store("sqlite:///monitor.db", lambda: 0.0)
+
+
+def main(postgres: bool = False, monitors: tuple[int, ...] = (20, 200), rounds: int = 200) -> None:
     """Measure and print a line for each number of monitors and command."""
-    if configs:
-        show_configs(configs)
-        return
     print("monitors  command                 CPU s  server CPU s  wall s  memory MB")
     for number in monitors:
         with tempfile.TemporaryDirectory() as folder, store_on(postgres) as store:
             config = write_config(Path(folder), store.url, number)
             fill_store(config, rounds)
             for name, words in COMMANDS.items():
-                told = measured([*words, "--config", str(config)], store)
-                print(f"{number:>8}  {name:<22}  {told}")
+                used = measured([*words, "--config", str(config)], store)
+                print(
+                    f"{number:>8}  {name:<22}  {used.cpu:>5.2f}  {used.server:>12.2f}  "
+                    f"{used.wall:>6.2f}  {used.memory:>9.0f}"
+                )
 
 
 @contextmanager
 def store_on(on_postgres: bool) -> Iterator[Store]:
     """Give a place for a store: a file beside the config, or a PostgreSQL of its own."""
     if not on_postgres:
-        yield Store("sqlite:///monitor.db", lambda: 0.0)
+        yield FILE
         return
     with stoppable_postgres() as server:
         pid = (server.folder / "data" / "postmaster.pid").read_text().split()[0]
@@ -118,45 +113,20 @@ def fill_store(path: Path, rounds: int) -> None:
     database.close()
 
 
-def measured(words: list[str], store: Store) -> str:
-    """Run a command as a process of its own; returns its figures."""
+class Used(NamedTuple):
+    """Seconds of a command, of the store's server for it, and by the clock; most memory in MB."""
+
+    cpu: float
+    server: float
+    wall: float
+    memory: float
+
+
+def measured(words: list[str], store: Store = FILE) -> Used:
+    """Run a command as a process of its own."""
     before, begun = store.used(), time.monotonic()
     used = usage(["-c", "from monitor.__main__ import main; main()", *words])
     took = time.monotonic() - begun
     time.sleep(0.5)  # the server notices that its client is gone
-    cpu, server = used.ru_utime + used.ru_stime, store.used() - before
-    return f"{cpu:>5.2f}  {server:>12.2f}  {took:>6.2f}  {used.ru_maxrss / 1024:>9.0f}"
-
-
-def show_configs(number: int) -> None:
-    """Print the median processor time of `status` on a store without rounds, by config."""
-    configs = {
-        "one monitor": _singles(1),
-        f"{number:,} monitors": _singles(number),
-        f"{number:,} in {BLOCKS} blocks": _blocks(number),
-    }
-    print(f"{'config':<24}{'CPU s':>7}")
-    for name, text in configs.items():
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "config.yaml"
-            path.write_text(text)
-            words = ["status", "--config", str(path)]
-            runs = [measured(words, Store(STORE, lambda: 0.0)) for _ in range(REPEATS + 1)][1:]
-        print(f"{name:<24}{statistics.median(float(run.split()[0]) for run in runs):>7.2f}")
-
-
-def _singles(number: int) -> str:
-    each = [MONITOR.format(number=place, cron="0 6 * * 1") for place in range(number)]
-    return HEAD.format(store=STORE) + "".join(each)
-
-
-def _blocks(number: int) -> str:
-    """Write the same monitors as values of a few blocks, each with a column of scores."""
-    text = MONITOR.format(number=0, cron="0 6 * * 1").replace("score: score", 'score: "{column}"')
-    text = text.replace("labels/mail-0000", '"labels/{column}"')
-    written = HEAD.format(store=STORE)
-    for block in range(BLOCKS):
-        columns = ", ".join(f"s{place}" for place in range(block, number, BLOCKS))
-        head = f'"mail-{{column}}-{block}"\n    for_each: {{column: [{columns}]}}'
-        written += text.replace("mail-0000", head, 1)
-    return written
+    cpu = used.ru_utime + used.ru_stime
+    return Used(cpu, store.used() - before, took, used.ru_maxrss / 1024)

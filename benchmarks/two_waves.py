@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from benchmarks.coverage_grid import Setting, class_probabilities, grid, weakened
+from benchmarks.coverage_grid import NODES, Setting, class_probabilities, grid, weakened
 from benchmarks.harness import Values, Whole
-from benchmarks.label_cost import CLASSIFIERS, DEFAULT, MARGIN, SCALE, Design, population
+from benchmarks.label_cost import DEFAULT, MARGIN, SCALE, Design, population
+from benchmarks.strata import CLASSIFIERS, cut_classes
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.score_bands import affordable_bands, band_edges, band_of
+from monitor.stats.design.score_bands import affordable_bands, band_edges
 from monitor.stats.design.two_waves import LEARNED_SHARE, first_wave, second_wave, towards_optimum
 
 POINTS, CHUNK = 2000, 40
@@ -115,28 +116,22 @@ def with_hidden_misses(design: Design, by: float) -> Design:
 
 def drawn_cell(setting: Setting) -> FirstRound:
     """Make a cell of the grid: the default bands, an infinite window."""
-    size: list[int] = []
-    rate: list[float] = []
-    claim: list[float] = []
-    cut = affordable_bands(*DEFAULT, setting.labels)
     claims = class_probabilities(setting.k, setting.precision, setting.recall)
-    for weight, claimed, bands in zip((setting.k, 1.0), claims, cut, strict=True):
-        flagged = len(size)  # after the second turn: how many the first one added
-        true = claimed if setting.score == "good" else weakened(claimed)
-        band = band_of(claimed, band_edges(claimed, bands))
-        for index in range(int(band.max()) + 1):
-            size.append(round(SCALE * weight * 1e4 * float((band == index).mean())))
-            rate.append(float(true[band == index].mean()))
-            claim.append(float(claimed[band == index].mean()))
-    sizes = np.array(size, dtype=np.int64)
+    is_good = setting.score == "good"
+    is_flagged, nodes, (rate, claim) = cut_classes(
+        (claimed, band_edges(claimed, bands), claimed if is_good else weakened(claimed), claimed)
+        for claimed, bands in zip(claims, affordable_bands(*DEFAULT, setting.labels), strict=True)
+    )
+    weight = np.where(is_flagged, setting.k, 1.0)
+    size = np.rint(SCALE * weight * 1e4 * (nodes / NODES)).astype(np.int64)
     text = f"{setting.k:<6g}{setting.precision:.2f} {setting.recall:.2f} {setting.score}"
-    design = Design(sizes, np.array(rate), flagged, np.zeros_like(sizes))
-    return FirstRound(f"{text} {setting.labels}", design, np.array(claim), setting.labels)
+    design = Design(size, rate, int(is_flagged.sum()), np.zeros_like(size))
+    return FirstRound(f"{text} {setting.labels}", design, claim, setting.labels)
 
 
-def result(cell: FirstRound, waves: int, rounds: int, seed: int = 5) -> Values:
+def result(cell: FirstRound, waves: int, rounds: int) -> Values:
     """Mean half-width, share of truths below and above, for precision and recall, shape (3, 2)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(5)
     labels, positive = (cell.one_wave if waves == 1 else cell.two_waves)(rounds, rng)
     ends = np.concatenate(
         [

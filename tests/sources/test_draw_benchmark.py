@@ -5,26 +5,26 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import draw
+from benchmarks.draw_engines import InDuckdb, write
 
 ROWS, CANDIDATES = 20_000, 30
 
 
 @pytest.fixture
 def path(tmp_path):
-    draw.write(tmp_path / "p.parquet", ROWS)
+    write(tmp_path / "p.parquet", ROWS)
     return tmp_path / "p.parquet"
 
 
 @pytest.mark.parametrize("strata", [8, 60])
-def test_the_query_of_before_and_both_kinds_of_round_draw_the_same_items(path, strata):
-    edges = draw.bands(strata)
+def test_a_query_by_hand_and_both_kinds_of_round_draw_the_same_items(path, strata):
+    works = InDuckdb(path, draw.WINDOW, draw.bands(strata), CANDIDATES)
 
-    before = draw.sorted_whole(path, edges.strata(), CANDIDATES)
-    later, first = (way(path, edges, CANDIDATES) for way in (draw.later, draw.first))
+    by_hand, later, first = works.by_hand(), works.later(), works.first()
 
     assert later == first
-    assert len(later.strata) == strata == len(before)
-    for part, (_, _, size, _, drawn) in zip(later.strata, before, strict=True):
+    assert len(later.strata) == strata == len(by_hand)
+    for part, (_, size, drawn) in zip(later.strata, by_hand, strict=True):
         assert part.size == size
         assert [candidate.id for candidate in part.candidates] == [item["id"] for item in drawn]
 

@@ -66,12 +66,6 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
             r"wanted \.947 to \.953(.|\n)*2 cells, 40 rounds",
         ),
         (
-            "score_prior",
-            {"suited": lambda _: [make_cell(NAMED[18])]},
-            {"replicates": 5},
-            "pooled: mean least",
-        ),
-        (
             "cell_coverage",
             {},
             {"grid": "bent", "settings": 3, "replicates": 16},
@@ -83,24 +77,12 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
             {"heavy": True},
             r"\n +0\.2 +(1\.0|0\.9[5-9])",
         ),
-        (
-            "cell_waves",
-            {"SCORES": ("good",)},
-            {"replicates": 10, "classifiers": ("Phi3",)},
-            r"Phi3 good 450 +bands, 2(.|\n)*cells, 2  mean coverage",
-        ),
         pytest.param(
             "assurance",
             {"ROUNDS": 2},
             {"histories": 1, "cases": ("Phi3 good",)},
             r"Phi3 good, seen; needed by the true rates(.|\n)* mean(.|\n)* mean",
             marks=pytest.mark.slow,
-        ),
-        (
-            "assured_windows",
-            {"ROUNDS": 2},
-            {"histories": 1, "cases": ("hidden common",)},
-            r"hidden common\n(.|\n)* 2 on",
         ),
     ],
 )
