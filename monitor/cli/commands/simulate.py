@@ -20,17 +20,13 @@ from monitor.cli.common import (
     opened,
 )
 from monitor.cli.views.printing import echo_json
+from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
     from monitor.domain.settings import Limits
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import Drift, Levels
     from monitor.stats.detection.half_space import Limit
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("simulate")(simulate)
 
 
 def simulate(
@@ -165,11 +161,7 @@ def _share(value: float | None, option: str) -> float:
 
 
 def _limits(context: MonitorContext, options: Sequence[str]) -> list[Limit]:
-    from monitor.domain.errors import InputRefused
-
-    limits: Limits = context.settings.round.limits
-    if options:
-        limits = _parsed_limits(options)
+    limits = _parsed_limits(options) if options else context.settings.round.limits
     watched = limits.watched()
     if not watched:
         message = (
