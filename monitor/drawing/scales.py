@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 _STEPS = (1, 2, 5)
 _MOST_LINEAR, _MOST_TIMES = 7, 9
@@ -27,19 +27,9 @@ class Tick(NamedTuple):
     label: str
 
 
-class Scale(Protocol):
-    """From values to shares of the axis: 0 where it begins, 1 where it ends."""
-
-    def share(self, value: float) -> float:
-        """Return where a value falls."""
-
-    def ticks(self) -> list[Tick]:
-        """List the places that are marked."""
-
-
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Equal steps for equal differences."""
+    """Equal steps for equal differences; ``share`` is 0 where the axis begins, 1 where it ends."""
 
     low: float
     high: float
@@ -121,6 +111,9 @@ class Time(Linear):
             for each in range(-(-month // months) * months, end, months)
         ]
         return [day for day in days if self.low <= day.timestamp() <= self.high]
+
+
+Scale = Linear | Log
 
 
 def _round_steps(span: float) -> Iterator[float]:

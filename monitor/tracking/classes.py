@@ -9,8 +9,7 @@ from monitor.presentation.classes import remark_lines
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
 from monitor.tracking import values
 from monitor.tracking.describe import as_far_as_fits, escaped, table_text
-from monitor.tracking.experiments import NOTE
-from monitor.tracking.runs import DIGEST, NewRun, RunKey
+from monitor.tracking.runs import DIGEST, NOTE, NewRun, RunKey
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

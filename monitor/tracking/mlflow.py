@@ -26,14 +26,6 @@ from monitor.tracking.classes import new_run as new_classes_run
 from monitor.tracking.classes import write_classes
 from monitor.tracking.connection import Connection, shown
 from monitor.tracking.describe import as_far_as_fits, describe, verdict
-from monitor.tracking.experiments import (
-    MOST_CHARACTERS,
-    TrackedExperiment,
-    add_views,
-    find_or_create_experiment,
-    has_room,
-    write_note,
-)
 from monitor.tracking.links import model_path, round_path, run_path, view_path
 from monitor.tracking.model_page import (
     RoundLinks,
@@ -41,7 +33,20 @@ from monitor.tracking.model_page import (
     watched_version,
     write_model_page,
 )
-from monitor.tracking.runs import DIGEST, NewRun, RunKey, find, find_or_create, settle
+from monitor.tracking.runs import (
+    DIGEST,
+    MOST_CHARACTERS,
+    NewRun,
+    RunKey,
+    TrackedExperiment,
+    add_views,
+    find,
+    find_or_create,
+    find_or_create_experiment,
+    has_room,
+    settle,
+    write_note,
+)
 from monitor.tracking.saved_views import (
     CHARTS,
     ROUNDS,

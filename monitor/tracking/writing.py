@@ -19,10 +19,9 @@ from monitor.report.html import FILE, report_html
 from monitor.tracking import values
 from monitor.tracking.connection import is_down
 from monitor.tracking.describe import describe
-from monitor.tracking.experiments import NOTE
 from monitor.tracking.links import CLASSIC
 from monitor.tracking.model_page import logged_model_id
-from monitor.tracking.runs import DIGEST
+from monitor.tracking.runs import DIGEST, NOTE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.tracking.connection import load_mlflow
-from monitor.tracking.experiments import TrackedExperiment, add_views, write_note
+from monitor.tracking.runs import TrackedExperiment, add_views, write_note
 from monitor.tracking.saved_views import MOST_VIEWS, charts_of, fleet_views
 
 load_mlflow()  # without its telemetry, before anything else imports it

@@ -11,16 +11,16 @@ import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from monitor.storage.pages import people_store
 from monitor.storage.pages.people_store import Session
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from monitor.domain.ports import Clock
+    from monitor.service.pages.link_login import LinkLogin
     from monitor.service.pages.roles import Role
+    from monitor.service.pages.sign_in import SignIn
     from monitor.storage.database import Database
 
 SESSION = timedelta(hours=12)  # How long a session lasts: a day of work
@@ -41,17 +41,6 @@ class WebSession:
         return hmac.compare_digest(form_token.encode(), self.form_token.encode())
 
 
-class WayIn(Protocol):
-    """How people come in, and what they may do while they are."""
-
-    @property
-    def login(self) -> str | None:
-        """What let somebody in, as a session notes it; None for a link."""
-
-    def role(self, connection: Connection, name: str) -> Role | None:
-        """Find what somebody may do now; None if they may be here no more."""
-
-
 class Sessions:
     """Begins sessions and knows them again.
 
@@ -59,7 +48,7 @@ class Sessions:
     machine has no name where names and passwords are asked for.
     """
 
-    def __init__(self, database: Database, clock: Clock, way_in: WayIn) -> None:
+    def __init__(self, database: Database, clock: Clock, way_in: LinkLogin | SignIn) -> None:
         self._database = database
         self._clock = clock
         self._way_in = way_in
