@@ -1,7 +1,5 @@
 """Monitors beside one another: a slow source holds up neither the others nor their alerts."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from threading import Event

@@ -1,7 +1,5 @@
 """Views and notes are more than the numbers: where MLflow refuses them, nothing else is lost."""
 
-from __future__ import annotations
-
 import pytest
 from structlog.testing import capture_logs
 

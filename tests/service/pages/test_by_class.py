@@ -1,7 +1,5 @@
 """Asking for the class: what the page offers, without a script, and what it tells nobody."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
