@@ -97,6 +97,7 @@ def simulate(
 
 
 def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
+    from monitor.domain.settings import LIMITED_METRICS
     from monitor.rounds.forecast.simulate import Drift
 
     changes = dict(_pair(drop, "--drop", "precision=-0.10") for drop in drops)
@@ -106,7 +107,9 @@ def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
                 f"{metric}={change:g} is no change of a share; ten points less are {metric}=-0.10"
             )
             raise typer.BadParameter(message, param_hint="--drop")
-        _check_metric(metric, "--drop")
+        if metric not in LIMITED_METRICS:
+            message = f"{metric!r} cannot be simulated; use one of {', '.join(LIMITED_METRICS)}"
+            raise typer.BadParameter(message, param_hint="--drop")
     times = 1.0 if prevalence is None else _times(prevalence)
     return Drift({metric: -change for metric, change in changes.items()}, times)
 
@@ -125,14 +128,6 @@ def _times(text: str) -> float:
         message = f"{text!r} is no multiple; write x2 for twice as common, x0.5 for half"
         raise typer.BadParameter(message, param_hint="--prevalence")
     return float(match[1])
-
-
-def _check_metric(metric: str, option: str) -> None:
-    from monitor.domain.settings import LIMITED_METRICS
-
-    if metric not in LIMITED_METRICS:
-        message = f"{metric!r} cannot be simulated; use one of {', '.join(LIMITED_METRICS)}"
-        raise typer.BadParameter(message, param_hint=option)
 
 
 def _levels(

@@ -45,12 +45,14 @@ class CardNumber(NamedTuple):
 
 
 class MetricCard(NamedTuple):
-    """One metric of a card."""
+    """One metric of a card; what is drawn of it is None if it is not estimable."""
 
     name: str
     limits: str
     numbers: list[CardNumber]
-    figure: _Figure
+    pooled: _Bar | None
+    own: _Bar | None
+    limits_at: list[str]
 
 
 class OpenAlert(NamedTuple):
@@ -158,7 +160,6 @@ def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> lis
             continue
         bars = {row.basis: _bar(row) for row in rows}
         limits = [_percent(limit) for limit in limits_of(settings, name)]
-        figure = _Figure(bars.get("pooled"), bars.get("round"), limits)
         bounds = _bounds(settings.round.limits.bounds.get(name))
         numbers = [
             CardNumber(
@@ -166,7 +167,9 @@ def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> lis
             )
             for row in rows
         ]
-        metric_cards.append(MetricCard(name, bounds, numbers, figure))
+        metric_cards.append(
+            MetricCard(name, bounds, numbers, bars.get("pooled"), bars.get("round"), limits)
+        )
     return metric_cards
 
 
@@ -197,14 +200,6 @@ class _Bar(NamedTuple):
     low: str
     point: str
     high: str
-
-
-class _Figure(NamedTuple):
-    """What is drawn of a metric; None if it is not estimable."""
-
-    pooled: _Bar | None
-    own: _Bar | None
-    limits: list[str]
 
 
 def _bar(row: EstimateRow) -> _Bar | None:
