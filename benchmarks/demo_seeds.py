@@ -11,7 +11,7 @@ import numpy as np
 
 from monitor.demo.digits import THRESHOLD, Batch, Camera, Confusion, DigitScenario
 from monitor.demo.folder import limits_of
-from monitor.demo.result import FIND_WITHIN
+from monitor.demo.table import FIND_WITHIN
 from monitor.domain.model import BandEdges
 from monitor.domain.sample_settings import Sample
 from monitor.rounds.sampling.cells import edges_of

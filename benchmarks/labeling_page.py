@@ -201,8 +201,6 @@ def our_page(items: int, characters: int) -> Timed:
         scene = _scene(database, Path(folder), items, characters)
         links: list[str] = []
         server = PagesServer(
-            database,
-            lambda: datetime.now(UTC),
             lambda: [scene.name],
             Board(database, lambda: datetime.now(UTC), list, lambda *_: None),
             settings=PagesSettings(listen=f"127.0.0.1:{free_port()}"),

@@ -54,7 +54,7 @@ def evaluate(frame: pd.DataFrame, **provided: Any) -> Evaluation:
     """Evaluate labeled items (`monitor.evaluate`), and warn where their balance looks chosen."""
     import warnings
 
-    from monitor.evaluation.frame import evaluate_frame
+    from monitor.evaluation.result import evaluate_frame
 
     result = evaluate_frame(frame, **provided)
     for warning in result.warnings:

@@ -56,6 +56,11 @@ class Application:
     clock: Clock
     link: Link
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the monitors, in the order of the config."""
+        return [context.settings.name for context in self.monitors]
+
     def context(self, name: str) -> MonitorContext:
         """Find a monitor's context. Raises `ConfigRefused` if the config has no such monitor."""
         self.config.monitor(name)

@@ -5,27 +5,27 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from monitor.cli.commands import (
-    compare,
     effects,
-    estimates,
     keeping,
     labeling,
     labels,
     plan,
-    reports,
     restate,
+    restored,
     results,
     runs,
     setup,
     simulate,
     users,
 )
+from monitor.cli.common import OfARound
 from monitor.cli.views.printing import echo_error
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
@@ -106,20 +106,61 @@ def pr_monitor(
     """
 
 
-setup.add_to(app)
-runs.add_to(app)
-labeling.add_to(app)
-results.add_to(app)
-reports.add_to(app)
-effects.add_to(app)
-compare.add_to(app)
-labels.add_to(app)
-restate.add_to(app)
-estimates.add_to(app)
+def _add_group(
+    name: str, alone: str | Callable[..., None], commands: dict[str, Callable[..., None]]
+) -> None:
+    """Add commands under one word, which ``alone`` prints help with a text, or does something."""
+    if isinstance(alone, str):
+        group = typer.Typer(help=alone, no_args_is_help=True)
+    else:
+        group = typer.Typer()
+        group.callback(invoke_without_command=True)(alone)
+    for word, command in commands.items():
+        group.command(word)(command)
+    app.add_typer(group, name=name)
+
+
+app.command("demo")(setup.demo)
+app.command("init")(setup.init)
+app.command("check")(setup.check)
+app.command("run-once")(runs.run_once)
+app.command("backfill")(runs.backfill)
+app.command("serve")(runs.serve)
+app.command("label")(labeling.label)
+app.command("status")(results.status)
+app.command("rounds")(results.rounds)
+app.command("show", cls=OfARound)(results.show)
+app.command("report", cls=OfARound)(results.report)
+app.command("compare", cls=OfARound)(results.compare)
+app.command("restate", cls=OfARound)(restate.restate)
+app.command("simulate")(simulate.simulate)
+app.command("estimate")(results.estimate)
+app.command("backup")(keeping.backup)
+app.command("forget")(keeping.forget)
 plan.add_to(app)
-simulate.add_to(app)
-keeping.add_to(app)
-users.add_to(app)
+_add_group("alerts", results.alerts, {"resolve": results.resolve, "test": results.hook_test})
+_add_group("effects", effects.effects, {"retry": effects.retry, "drop": effects.drop})
+_add_group(
+    "labels",
+    "Export items to label as a file, and import the answers.",
+    {"export": labels.export, "import": labels.import_},
+)
+_add_group(
+    "users",
+    "Let people sign in to the pages by a token of their own.",
+    {
+        "add": users.add,
+        "list": users.list_users,
+        "role": users.give_role,
+        "remove": users.remove,
+        "sign-out": users.sign_out,
+    },
+)
+_add_group(
+    "db",
+    "Create, upgrade or check the tables of the store.",
+    {"upgrade": setup.upgrade, "check": setup.check_schema, "restored": restored.restored},
+)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
+    from monitor.rounds.context import MonitorContext
     from monitor.wiring import Application
 
 ConfigOption = Annotated[
@@ -76,6 +78,31 @@ def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
     set_up_logs()
     with api.opened(config, make_store=make_store) as application:
         yield application
+
+
+def chosen_monitors(application: Application, monitor: str | None) -> Sequence[MonitorContext]:
+    """Return the monitor that was named, or all of them."""
+    return application.monitors if monitor is None else (application.context(monitor),)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Refuse a file that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{path} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise InputRefused(message) from error
+
+
+def account() -> str:
+    """Name the person by the account; empty where it has no name, as in some containers."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return ""
 
 
 def parse_time(text: str, option: str) -> datetime:

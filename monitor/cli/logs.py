@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.masking import masked
-from monitor.service.library_logs import take_in_library_logs
-from monitor.service.obstacle_log import ObstacleFilter
+from monitor.service.obstacle_log import ObstacleFilter, take_in_library_logs
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger

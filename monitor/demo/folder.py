@@ -66,34 +66,24 @@ def prepare(folder: Path) -> bool:
     """Make the folder, or empty it of an earlier demo; says whether there was one."""
     marker = folder / MARKER
     repeated = marker.is_file()
-    if folder.exists() and not repeated:
-        _refuse_taken(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    marker.write_text("pr-monitor demo made this folder and starts over in it.\n")
-    _empty(folder)
-    return repeated
-
-
-def _refuse_taken(folder: Path) -> None:
-    """Refuse a place that somebody else uses."""
-    if not folder.is_dir():
+    if folder.exists() and not folder.is_dir():
         message = f"{folder} is a file; name a folder for the demo that is empty or not there yet"
         raise InputRefused(message)
-    if any(folder.iterdir()):
+    folder.mkdir(parents=True, exist_ok=True)
+    if not repeated and any(folder.iterdir()):
         message = (
             f"the folder {folder} is not empty and holds no demo, so nothing was written; name "
             "one that is empty or not there yet"
         )
         raise InputRefused(message)
-
-
-def _empty(folder: Path) -> None:
-    """Delete what a demo writes, by name: anything else in the folder is somebody's."""
+    marker.write_text("pr-monitor demo made this folder and starts over in it.\n")
+    # By name: anything else in the folder is somebody's.
     for name in _OURS:
         (folder / name).unlink(missing_ok=True)
     for name in _OUR_FOLDERS:
         if (folder / name).is_dir() and not (folder / name).is_symlink():  # a link leads elsewhere
             shutil.rmtree(folder / name)
+    return repeated
 
 
 def fill(

@@ -76,7 +76,11 @@ class LabelingWeek:
         self.application, self.before, self._round_id = self._played()
 
     def _played(self) -> tuple[Application, DemoRound, int]:
-        from monitor.demo.watch import watch  # noqa: PLC0415  with what it brings: a second
+        # With what they bring: a second.
+        from monitor.config.load import load_config  # noqa: PLC0415
+        from monitor.demo.watch import watch  # noqa: PLC0415
+        from monitor.rounds.run import backfill  # noqa: PLC0415
+        from monitor.wiring import build  # noqa: PLC0415
 
         if demo_folder.prepare(self.folder):
             self._echo(f"Starting over the demo in {self.folder}.")
@@ -99,13 +103,6 @@ class LabelingWeek:
                 status.update(f"week {before.number + 1}")
         application.database.close()
         demo_folder.ask_people(self.folder, self._written, self._labels)
-        return self._asking(before)
-
-    def _asking(self, before: DemoRound) -> tuple[Application, DemoRound, int]:
-        from monitor.config.load import load_config  # noqa: PLC0415
-        from monitor.rounds.run import backfill  # noqa: PLC0415
-        from monitor.wiring import build  # noqa: PLC0415
-
         application = build(load_config(self.folder / demo_folder.CONFIG))
         context = application.context(demo_folder.MONITOR)
         rounds = [round_ for _, round_ in backfill(context, self._written.start)]
@@ -130,12 +127,10 @@ class LabelingWeek:
             labels = label_store.current_labels(connection, self._round_id)
             is_estimated = round_.estimated_revision is not None
             after = read_round(connection, round_, truth) if is_estimated else None
-        return Answered(self.before, after, len(labels), self._right(labels), truth)
-
-    def _right(self, labels: dict[str, Answer]) -> int:
         really = {True: Answer.POSITIVE, False: Answer.NEGATIVE}
         eights = self._written.eights
-        return sum(answer is really[item in eights] for item, answer in labels.items())
+        right = sum(answer is really[item in eights] for item, answer in labels.items())
+        return Answered(self.before, after, len(labels), right, truth)
 
     def show(self, answered: Answered) -> None:
         """Print what the answers came to."""
@@ -170,7 +165,15 @@ def story(answered: Answered, usual: int) -> list[str]:
         *lines,
         "",
         _row("", *heads),
-        *(_row(metric, *_values(metric, before, after)) for metric in METRICS),
+        *(
+            _row(
+                metric,
+                columns_text(before.pooled.get(metric)),
+                columns_text(after.pooled.get(metric)),
+                f"{after.true(metric):.2f}",
+            )
+            for metric in METRICS
+        ),
         "",
         *(_moved(metric, before, after) for metric in METRICS),
         "Intervals hold the truth 19 times of 20 or about that. Those of the weeks before rest on",
@@ -182,11 +185,6 @@ def _row(*cells: str) -> str:
     return "  ".join(
         f"{cell:<{width}}" for cell, width in zip(cells, _WIDTHS, strict=True)
     ).rstrip()
-
-
-def _values(metric: str, before: DemoRound, after: DemoRound) -> tuple[str, str, str]:
-    earlier, now = columns_text(before.pooled.get(metric)), columns_text(after.pooled.get(metric))
-    return earlier, now, f"{after.true(metric):.2f}"
 
 
 def _moved(metric: str, before: DemoRound, after: DemoRound) -> str:

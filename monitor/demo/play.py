@@ -9,16 +9,15 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 
 from monitor.demo.digits import DigitScenario
-from monitor.demo.folder import CONFIG, FIGURE, WrittenFolder, fill, prepare
-from monitor.demo.result import DemoResult
-from monitor.demo.table import show_end, show_round, show_start, show_way_on
+from monitor.demo.folder import CONFIG, FIGURE, fill, prepare
+from monitor.demo.table import DemoResult, show_end, show_round, show_start, show_way_on
 from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import RoundReport
 
@@ -51,6 +50,8 @@ def play(
 
     Raises `InputRefused` if the folder holds anything that no demo made.
     """
+    from monitor.demo.watch import watch  # noqa: PLC0415  with what it brings: a second
+
     console = console or Console(highlight=False, quiet=quiet)
     scenario = scenario or DigitScenario()
     if prepare(folder):
@@ -63,15 +64,20 @@ def play(
     with console.status("training") as status:
         written = fill(folder, scenario, lambda week: status.update(f"scoring week {week}"))
     application = open_application(folder, scenario)
+    rounds: list[DemoRound] = []
     try:
         show_start(console, scenario, written)
-        rounds = _rounds(console, application, written)
+        with console.status("round 1") as status:
+            for round_ in watch(application, written):
+                show_round(console, round_)
+                rounds.append(round_)
+                status.update(f"round {round_.number + 1} of {len(written.rounds)}")
         sent = send(console, application, len(rounds))
     finally:
         application.database.close()
     result = DemoResult(
         folder=folder,
-        rounds=rounds,
+        rounds=tuple(rounds),
         drop_round=scenario.drop_round,
         limits=written.limits,
         figure=draw(folder, sent.newest),
@@ -102,7 +108,7 @@ def _mlflow() -> str:
 
 def open_application(folder: Path, scenario: DigitScenario) -> Application:
     """Build what the config of a demo asks for, with its tables."""
-    from monitor.config.load import load_config  # noqa: PLC0415  with what they bring: a second
+    from monitor.config.load import load_config  # noqa: PLC0415
     from monitor.demo.watch import make_store  # noqa: PLC0415
     from monitor.wiring import build  # noqa: PLC0415
 
@@ -111,30 +117,16 @@ def open_application(folder: Path, scenario: DigitScenario) -> Application:
     return application
 
 
-def _rounds(
-    console: Console, application: Application, written: WrittenFolder
-) -> tuple[DemoRound, ...]:
-    from monitor.demo.watch import watch  # noqa: PLC0415
-
-    rounds: list[DemoRound] = []
-    with console.status("round 1") as status:
-        for round_ in watch(application, written):
-            show_round(console, round_)
-            rounds.append(round_)
-            status.update(f"round {round_.number + 1} of {len(written.rounds)}")
-    return tuple(rounds)
-
-
 def send(console: Console, application: Application, rounds: int) -> SentLabels:
     """Deliver everything to MLflow."""
     from monitor.rounds.delivery.deliver import deliver  # noqa: PLC0415
 
     newest: list[RoundReport] = []
+    done = count(1)
     with console.status("MLflow makes its tables") as status:
-        count = _counter(rounds * _PER_ROUND, status.update)
 
         def on_delivered(effect: Effect) -> None:
-            count()
+            status.update(f"to MLflow: {next(done)} of {rounds * _PER_ROUND}")
             if effect.kind is EffectKind.ROUND_RUN:
                 newest[:] = [RoundReport.model_validate(dict(effect.payload))]
 
@@ -146,17 +138,6 @@ def send(console: Console, application: Application, rounds: int) -> SentLabels:
             on_delivered=on_delivered,
         )
     return SentLabels(newest[0] if newest else None, delivered.failed)
-
-
-def _counter(total: int, show: Callable[[str], None]) -> Callable[[], None]:
-    done = 0
-
-    def one_more() -> None:
-        nonlocal done
-        done += 1
-        show(f"to MLflow: {done} of {total}")
-
-    return one_more
 
 
 def draw(folder: Path, newest: RoundReport | None) -> Path:

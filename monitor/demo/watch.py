@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.report import EstimateRow
     from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
     from monitor.wiring import Application
 
 METRICS = ("precision", "recall")
@@ -41,10 +40,6 @@ class WatchedEstimate:
     low: float
     high: float
 
-    def holds(self, value: float) -> bool:
-        """Whether the interval contains a value."""
-        return self.low <= value <= self.high
-
 
 @dataclass(frozen=True, slots=True)
 class DemoRound:
@@ -52,7 +47,7 @@ class DemoRound:
 
     ``alone`` and ``pooled`` are by metric: from this round's labels, and with earlier rounds.
     ``evidence`` is the largest M of any limit, None while an alert is open; an alert fires at
-    ``fires_at``. ``logged`` are the sentences that went to the log.
+    ``fires_at``.
     """
 
     number: int
@@ -64,7 +59,6 @@ class DemoRound:
     evidence: float | None
     fires_at: float
     fired: tuple[str, ...]
-    logged: tuple[str, ...]
 
     @property
     def naive_recall(self) -> float:
@@ -80,18 +74,12 @@ class _Listener:
     """Takes the notices that would go to the log."""
 
     def __init__(self) -> None:
-        self._heard: list[Notice] = []
+        self.notices: list[Notice] = []
 
     def deliver(self, effect: Effect) -> str:
-        """Keep a notice."""
         notice = Notice.model_validate(dict(effect.payload))
-        self._heard.append(notice)
+        self.notices.append(notice)
         return notice.id
-
-    def taken_notices(self) -> list[Notice]:
-        """Return what came since the last call."""
-        heard, self._heard = self._heard, []
-        return heard
 
 
 def make_store(application: Application, seed: int) -> None:
@@ -107,7 +95,6 @@ def watch(
 ) -> Iterator[DemoRound]:
     """Run every round of the half year, oldest first; only the first ``weeks`` if given."""
     context = application.context(MONITOR)
-    listener = _Listener()
     truths = written.rounds[:weeks]
     lag = context.settings.round.schedule.lag
     end = None if weeks is None else written.start + weeks * WEEK + lag
@@ -116,9 +103,10 @@ def watch(
             message = f"the demo is broken: a round of {MONITOR} ended without an estimate"
             raise MonitorError(message)
         # To the log alone: MLflow takes seconds a round, and gets all of them in the end.
+        listener = _Listener()
         deliver(application.database, {LOG: listener}, application.clock)
         with application.database.read() as connection:
-            yield read_round(connection, round_, truth, listener.taken_notices())
+            yield read_round(connection, round_, truth, listener.notices)
 
 
 def read_round(
@@ -139,26 +127,19 @@ def read_round(
         ),
         fires_at=max(math.exp(reading.log_threshold) for reading in readings),
         fired=tuple(str(n.metric) for n in notices if n.event == "alert.firing"),
-        logged=tuple(
-            notice.sentence for notice in notices if not notice.event.startswith("notice.")
-        ),
     )
 
 
 def _labeled(connection: Connection, round_id: int) -> Confusion:
     strata = estimate_store.read_counts(connection, [round_id])[round_id]
-    tp, fp = _answers(part for part in strata if part.stratum.flagged)
-    fn, tn = _answers(part for part in strata if not part.stratum.flagged)
-    return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
-
-
-def _answers(strata: Iterable[StratumTally]) -> tuple[int, int]:
-    """Count positive and negative labels."""
-    positive = negative = 0
-    for part in strata:
-        positive += part.positive
-        negative += part.labeled - part.positive
-    return positive, negative
+    flagged = [part for part in strata if part.stratum.flagged]
+    passed = [part for part in strata if not part.stratum.flagged]
+    return Confusion(
+        tp=sum(part.positive for part in flagged),
+        fp=sum(part.labeled - part.positive for part in flagged),
+        fn=sum(part.positive for part in passed),
+        tn=sum(part.labeled - part.positive for part in passed),
+    )
 
 
 def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, WatchedEstimate]:

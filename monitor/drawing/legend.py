@@ -41,11 +41,10 @@ def row(keys: Sequence[Key], at: LegendPosition, size: float = 9.0) -> list[str]
 def column(keys: Sequence[Key], at: LegendPosition, size: float = 9.0) -> list[str]:
     """Write entries one under the other, the last one at a place."""
     x, y = at
-    first = y - (len(keys) - 1) * _LINE_HEIGHT * size
-    positions = [(x, first + index * _LINE_HEIGHT * size) for index in range(len(keys))]
-    return [
-        shape for key, at in zip(keys, positions, strict=True) for shape in _entry(key, at, size)
-    ]
+    shapes: list[str] = []
+    for above, key in enumerate(reversed(keys)):
+        shapes = [*_entry(key, (x, y - above * _LINE_HEIGHT * size), size), *shapes]
+    return shapes
 
 
 def column_width(keys: Sequence[Key], size: float = 9.0) -> float:

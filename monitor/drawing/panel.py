@@ -82,19 +82,17 @@ class Panel:
         """Draw an interval of the vertical axis."""
         (at, bottom), (_, top) = self._at(x, low), self._at(x, high)
         cap = 2 * width
-        self._inside += [line((at, top), (at, bottom), colour, width)]
-        self._inside += [
-            line((at - cap, end), (at + cap, end), colour, width) for end in (top, bottom)
-        ]
+        self._inside.append(line((at, top), (at, bottom), colour, width))
+        for end in (top, bottom):
+            self._inside.append(line((at - cap, end), (at + cap, end), colour, width))
 
     def level(self, y: float, low: float, high: float, colour: str, width: float = 1.0) -> None:
         """Draw an interval of the horizontal axis."""
         (start, at), (stop, _) = self._at(low, y), self._at(high, y)
         cap = 2 * width
-        self._inside += [line((start, at), (stop, at), colour, width)]
-        self._inside += [
-            line((end, at - cap), (end, at + cap), colour, width) for end in (start, stop)
-        ]
+        self._inside.append(line((start, at), (stop, at), colour, width))
+        for end in (start, stop):
+            self._inside.append(line((end, at - cap), (end, at + cap), colour, width))
 
     def across(self, y: float, colour: str, width: float, dash: str | None = None) -> None:
         """Draw a line from the left edge to the right one."""
@@ -108,13 +106,8 @@ class Panel:
 
     def shade(self, low: float, high: float, colour: str, opacity: float) -> None:
         """Tint a part of the horizontal axis."""
-        start, end = self._width(low), self._width(high)
-        corners = [
-            (start, 0.0),
-            (end, 0.0),
-            (end, self.box.height),
-            (start, self.box.height),
-        ]
+        start, end, bottom = self._width(low), self._width(high), self.box.height
+        corners = [(start, 0.0), (end, 0.0), (end, bottom), (start, bottom)]
         self._inside.append(area(corners, colour, opacity))
 
     def above(self, x: float) -> Anchor:
@@ -159,10 +152,9 @@ class Panel:
 
     def shapes(self) -> list[str]:
         """Give all that was drawn."""
-        left, top, width, height = self.box
-        inside = element(  # what lies outside of an inner picture is cut off
-            "svg", *self._inside, x=left, y=top, width=width, height=height
-        )
+        # What lies outside of an inner picture is cut off.
+        x, y, width, height = self.box
+        inside = element("svg", *self._inside, x=x, y=y, width=width, height=height)
         return [inside, *self._outside]
 
     def _at(self, x: float, y: float) -> Anchor:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 _STEPS = (1, 2, 5)
 _MOST_LINEAR, _MOST_TIMES = 7, 9
@@ -27,40 +27,24 @@ class Tick(NamedTuple):
     label: str
 
 
-class Scale(Protocol):
-    """From values to shares of the axis: 0 where it begins, 1 where it ends."""
-
-    def share(self, value: float) -> float:
-        """Return where a value falls."""
-
-    def ticks(self) -> list[Tick]:
-        """List the places that are marked."""
-
-
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Equal steps for equal differences."""
+    """Equal steps for equal differences; ``share`` is 0 where the axis begins, 1 where it ends."""
 
     low: float
     high: float
 
     def share(self, value: float) -> float:
         """Return where a value falls."""
-        return (value - self.low) / self._span
+        return (value - self.low) / (self.high - self.low or _WITHOUT_ENDS)
 
     def ticks(self) -> list[Tick]:
         """List round values."""
-        step = next(step for step in _round_steps(self._span) if self._fits(step))
+        span = self.high - self.low or _WITHOUT_ENDS
+        step = next(step for step in _round_steps(span) if span / step < _MOST_LINEAR)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         decimals = max(0, -math.floor(math.log10(step)))
         return [Tick(each * step, f"{each * step:.{decimals}f}") for each in range(first, last + 1)]
-
-    @property
-    def _span(self) -> float:
-        return self.high - self.low or _WITHOUT_ENDS
-
-    def _fits(self, step: float) -> bool:
-        return self._span / step < _MOST_LINEAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +76,8 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class Time(Linear):
     """Seconds since 1970, labeled as dates of UTC."""
-
-    low: float
-    high: float
-
-    def share(self, value: float) -> float:
-        """Return where a time falls."""
-        return (value - self.low) / (self.high - self.low or _WITHOUT_ENDS)
 
     def ticks(self) -> list[Tick]:
         """List round times: hours, days, Mondays, or firsts of a month."""
@@ -134,6 +111,9 @@ class Time:
             for each in range(-(-month // months) * months, end, months)
         ]
         return [day for day in days if self.low <= day.timestamp() <= self.high]
+
+
+Scale = Linear | Log
 
 
 def _round_steps(span: float) -> Iterator[float]:

@@ -154,8 +154,11 @@ def _free(
         flagged=1,
         worth=weight * weight.sum() / np.sum(weight**2),
     )
-    classes = _sample(
-        rows, np.where(rows.flagged, 0, 1), [int(rows.flagged.sum()), int((~rows.flagged).sum())], 1
+    classes = LabeledSample(
+        np.where(rows.flagged, 0, 1),
+        rows.positive,
+        size=[int(rows.flagged.sum()), int((~rows.flagged).sum())],
+        flagged=1,
     )
     return EvaluationDesign(
         words=text,
@@ -178,11 +181,11 @@ def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int]) -> EvaluationDesign:
     flagged = {name: _one_class(name, rows.flagged[names == name]) for name in size}
     order = sorted(size, key=lambda name: not flagged[name])
     index = {name: h for h, name in enumerate(order)}
-    sample = _sample(
-        rows,
+    sample = LabeledSample(
         np.array([index[name] for name in names]),
-        [size[name] for name in order],
-        sum(flagged.values()),
+        rows.positive,
+        size=[size[name] for name in order],
+        flagged=sum(flagged.values()),
     )
     text = (
         f"{plural_labels(len(rows))} drawn by predicted class from {sum(size.values()):,} "
@@ -255,8 +258,11 @@ def _by_weights(rows: LabeledRows, weight: NDArray[np.float64]) -> EvaluationDes
     items = different * by_class.sum(axis=1)
     are_counts = np.all(items == np.rint(items)) and np.all(different >= 1)
     size = np.rint(items if are_counts else items * (_WHOLE / items.sum())).astype(np.int64)
-    sample = _sample(
-        rows, np.argsort(order)[stratum], size[order].tolist(), int((~is_passed).sum())
+    sample = LabeledSample(
+        np.argsort(order)[stratum],
+        rows.positive,
+        size=size[order].tolist(),
+        flagged=int((~is_passed).sum()),
     )
     names = [f"weight {different[h]:g}" for h in order]
     text = f"{label}, weights taken for {len(order)} strata by predicted class"
@@ -277,12 +283,6 @@ def _stratified(
         items=sample,
         cells=FourCells.of_items(rows.flagged, rows.positive, sample.weight),
     )
-
-
-def _sample(
-    rows: LabeledRows, stratum: NDArray[np.int64], size: list[int], flagged: int
-) -> LabeledSample:
-    return LabeledSample(stratum, rows.positive, size=size, flagged=flagged)
 
 
 def _strata(

@@ -18,6 +18,7 @@ from monitor.evaluation.designs import (
     EvaluationStratum,
     design_of,
 )
+from monitor.evaluation.rows import Column, LabeledRows, column_of, read_rows, values_of
 from monitor.presentation.numbers import digits_text, interval_text
 from monitor.presentation.reasons import worded
 from monitor.presentation.table import Table
@@ -32,9 +33,9 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import curve_of_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from monitor.evaluation.rows import LabeledRows
+    import pandas as pd
 
     Triple = tuple[float, float, float]
 
@@ -127,9 +128,24 @@ class Evaluation(Estimates):
             case "intervals":
                 return Estimates.plot(self)
             case "prevalence":
-                return self._p3()
+                drawn = draw_p3(
+                    self.p3,
+                    title="Precision at other prevalences",
+                    read_at="the population",
+                    basis="",
+                    band="credible band",
+                )
+                return Picture(drawn)
             case "curves" if self.curves is not None:
-                return self._curves(self.curves)
+                rates = {name: self.ends(name) for name in OPERATING}
+                drawn = draw_curves(
+                    self.curves,
+                    title="What other thresholds would do",
+                    labels="of the set",
+                    weighted_to="the population",
+                    operating=Operating(rates, self.threshold),
+                )
+                return Picture(drawn)
             case "curves":
                 message = (
                     f"curves need scores, and {FEWEST_FOR_CURVES} positive and as many negative "
@@ -138,28 +154,6 @@ class Evaluation(Estimates):
             case _:
                 message = f"figure is {figure!r}; there are intervals, prevalence and curves"
         raise InputRefused(message)
-
-    def _p3(self) -> Picture:
-        return Picture(
-            draw_p3(
-                self.p3,
-                title="Precision at other prevalences",
-                read_at="the population",
-                basis="",
-                band="credible band",
-            )
-        )
-
-    def _curves(self, curves: CurvesRow) -> Picture:
-        return Picture(
-            draw_curves(
-                curves,
-                title="What other thresholds would do",
-                labels="of the set",
-                weighted_to="the population",
-                operating=Operating({name: self.ends(name) for name in OPERATING}, self.threshold),
-            )
-        )
 
     def ends(self, metric: str) -> Triple | None:
         """Point, low and high of a metric of the classifier; None if it is not estimable."""
@@ -189,6 +183,32 @@ class Evaluation(Estimates):
             return f"not estimable: {row['reason']}"
         caution = "" if row["caution"] is None else f" ({row['caution']})"
         return f"{interval_text(Interval(*triple))}{caution}"
+
+
+def evaluate_frame(
+    frame: pd.DataFrame,
+    *,
+    label: str,
+    predicted: str | None,
+    score: str | None,
+    threshold: float | None,
+    weight: Any,
+    stratum: Any,
+    sizes: Mapping[str, int] | None,
+    level: float,
+    **drawn: Any,
+) -> Evaluation:
+    """Evaluate a table (`monitor.evaluate` has what is given)."""
+    rows = read_rows(
+        Column(f"column {label!r}", column_of(frame, label, "label")),
+        predicted=None if predicted is None else values_of(frame, str(predicted), "predicted"),
+        score=None if score is None else values_of(frame, str(score), "score"),
+        threshold=threshold,
+        weight=values_of(frame, weight, "weight"),
+        stratum=values_of(frame, stratum, "stratum"),
+    )
+    answer = EvaluationSample(sizes=sizes, has_weights=weight is not None, **drawn)
+    return evaluate_rows(rows, answer, level=level)
 
 
 def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 0.95) -> Evaluation:

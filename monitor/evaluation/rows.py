@@ -82,6 +82,31 @@ def read_rows(
     return rows
 
 
+def column_of(frame: Any, name: str, setting: str) -> Any:
+    """Find a column of a table."""
+    columns = list(getattr(frame, "columns", ()))
+    if columns.count(name) > 1:
+        message = (
+            f"{setting} names the column {name!r}, and the data has {columns.count(name)} columns "
+            "of that name; rename all but one"
+        )
+        raise InputRefused(message)
+    if name in columns:
+        return frame[name]
+    listed = f"the data has {', '.join(map(str, columns))}" if columns else "the data has no names"
+    message = f"{setting} names the column {name!r}, but {listed}"
+    raise InputRefused(message)
+
+
+def values_of(frame: Any, column: Any, setting: str) -> Column | None:
+    """Take values that are given by the name of their column, or themselves."""
+    if column is None:
+        return None
+    if isinstance(column, str):
+        return Column(f"column {column!r}", column_of(frame, column, setting))
+    return Column(f"the {setting}s given", np.asarray(column))
+
+
 def holds_classes(values: Any) -> bool:
     """Return whether all values are 0 or 1, as predicted classes are and scores are not."""
     numbers = pd.to_numeric(pd.Series(_flat(values)), errors="coerce")
@@ -123,18 +148,22 @@ def _numbers(column: Column, what: str) -> Values:
     if series.empty:
         message = f"{column.name}: there is no row; wanted labeled items"
         raise InputRefused(message)
-    if series.isna().any():
-        message = (
-            f"{column.name}: no {what} in {series.isna().sum()} of {plural(len(series), 'row')}"
-            f", first at position {_first(series.isna())}; leave such rows out of the data"
-        )
-        raise InputRefused(message)
+    _check_filled(series, f"{column.name}: no {what}", "; leave such rows out of the data")
     numbers = pd.to_numeric(series, errors="coerce")
     if numbers.isna().any():
         first = _first(numbers.isna())
         message = f"{column.name}: {series.iloc[first]!r} at position {first}; a {what} is a number"
         raise InputRefused(message)
     return numbers.to_numpy(dtype=np.float64)
+
+
+def _check_filled(series: pd.Series[Any], nothing: str, hint: str = "") -> None:
+    if series.isna().any():
+        message = (
+            f"{nothing} in {series.isna().sum()} of {plural(len(series), 'row')}, first at "
+            f"position {_first(series.isna())}{hint}"
+        )
+        raise InputRefused(message)
 
 
 def _first(wrong: pd.Series[bool]) -> int:
@@ -180,12 +209,7 @@ def _weights(column: Column) -> Values:
 
 def _names(column: Column) -> NDArray[np.object_]:
     series = pd.Series(_flat(column.values))
-    if series.isna().any():
-        message = (
-            f"{column.name}: no stratum in {series.isna().sum()} of "
-            f"{plural(len(series), 'row')}, first at position {_first(series.isna())}"
-        )
-        raise InputRefused(message)
+    _check_filled(series, f"{column.name}: no stratum")
     return series.astype(str).to_numpy(dtype=object)
 
 

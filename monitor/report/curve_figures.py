@@ -14,7 +14,7 @@ from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.numbers import digits_text, percent_text
 
 if TYPE_CHECKING:
-    from monitor.domain.report import RoundReport
+    from monitor.domain.report import EstimateRow, RoundReport
 
     Triple = tuple[float, float, float]
 
@@ -145,7 +145,14 @@ def curves_svg(report: RoundReport) -> bytes | None:
 
 
 def _operating(report: RoundReport) -> Operating:
-    return Operating({name: _rate(report, name) for name in OPERATING}, report.threshold)
+    rates: dict[str, Triple | None] = {}
+    for name in OPERATING:
+        ends = triple(report.estimate(name, basis="round", estimand="rate"))
+        if ends is not None:
+            point, low, high = ends
+            ends = min(max(point, low), high), low, high
+        rates[name] = ends
+    return Operating(rates, report.threshold)
 
 
 class Operating(NamedTuple):
@@ -257,11 +264,11 @@ def _draw_point(panel: Panel, x: Triple, y: Triple) -> None:
     panel.dot(x[0], y[0], 2.5, _NOW, "black")
 
 
-def _rate(report: RoundReport, metric: str) -> Triple | None:
-    row = report.estimate(metric, basis="round", estimand="rate")
+def triple(row: EstimateRow | None) -> Triple | None:
+    """Return point, low and high of an estimate that has a value."""
     if row is None or row.point is None or row.low is None or row.high is None:
         return None
-    return min(max(row.point, row.low), row.high), row.low, row.high
+    return row.point, row.low, row.high
 
 
 def _picture(size: tuple[float, float], title: str, footnote: str, shapes: list[str]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from monitor.drawing import legend
 from monitor.drawing.legend import Key
@@ -11,6 +11,7 @@ from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
 from monitor.drawing.scales import Linear
 from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.estimates import BASES
+from monitor.report.curve_figures import triple
 
 if TYPE_CHECKING:
     from monitor.domain.curve_rows import DensityRow
@@ -21,16 +22,7 @@ _POOLED = "#0072B2"
 _LIMIT = "#B34700"
 _SIZE = (330.0, 200.0)  # points
 _BOX = Box(38, 40, 282, 122)
-_ESTIMANDS = {"round": "window", "pooled": "rate"}
 _ROOM = 1.08  # over the highest density, and beside the limit
-
-
-class _DrawnInterval(NamedTuple):
-    """An estimate that has a value."""
-
-    point: float
-    low: float
-    high: float
 
 
 def density_svg(report: RoundReport, metric: str) -> bytes | None:
@@ -65,13 +57,14 @@ def _pooled(panel: Panel, report: RoundReport, row: DensityRow | None) -> list[K
     """Draw the density with earlier rounds, what its interval holds shaded."""
     if row is None:
         return []
-    inside = _interval_of(report, row)
+    inside = triple(report.estimate(row.metric, basis="pooled", estimand="rate"))
     if inside is not None:
-        x, density = _between(row, inside.low, inside.high)
-        panel.band(x, [0.0] * len(x), density, _POOLED)
+        _, low, high = inside
+        x = [low, *(at for at in row.x if low < at < high), high]
+        panel.band(x, [0.0] * len(x), [_height(row, at) for at in x], _POOLED)
     panel.curve(row.x, row.density, _POOLED)
     if inside is not None:
-        panel.dot(inside.point, _height(row, inside.point), 2.5, _POOLED, "black")
+        panel.dot(inside[0], _height(row, inside[0]), 2.5, _POOLED, "black")
     return [Key("band", _POOLED, f"{BASES['pooled']}, {report.level:.0%} shaded")]
 
 
@@ -80,25 +73,11 @@ def _alone(panel: Panel, report: RoundReport, row: DensityRow | None) -> list[Ke
     if row is None:
         return []
     panel.curve(row.x, row.density, QUIET, width=1.3, dash="4 2")
-    inside = _interval_of(report, row)
+    inside = triple(report.estimate(row.metric, basis="round", estimand="window"))
     if inside is not None:
-        panel.up(inside.low, QUIET, 0.8, DOTTED)
-        panel.up(inside.high, QUIET, 0.8, DOTTED)
+        panel.up(inside[1], QUIET, 0.8, DOTTED)
+        panel.up(inside[2], QUIET, 0.8, DOTTED)
     return [Key("line", QUIET, BASES["round"], "4 2")]
-
-
-def _interval_of(report: RoundReport, row: DensityRow) -> _DrawnInterval | None:
-    """Find the estimate that a density belongs to."""
-    estimate = report.estimate(row.metric, basis=row.basis, estimand=_ESTIMANDS[row.basis])
-    if estimate is None or estimate.point is None or estimate.low is None or estimate.high is None:
-        return None
-    return _DrawnInterval(estimate.point, estimate.low, estimate.high)
-
-
-def _between(row: DensityRow, low: float, high: float) -> tuple[list[float], list[float]]:
-    """Cut a density at the ends of an interval."""
-    x = [low, *(at for at in row.x if low < at < high), high]
-    return x, [_height(row, at) for at in x]
 
 
 def _height(row: DensityRow, at: float) -> float:

@@ -47,7 +47,8 @@ def timeline_svg(report: RoundReport) -> bytes:
         shapes.append(alert_symbol((across, top - 6), size, _FIRING))
     for panel in panels.values():
         shapes += _restated_marks(panel, points)
-    title, footnote = _title(report), _footnote(report)
+    title = f"{report.monitor}: precision and recall up to round {report.round}"
+    footnote = _footnote(report)
     shapes += [
         *legend.row(_keys(report, points), (8, 42)),
         text_at((8, 22), title, 13, bold=True, room=_SIZE[0] - 16),
@@ -100,7 +101,9 @@ def _drawn(
 ) -> Panel:
     panel = Panel(box, slots, Linear(_floor(points, metric, limits), 1.0))
     panel.grid(upright=False)
-    _shade_alerts(panel, points)
+    half = _spacing(points) / 2  # rounds in which an alert fires are tinted to halfway between
+    for slot in (point.slot.timestamp() for point in points if point.alert):
+        panel.shade(slot - half, slot + half, _FIRING, 0.13)
     _draw_pooled(panel, _series(points, metric, "pooled"))
     _draw_rounds(panel, _series(points, metric, "round"))
     for limit in limits:
@@ -131,13 +134,6 @@ def _draw_rounds(panel: Panel, series: Sequence[tuple[datetime, Triple]]) -> Non
         at = slot.timestamp()
         panel.upright(at, min(low, point), max(high, point), QUIET)
         panel.dot(at, point, 2, "white", QUIET)
-
-
-def _shade_alerts(panel: Panel, points: Sequence[TimelinePoint]) -> None:
-    """Tint the rounds in which an alert fires, halfway to their neighbours."""
-    half = _spacing(points) / 2
-    for slot in (point.slot.timestamp() for point in points if point.alert):
-        panel.shade(slot - half, slot + half, _FIRING, 0.13)
 
 
 def _floor(points: Sequence[TimelinePoint], metric: str, limits: Sequence[float]) -> float:
@@ -178,10 +174,6 @@ def _keys(report: RoundReport, points: Sequence[TimelinePoint]) -> list[Key]:
         Key("restated", _RESTATED, "restated"): any(point.restated for point in points),
     }
     return [key for key, is_there in keys.items() if is_there]
-
-
-def _title(report: RoundReport) -> str:
-    return f"{report.monitor}: precision and recall up to round {report.round}"
 
 
 def _footnote(report: RoundReport) -> str:

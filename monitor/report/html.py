@@ -68,7 +68,7 @@ def report_html(report: RoundReport) -> bytes:
             verdict=verdict_sentence(report),
             to_do=to_do_sentences(report),
             meaning=meaning_sentences(report),
-            numbers=_key_numbers(report),
+            numbers=[_number(report, metric) for metric in _WATCHED if report.estimates],
             restated=restated_lines(report.restated),
             sections=round_sections(report),
             next_round=next_round_section(report),
@@ -127,11 +127,6 @@ class _Headline(NamedTuple):
     limit: str
 
 
-def _key_numbers(report: RoundReport) -> list[_Headline]:
-    """Give precision and recall, each by the most labels there are."""
-    return [_number(report, metric) for metric in _WATCHED if report.estimates]
-
-
 def _figures_of(report: RoundReport) -> dict[str, Any]:
     """Draw all figures, with what each holds for, and state why some are missing."""
     timeline = report.timeline if len(report.timeline) > 1 else []
@@ -165,6 +160,7 @@ def _inline(figure: bytes) -> Markup:
 
 
 def _number(report: RoundReport, metric: str) -> _Headline:
+    """Give a metric by the most labels there are."""
     row = best_row(report, metric)
     if row is None or row.point is None:
         return _Headline(metric, "?", NOT_ESTIMABLE, "", limit_signs(report, metric))

@@ -13,9 +13,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
@@ -29,8 +29,6 @@ from monitor.storage.overview.scan_store import read_scans, write_scans
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from monitor.rounds.context import MonitorContext
     from monitor.storage.database import Database
 
@@ -53,24 +51,13 @@ class MonitorScan:
     next_slot: datetime
     labelers: tuple[Labeler, ...]
 
-    def still_holds(
-        self, context: MonitorContext, current: MonitorVersion, labels: str, now: datetime
-    ) -> bool:
-        """Whether another look now would find what this one found."""
-        return (
-            self.context is context
-            and self.version == current
-            and self.labels == labels
-            and _is_quiet(current, now, self.at, self.next_slot)
-        )
 
+class _SavedScan(NamedTuple):
+    """What the store keeps of a good look."""
 
-def _is_quiet(current: MonitorVersion, now: datetime, at: datetime, next_slot: datetime) -> bool:
-    """Whether nothing presses, and no time has come since a look that makes another due."""
-    late = current.deadline is not None and current.deadline <= now
-    return (
-        not current.presses and not late and now < next_slot and timedelta(0) <= now - at < LONGEST
-    )
+    mark: str
+    at: datetime
+    next_slot: datetime
 
 
 class Idle:
@@ -93,14 +80,14 @@ class Idle:
         now = self._clock()
         with self._database.read() as connection:
             versions = standings(connection, now - _longest_open(monitors))
-            saved = {} if self._configs is None else _read_saved(connection)
+            texts = {} if self._configs is None else read_scans(connection)
         states: dict[str, str] = {}
         checks = []
         for context in monitors:
             name = context.settings.name
             version = versions.get(name, NOTHING)
             labelers, labels = self._state_of_labels(context, version, states)
-            if not self._is_unchanged(context, version, labels, saved.get(name), now):
+            if not self._is_unchanged(context, version, labels, texts.get(name), now):
                 following = next_slot(context.settings.round.schedule, now)
                 checks.append(MonitorScan(context, now, version, labels, following, labelers))
         return checks
@@ -129,18 +116,22 @@ class Idle:
         context: MonitorContext,
         current: MonitorVersion,
         labels: str,
-        saved: _SavedScan | None,
+        text: str | None,
         now: datetime,
     ) -> bool:
         """Whether a look now would find what a good one found, of this process or another."""
         if not labels:
             return False
         good = self._good.get(context.settings.name)
-        if good is not None and good.still_holds(context, current, labels, now):
-            return True
-        return saved is not None and self._as_stored(
-            saved, context.settings.name, current, labels, now
-        )
+        if good is not None and good.context is context:
+            state = (good.version, good.labels)
+            if state == (current, labels) and _is_quiet(current, now, good):
+                return True
+        config = (self._configs or {}).get(context.settings.name)
+        saved = None if text is None or config is None else _saved(text)
+        if saved is None or saved.mark != _version_of(current, labels, str(config)):
+            return False
+        return _is_quiet(current, now, saved)
 
     def _labelers(self, context: MonitorContext, current: MonitorVersion) -> tuple[Labeler, ...]:
         """Labelers of a monitor's rounds, the same as long as no round moves."""
@@ -174,25 +165,15 @@ class Idle:
         """Keep the good looks of this process for the next one."""
         if self._configs is None:
             return
-        configs = self._configs
-        watched = {name: scan for name, scan in self._good.items() if scan.labels}
-        _write(
-            self._database,
-            {
-                name: _SavedScan(
-                    _version_of(scan.version, scan.labels, configs[name]), scan.at, scan.next_slot
-                )
-                for name, scan in watched.items()
-            },
-        )
-
-    def _as_stored(
-        self, saved: _SavedScan, name: str, current: MonitorVersion, labels: str, now: datetime
-    ) -> bool:
-        config = (self._configs or {}).get(name)
-        if config is None or saved.mark != _version_of(current, labels, config):
-            return False
-        return _is_quiet(current, now, saved.at, saved.next_slot)
+        texts = {}
+        for name, scan in self._good.items():
+            if scan.labels:
+                version = _version_of(scan.version, scan.labels, self._configs[name])
+                saved = _SavedScan(version, scan.at, scan.next_slot)
+                texts[name] = json.dumps(saved._asdict(), default=str)
+        if texts:
+            with self._database.write() as connection:
+                write_scans(connection, texts)
 
 
 def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[MonitorScan]]:
@@ -204,6 +185,13 @@ def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[Mo
     others = [scan for scan in checks if scan.version.left is None]
     interrupted = [scan for scan in checks if scan.version.left is not None]
     return others, sorted(interrupted, key=lambda scan: scan.version.left or 0)
+
+
+def _is_quiet(current: MonitorVersion, now: datetime, scan: MonitorScan | _SavedScan) -> bool:
+    """Whether nothing presses, and no time has come since a look that makes another due."""
+    late = current.deadline is not None and current.deadline <= now
+    recent = timedelta(0) <= now - scan.at < LONGEST
+    return not current.presses and not late and now < scan.next_slot and recent
 
 
 def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
@@ -232,42 +220,17 @@ def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:
     return " ".join(described) if all(described) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _SavedScan:
-    """What the store keeps of a good look."""
-
-    mark: str
-    at: datetime
-    next_slot: datetime
-
-    def as_text(self) -> str:
-        """Write it as the store keeps it."""
-        return json.dumps({**asdict(self)}, default=str)
-
-
 def _version_of(current: MonitorVersion, labels: str, config: str) -> str:
     """Digest the state of a monitor, so that any two states differ."""
     text = repr((current.recent, current.open, labels, config))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read_saved(connection: Connection) -> dict[str, _SavedScan]:
-    """Read the good scans by monitor, without those in another version's format."""
-    by_name = {name: _saved(text) for name, text in read_scans(connection).items()}
-    return {monitor: scan for monitor, scan in by_name.items() if scan is not None}
-
-
 def _saved(text: str) -> _SavedScan | None:
+    """Read what the store keeps of a look; None if it is in another version's format."""
     try:
         fields = json.loads(text)
         at, next_slot = (datetime.fromisoformat(fields[name]) for name in ("at", "next_slot"))
         return _SavedScan(fields["mark"], at, next_slot)
     except (ValueError, KeyError, TypeError):
         return None
-
-
-def _write(database: Database, checks: Mapping[str, _SavedScan]) -> None:
-    """Keep good looks, by monitor."""
-    if checks:
-        with database.write() as connection:
-            write_scans(connection, {name: scan.as_text() for name, scan in checks.items()})

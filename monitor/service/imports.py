@@ -7,7 +7,6 @@ imports. Python then breaks one of the imports, and every later one of that pack
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -56,10 +55,11 @@ def broken_import(error: BaseException | None) -> str | None:
 
     A package that is not installed breaks nothing: a new process would not find it either.
     """
-    for cause in _causes(error):
-        is_missing = isinstance(cause, ModuleNotFoundError)
-        if not is_missing and (isinstance(cause, ImportError) or _was_importing(cause)):
-            return " ".join(f"{type(cause).__name__}: {cause}".split())
+    while error is not None:
+        is_missing = isinstance(error, ModuleNotFoundError)
+        if not is_missing and (isinstance(error, ImportError) or _was_importing(error)):
+            return " ".join(f"{type(error).__name__}: {error}".split())
+        error = error.__cause__ or error.__context__
     return None
 
 
@@ -69,12 +69,6 @@ def end_for(what: str) -> StoppedByBug:
         f"an import failed and may fail in this process for ever ({what}). The process ends, so "
         "that its supervisor starts a new one, which goes on where this one stopped"
     )
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _was_importing(error: BaseException) -> bool:

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.service.pages.serving import PagesServer
     from monitor.service.web.server import WebServer
+    from monitor.service.worker_pool import Around
     from monitor.storage.outbox.effect_store import WaitingSink
     from monitor.wiring import Application
 
@@ -75,10 +76,7 @@ class Pass:
         return EXIT_TRY_LATER if self.delivered.failed or self.dead else 0
 
 
-def advance(
-    context: MonitorContext,
-    around: Callable[[MonitorContext], AbstractContextManager[object]] = nullcontext,
-) -> MonitorError | None:
+def advance(context: MonitorContext, around: Around = nullcontext) -> MonitorError | None:
     """Take a monitor as far as it gets; what stops it is logged and returned.
 
     around: The context that this runs in; a fault of it stops the monitor too.
@@ -103,14 +101,19 @@ def advance(
 def tidy(application: Application) -> None:
     """End what hooks and monitors left behind that the config no longer has."""
     retire_orphans(application.database, application.handlers, application.clock)
-    names = [context.settings.name for context in application.monitors]
-    end_removed_monitors(application.database, names, application.clock)
-    forget_removed_monitors(application.database, names, application.clock)
+    end_removed_monitors(application.database, application.names, application.clock)
+    forget_removed_monitors(application.database, application.names, application.clock)
+
+
+def deliver_all(application: Application) -> Delivered:
+    """Deliver all that is due, to MLflow and to every hook."""
+    return deliver(
+        application.database, application.handlers, application.clock, link=application.link
+    )
 
 
 def advance_all(
-    monitors: Iterable[MonitorContext],
-    around: Callable[[MonitorContext], AbstractContextManager[object]] = nullcontext,
+    monitors: Iterable[MonitorContext], around: Around = nullcontext
 ) -> dict[str, MonitorError]:
     """Take every monitor as far as it gets; what stops one does not stop the others."""
     errors: dict[str, MonitorError] = {}
@@ -140,26 +143,16 @@ def one_pass(
     others, interrupted = last_ones(idle.needed(monitors))
     errors |= _check(idle, others, before_check)
     tidy(application)
-    delivered = deliver(
-        application.database, application.handlers, application.clock, link=application.link
-    )
+    delivered = deliver_all(application)
     if interrupted:
         errors |= _check(idle, interrupted, before_check)
-        delivered.add(
-            deliver(
-                application.database, application.handlers, application.clock, link=application.link
-            )
-        )
+        delivered.add(deliver_all(application))
     idle.keep()
-    return Pass(errors, delivered, _dead(application, monitors))
-
-
-def _dead(application: Application, monitors: Sequence[MonitorContext]) -> list[WaitingSink]:
-    """Find what is dead of these monitors, tried in this pass or not."""
     names = {context.settings.name for context in monitors}
     with application.database.read() as connection:
         waiting = effect_store.find_waiting(connection)
-    return [effect for effect in waiting if effect.dead and effect.monitor in names]
+    dead = [effect for effect in waiting if effect.dead and effect.monitor in names]
+    return Pass(errors, delivered, dead)
 
 
 def _check(
@@ -205,7 +198,8 @@ def serve(
     work = MonitorWork(application, path, tick, end=requests.put)
     servers = [one for one in (_web(work.running), _pages(work.running)) if one]
     scheduler = _ticking(work, tick)
-    log.info("serving", monitors=len(application.monitors), web=_address(application))
+    web = application.config.web
+    log.info("serving", monitors=len(application.monitors), web=web and str(web.address))
     while (reason := _next_request(requests, scheduler, application)) == signals.RELOAD:
         work.running.reload()
     _log_stopping(reason)
@@ -244,8 +238,7 @@ class MonitorWork:
         """Begin to check the monitors that may have something to do."""
         self.running.check_store()
         self._lanes.tick()
-        application = self.running.application
-        tidy(application)
+        tidy(self.running.application)
 
     def notices(self) -> None:
         """Deliver all but MLflow's effects, at each tick and soon after there is any news."""
@@ -388,9 +381,7 @@ def _pages(running: Running) -> PagesServer | None:
 
     config = running.application.config
     server = PagesServer(
-        running.application.database,
-        running.application.clock,
-        lambda: [context.settings.name for context in running.application.monitors],
+        lambda: running.application.names,
         board_of(lambda: running.application),
         settings=settings,
         setting="pages.listen",
@@ -401,10 +392,6 @@ def _pages(running: Running) -> PagesServer | None:
     )
     server.start()
     return server
-
-
-def _address(application: Application) -> str | None:
-    return None if application.config.web is None else str(application.config.web.address)
 
 
 def _abandoned_after(

@@ -26,7 +26,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.model import MLFLOW
 from monitor.domain.ports import utc_now
 from monitor.rounds.delivery.deliver import deliver
-from monitor.service.library_logs import take_in_library_logs
+from monitor.service.obstacle_log import take_in_library_logs
 from monitor.storage.database import Database
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 

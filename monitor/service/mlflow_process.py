@@ -66,7 +66,10 @@ class MlflowProcess:
         """Begin no further delivery; the one in flight ends first."""
         with self._lock:
             self._stopping = True
-            self._close()
+            if self._task is not None:  # by the end of its input the process knows of it
+                with suppress(BrokenPipeError):
+                    self._task.close()
+                self._task = None
 
     def _started(self) -> subprocess.Popen[str] | None:
         with self._lock:
@@ -93,13 +96,6 @@ class MlflowProcess:
         with self._lock:
             if self._task is not None:
                 print(json.dumps(task), file=self._task, flush=True)
-
-    def _close(self) -> None:
-        """End the standard input of the process, by which it knows that it is to stop."""
-        if self._task is not None:
-            with suppress(BrokenPipeError):
-                self._task.close()
-            self._task = None
 
 
 def _is_due(application: Application) -> bool:

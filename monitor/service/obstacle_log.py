@@ -1,7 +1,11 @@
-"""The log of a service names an obstacle when it begins, changes or ends, not at every pass."""
+"""The log of a service: libraries in its own format, and each obstacle once.
+
+An obstacle is named when it begins, changes or ends, not at every pass.
+"""
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -104,3 +108,17 @@ def _reason(event: EventDict) -> str | None:
     if event["event"] in OBSTACLES:
         return str(event.get("reason", event.get("error")))
     return None
+
+
+class _Passed(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        trace = {"exc_info": record.exc_info} if record.exc_info else {}
+        logger = structlog.get_logger()
+        logger.log(record.levelno, record.getMessage(), logger=record.name, **trace)
+
+
+def take_in_library_logs() -> None:
+    """Log from now on what libraries warn of."""
+    logging.basicConfig(handlers=[_Passed()], level=logging.WARNING, force=True)
+    for name in ("apscheduler", "uvicorn"):  # a tick that finds the last one at work is no news
+        logging.getLogger(name).setLevel(logging.ERROR)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,6 @@ from monitor.wiring import Application, build
 
 if TYPE_CHECKING:
     from monitor.config.model import Config
-    from monitor.rounds.context import MonitorContext
     from monitor.service.web.app import Answers
 
 log = structlog.get_logger("monitor.service.loop")
@@ -133,7 +131,7 @@ class Running:
         return "; ".join(filter(None, (self.pulse.complaint(), self._unable()))) or None
 
     def _unable(self) -> str | None:
-        errors = [self._errors.get(name) for name in self._names()]
+        errors = [self._errors.get(name) for name in self.application.names]
         if errors and all(isinstance(error, StoppedByBug) for error in errors):
             return unable_text(len(errors))
         return None
@@ -151,13 +149,10 @@ class Running:
             reloaded=self._reloaded,
             reloaded_at=self._reloaded_at,
         )
-        return exposition(application.database, self._names(), own, application.clock())
-
-    def _names(self) -> list[str]:
-        return [context.settings.name for context in self.application.monitors]
+        return exposition(application.database, application.names, own, application.clock())
 
     def _own_failing(self) -> dict[str, bool]:
-        names = [name for name in self._names() if name in self._errors]
+        names = [name for name in self.application.names if name in self._errors]
         return {name: self._errors[name] is not None for name in names}
 
 
@@ -165,13 +160,14 @@ def _log_consequences(before: Application, after: Application) -> None:
     """Log what changed settings mean for the next rounds, and what remains of removed monitors."""
     if unready(after.database) is not None:
         return
-    names = [context.settings.name for context in after.monitors]
+    old = {context.settings.name: context.settings for context in before.monitors}
+    changed = [one for one in after.monitors if old.get(one.settings.name) != one.settings]
     try:
         with after.database.read() as connection:
-            for context in _changed(before, after):
+            for context in changed:
                 for change in pending_changes(connection, context):
                     log.warning("next round", monitor=context.settings.name, change=change)
-            for removed in removed_monitors(connection, names):
+            for removed in removed_monitors(connection, after.names):
                 log.warning(
                     "monitor not in the config", monitor=removed.monitor, left=removed.sentence
                 )
@@ -179,22 +175,17 @@ def _log_consequences(before: Application, after: Application) -> None:
         log.warning("changes not compared with the store", reason=str(error))
 
 
-def _changed(before: Application, after: Application) -> list[MonitorContext]:
-    """Choose the monitors that are new or have other settings."""
-    old = {context.settings.name: context.settings for context in before.monitors}
-    return [one for one in after.monitors if old.get(one.settings.name) != one.settings]
-
-
 def _log_changes(changes: ConfigDiff) -> None:
-    write = partial(log.info, "config reloaded")
     if not changes:
-        write(changed="nothing")
+        log.info("config reloaded", changed="nothing")
         return
     if changes.unseen:
-        write(changed="only what it names: a variable, or a file with a secret")
+        what = "only what it names: a variable, or a file with a secret"
+        log.info("config reloaded", changed=what)
         return
     moved = {"added": changes.added, "removed": changes.removed}
-    write(**{name: list(names) for name, names in moved.items() if names})
+    lists = {name: list(names) for name, names in moved.items() if names}
+    log.info("config reloaded", **lists)
     for monitor, lines in changes.changed.items():
         about = {"monitor": monitor} if monitor else {}
         log.info("config changed", **about, settings="; ".join(lines))

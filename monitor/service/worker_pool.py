@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from monitor.service.prefetch import Prefetcher
     from monitor.service.runtime import Running
 
+    Around = Callable[[MonitorContext], AbstractContextManager[object]]
+    """The context in which a monitor is looked at."""
+
 log = structlog.get_logger("monitor.service.loop")
 
 WORKERS = 4  # A source that hangs takes one; a scan may take memory, so there are not many
 
 
-def prepared(
-    prefetcher: Prefetcher, scans: SharedScans
-) -> Callable[[MonitorContext], AbstractContextManager[None]]:
+def prepared(prefetcher: Prefetcher, scans: SharedScans) -> Around:
     """Have at hand, around a look at a monitor, what it reads in common with others."""
 
     @contextmanager
@@ -52,10 +53,7 @@ class MonitorPool:
     def __init__(
         self,
         running: Running,
-        advance: Callable[
-            [MonitorContext, Callable[[MonitorContext], AbstractContextManager[None]]],
-            MonitorError | None,
-        ],
+        advance: Callable[[MonitorContext, Around], MonitorError | None],
         *,
         stop: threading.Event,
         changes: threading.Event,
@@ -81,43 +79,40 @@ class MonitorPool:
         ]
         checks = self._idle.needed(free)
         others, interrupted = last_ones(checks)
-        prefetcher = self._idle.prefetcher(checks)
-        scans = SharedScans([scan.context for scan in others])
+        around = prepared(
+            self._idle.prefetcher(checks), SharedScans([scan.context for scan in others])
+        )
         for some in filter(None, (*([scan] for scan in others), interrupted)):
-            self._begin(some, prefetcher, scans)
+            self._begin(some, around)
         self._note_if_quiet()
 
     def close(self) -> None:
         """Begin no further look, and wait for those under way."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _begin(
-        self, checks: Sequence[MonitorScan], prefetcher: Prefetcher, scans: SharedScans
-    ) -> None:
+    def _begin(self, checks: Sequence[MonitorScan], around: Around) -> None:
         names = {scan.context.settings.name for scan in checks}
         with self._lock:
             self._busy |= names
         try:
-            self._pool.submit(self._one_after_another, checks, prefetcher, scans)
+            self._pool.submit(self._one_after_another, checks, around)
         except RuntimeError:  # no thread can be started
             with self._lock:
                 self._busy -= names
             raise
 
-    def _one_after_another(
-        self, checks: Sequence[MonitorScan], prefetcher: Prefetcher, scans: SharedScans
-    ) -> None:
+    def _one_after_another(self, checks: Sequence[MonitorScan], around: Around) -> None:
         for scan in checks:
-            self._check(scan, prefetcher, scans)
+            self._check(scan, around)
 
-    def _check(self, scan: MonitorScan, prefetcher: Prefetcher, scans: SharedScans) -> None:
+    def _check(self, scan: MonitorScan, around: Around) -> None:
         name = scan.context.settings.name
         heartbeat, step = self._running.pulse, f"monitor {name}"
         try:
             if self._stop.is_set():
                 return
             heartbeat.begin(step)
-            self._note(scan, self._advanced(scan, prefetcher, scans))
+            self._note(scan, self._advanced(scan, around))
         except BaseException as error:  # else it ends with the future, which nobody reads
             log.exception("monitor stopped by a bug", monitor=name)
             self._running.note(name, StoppedByBug.of(error))
@@ -128,16 +123,14 @@ class MonitorPool:
                 self._busy.discard(name)
             self._note_if_quiet()
 
-    def _advanced(
-        self, scan: MonitorScan, prefetcher: Prefetcher, scans: SharedScans
-    ) -> MonitorError | None:
+    def _advanced(self, scan: MonitorScan, around: Around) -> MonitorError | None:
         try:
             self._running.check_store()
         except MonitorError as error:
             name = scan.context.settings.name
             log.warning("monitor not looked at", monitor=name, reason=str(error))
             return error
-        return self._advance(scan.context, prepared(prefetcher, scans))
+        return self._advance(scan.context, around)
 
     def _note(self, scan: MonitorScan, error: MonitorError | None) -> None:
         """Note how a look ended, for the next tick and for those who watch the service."""

@@ -9,8 +9,7 @@ from monitor.presentation.classes import remark_lines
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
 from monitor.tracking import values
 from monitor.tracking.describe import as_far_as_fits, escaped, table_text
-from monitor.tracking.experiments import NOTE
-from monitor.tracking.runs import DIGEST, NewRun, RunKey
+from monitor.tracking.runs import DIGEST, NOTE, NewRun, RunKey
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -53,9 +52,7 @@ def metrics(report: ClassReport) -> dict[str, float]:
     return existing | {f"round/{name}": float(count) for name, count in counts.items() if existing}
 
 
-def write_classes(
-    client: MlflowClient, run: Run, report: ClassReport, digest: str, *, has_failed: bool = False
-) -> None:
+def write_classes(client: MlflowClient, run: Run, report: ClassReport, digest: str) -> None:
     """Add the point of one window to the run of its block; description and tags are the newest's.
 
     The digest comes last: a run that has it has all of the report.
@@ -63,12 +60,9 @@ def write_classes(
     from mlflow.entities import Metric, RunTag  # noqa: PLC0415
 
     existing = run.data.tags
-    if existing.get(DIGEST) == digest and not has_failed:
-        return
     this = report.slot.astimezone(UTC).isoformat(), report.version
     newest = this >= (existing.get("monitor.slot", ""), int(existing.get("monitor.version", 0)))
-    # at equal step and time MLflow shows the larger value, so each version is a millisecond later
-    at = values.milliseconds(report.slot) + report.version
+    at = values.timestamp(report)
     client.log_batch(
         run.info.run_id,
         [Metric(name, value, at, report.round) for name, value in metrics(report).items()],
@@ -108,17 +102,12 @@ def describe(report: ClassReport) -> str:
             for average in ("macro", "micro")
         ],
     )
-    classes = table_text(
-        ["class", "monitor", "round", "predicted", "labels"],
-        [
-            [
-                escaped(row.value),
-                escaped(row.monitor or "-"),
-                *map(_or_dash, (row.round, row.flagged, row.labeled)),
-            ]
-            for row in report.classes
-        ],
-    )
+    rows = [
+        [escaped(row.value), escaped(row.monitor or "-")]
+        + ["-" if n is None else f"{n:,}" for n in (row.round, row.flagged, row.labeled)]
+        for row in report.classes
+    ]
+    classes = table_text(["class", "monitor", "round", "predicted", "labels"], rows)
     remarks = [escaped(f"{line}.") for line in remark_lines(report)]
     answers = (
         [f"{report.labels:,} labels of {report.items:,} items: the classes' samples overlap."]
@@ -130,7 +119,3 @@ def describe(report: ClassReport) -> str:
 
 def _long(row: AverageRow | None) -> str:
     return NOT_ESTIMABLE if row is None else interval_text(row)
-
-
-def _or_dash(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"

@@ -12,12 +12,12 @@ import os
 import re
 import socket
 import sys
+import textwrap
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -58,23 +58,15 @@ def load_mlflow() -> None:
     once break it for the whole process.
     """
     with _IMPORT:
-        _load_mlflow()
+        if "mlflow" in sys.modules:
+            return
+        loggers = [logging.getLogger(name) for name in _TAKEN_OVER]
+        before = [(list(each.handlers), each.level, each.propagate) for each in loggers]
+        import mlflow  # noqa: F401, PLC0415  takes 2.8 s
 
-
-def _load_mlflow() -> None:
-    if "mlflow" in sys.modules:
-        return
-    before = {
-        name: (list(logger.handlers), logger.level, logger.propagate)
-        for name in _TAKEN_OVER
-        for logger in [logging.getLogger(name)]
-    }
-    import mlflow  # noqa: F401, PLC0415  takes 2.8 s
-
-    for name, (handlers, level, propagate) in before.items():
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = handlers, propagate
-        logger.setLevel(level)
+        for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
+            logger.handlers, logger.propagate = handlers, propagate
+            logger.setLevel(level)
 
 
 def shown(uri: str) -> str:
@@ -174,9 +166,15 @@ class Connection:
         )
 
     def _forget(self) -> None:
-        """Ask again next time whether MLflow is there, and where a run's files go."""
+        """Ask again next time whether MLflow is there, and where a run's files go.
+
+        MLflow's client keeps the latter for as long as the process lives, also one that was
+        spoiled.
+        """
+        from mlflow.tracking._tracking_service import utils  # noqa: PLC0415
+
         self._answered = -math.inf
-        _forget_artifact_locations()
+        getattr(utils, "_artifact_repos_cache", {}).clear()
 
     def _connect(self) -> MlflowClient:
         if self._client is None:
@@ -188,33 +186,25 @@ class Connection:
     def _probe(self) -> None:
         """Find out cheaply that nothing answers, before a call that would wait longer."""
         for uri in (self.tracking_uri, self._registry_uri or ""):
-            if (path := sqlite_path(uri)) is not None:
-                self._make_tables(path)
-        if urlsplit(self.tracking_uri).scheme in {"http", "https"}:
-            self._ask_health()
-
-    def _make_tables(self, path: Path) -> None:
-        if not path.parent.is_dir():
-            message = (
-                f"mlflow.tracking_uri: there is no folder {path.parent} for the database; make it "
-                "or correct the URI"
-            )
-            raise DeliveryFailed(message)
-        make_tables(path)
-
-    def _ask_health(self) -> None:
-        """Ask whether MLflow takes requests now.
-
-        Only these two answers mean that it does not: a gateway may not route the path.
-        """
-        health = ask_health(self.tracking_uri)
-        if health.status not in {TOO_MANY, UNAVAILABLE}:
+            if (path := sqlite_path(uri)) is None:
+                continue
+            if not path.parent.is_dir():
+                message = (
+                    f"mlflow.tracking_uri: there is no folder {path.parent} for the database; make "
+                    "it or correct the URI"
+                )
+                raise DeliveryFailed(message)
+            make_tables(path)
+        if urlsplit(self.tracking_uri).scheme not in {"http", "https"}:
             return
-        message = (
-            f"MLflow at {shown(self.tracking_uri)} takes no requests now: it answers "
-            f"{health.status}; what waits is tried again"
-        )
-        raise DeliveryFailed(message, retry_after=health.retry_after)
+        health = ask_health(self.tracking_uri)
+        # Only these two answers say that it takes no requests: a gateway may not route the path.
+        if health.status in {TOO_MANY, UNAVAILABLE}:
+            message = (
+                f"MLflow at {shown(self.tracking_uri)} takes no requests now: it answers "
+                f"{health.status}; what waits is tried again"
+            )
+            raise DeliveryFailed(message, retry_after=health.retry_after)
 
 
 class Deadline:
@@ -275,16 +265,6 @@ def _quiet(tracking_uri: str) -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _forget_artifact_locations() -> None:
-    """Let MLflow's client ask again where a run's files go.
-
-    It keeps the answer for as long as the process lives, also one that was spoiled.
-    """
-    from mlflow.tracking._tracking_service import utils  # noqa: PLC0415
-
-    getattr(utils, "_artifact_repos_cache", {}).clear()
-
-
 def _code(error: BaseException) -> str:
     return str(getattr(error, "error_code", ""))
 
@@ -320,17 +300,4 @@ def _brief(error: BaseException) -> str:
     for pattern in (r"\[Errno -?\d+\] ([\w ]+)", r"(Read timed out|timed out)", r"(too many \d+)"):
         if match := re.search(pattern, text):
             return match[1].strip().lower()
-    return _shortened(" ".join(text.partition("[SQL:")[0].split()))
-
-
-def _shortened(text: str) -> str:
-    """Cut a long text between words and mark the cut.
-
-    >>> _shortened("short")
-    'short'
-    >>> _shortened("word " * 300)[-8:]
-    'word ...'
-    """
-    if len(text) <= _LONGEST:
-        return text
-    return f"{text[: _LONGEST - 4].rpartition(' ')[0]} ..."
+    return textwrap.shorten(text.partition("[SQL:")[0], _LONGEST, placeholder=" ...")

@@ -85,11 +85,6 @@ def verdict(report: RoundReport) -> str:
     return f"**{since}** {capital(_as_many(limits, _VERDICT - len(since) - 1))}"
 
 
-def sentence(report: RoundReport) -> str:
-    """Write the sentence of the round as Markdown."""
-    return escaped(report.sentence)
-
-
 def _as_many(parts: list[str], room: int) -> str:
     """Write as many parts as there is room for, at least one, and how many more there are."""
     for shown in range(len(parts), 0, -1):

@@ -26,18 +26,27 @@ from monitor.tracking.classes import new_run as new_classes_run
 from monitor.tracking.classes import write_classes
 from monitor.tracking.connection import Connection, shown
 from monitor.tracking.describe import as_far_as_fits, describe, verdict
-from monitor.tracking.experiments import (
+from monitor.tracking.links import model_path, round_path, run_path, view_path
+from monitor.tracking.model_page import (
+    RoundLinks,
+    model_version,
+    watched_version,
+    write_model_page,
+)
+from monitor.tracking.runs import (
+    DIGEST,
     MOST_CHARACTERS,
+    NewRun,
+    RunKey,
     TrackedExperiment,
     add_views,
+    find,
+    find_or_create,
     find_or_create_experiment,
     has_room,
+    settle,
     write_note,
 )
-from monitor.tracking.links import model_path, round_path, run_path, view_path
-from monitor.tracking.model_page import RoundLinks, write_model_page
-from monitor.tracking.models import model_version, watched_version
-from monitor.tracking.runs import NewRun, RunKey, find, find_or_create, settle
 from monitor.tracking.saved_views import (
     CHARTS,
     ROUNDS,
@@ -110,18 +119,23 @@ class MlflowHandler:
         ``models:/<name>/<version>``. A model version that is not there, or takes no tags, costs
         its tags and nothing else: the receipt records it, and the runs behind it do not wait.
         """
-        digest = values.digest(effect.payload)
         if effect.kind is EffectKind.CLASS_AVERAGES:
-            return self._class_averages(effect, digest)
+            return self._class_averages(effect)
         report = RoundReport.model_validate(dict(effect.payload))
-        requested = self._request(effect.kind, report)
+        requested = {
+            EffectKind.ROUND_RUN: f"experiment '{self._prefix}/{report.monitor}'",
+            EffectKind.FLEET_POINT: f"experiment '{self._prefix}'",
+            EffectKind.MODEL_TAGS: f"tags on model version {report.watched}",
+        }
         try:
-            with self._connection.open(requested) as client:
+            with self._connection.open(requested[effect.kind]) as client:
                 if effect.kind is EffectKind.ROUND_RUN:
-                    return self._round_run(client, report, digest, effect.has_failed)
+                    return self._round_run(client, report, effect)
                 if effect.kind is EffectKind.FLEET_POINT:
-                    return self._fleet_point(client, report, digest, effect.has_failed)
-                return self._model_page(client, report)
+                    return self._fleet_point(client, report, effect)
+                version = watched_version(client, report)
+                write_model_page(client, version, report, self._round_links(client, report))
+                return f"models:/{version.name}/{version.version}"
         except DeliveryFailed as error:
             self._experiments.clear()  # one of them may be gone
             if effect.kind is EffectKind.MODEL_TAGS and not error.sink_down:
@@ -160,49 +174,44 @@ class MlflowHandler:
                 return [str(error)]
         return []
 
-    def _round_run(
-        self, client: MlflowClient, report: RoundReport, digest: str, has_failed: bool
-    ) -> str:
+    def _round_run(self, client: MlflowClient, report: RoundReport, effect: Effect) -> str:
         experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")
         key = RunKey(ROUND_KEY, report.round_key)
-        name = values.run_name(report)
+        new = _new_run(values.run_name(report), report)
 
-        def write(run: Run) -> None:
-            model = self._model_link(report)
-            write_round(client, run, report, digest, model=model, has_failed=has_failed)
+        def write(run: Run, digest: str) -> None:
+            write_round(client, run, report, digest, model=self._model_link(report))
 
-        receipt = _write_once(client, experiment.id, key, _new_run(name, report), write)
+        receipt = _write_once(client, experiment.id, key, new, effect, write)
         self._runs = {report.round_key: receipt.rpartition("/")[2]}  # its model's page comes next
         add_views(client, experiment, monitor_views())  # the figures come first
         return receipt
 
-    def _fleet_point(
-        self, client: MlflowClient, report: RoundReport, digest: str, has_failed: bool
-    ) -> str:
+    def _fleet_point(self, client: MlflowClient, report: RoundReport, effect: Effect) -> str:
         experiment = self._experiment(client, self._prefix)
         key = RunKey(FLEET_KEY, f"{report.store_id}/{report.monitor}")
+        new = _new_run(report.monitor, report)
 
-        def write(run: Run) -> None:
-            if write_fleet(client, run, report, digest, has_failed=has_failed):
+        def write(run: Run, digest: str) -> None:
+            if write_fleet(client, run, report, digest):
                 self._write_verdict(client, report, experiment, run)
                 write_note(client, experiment, self._fleet_note(experiment))
                 add_views(client, experiment, fleet_views() | charts_of(report.monitor))
 
-        return _write_once(client, experiment.id, key, _new_run(report.monitor, report), write)
+        return _write_once(client, experiment.id, key, new, effect, write)
 
-    def _class_averages(self, effect: Effect, digest: str) -> str:
+    def _class_averages(self, effect: Effect) -> str:
         """Write what a block of classes says of a window into its run in the fleet's experiment."""
         report = ClassReport.model_validate(dict(effect.payload))
+        key, new = classes_key(report), new_classes_run(report)
         with self._connection.open(f"experiment '{self._prefix}'") as client:
             experiment = self._experiment(client, self._prefix)
 
-            def write(run: Run) -> None:
-                write_classes(client, run, report, digest, has_failed=effect.has_failed)
+            def write(run: Run, digest: str) -> None:
+                write_classes(client, run, report, digest)
 
             try:
-                return _write_once(
-                    client, experiment.id, classes_key(report), new_classes_run(report), write
-                )
+                return _write_once(client, experiment.id, key, new, effect, write)
             except DeliveryFailed:
                 self._experiments.clear()  # it may be gone
                 raise
@@ -241,11 +250,6 @@ class MlflowHandler:
             client, monitor_experiment, as_far_as_fits(f"{first}\n\n{description}", MOST_CHARACTERS)
         )
 
-    def _model_page(self, client: MlflowClient, report: RoundReport) -> str:
-        version = watched_version(client, report)
-        write_model_page(client, version, report, self._round_links(client, report))
-        return f"models:/{version.name}/{version.version}"
-
     def _model_link(self, report: RoundReport) -> str:
         """Link to the page of the model that a round is of; empty where it names none."""
         path = report.watched and model_path(report.watched)
@@ -280,13 +284,6 @@ class MlflowHandler:
         run = find(client, monitor_experiment.id, RunKey(ROUND_KEY, report.round_key))
         return None if run is None else str(run.info.run_id)
 
-    def _request(self, kind: EffectKind, report: RoundReport) -> str:
-        return {
-            EffectKind.ROUND_RUN: f"experiment '{self._prefix}/{report.monitor}'",
-            EffectKind.FLEET_POINT: f"experiment '{self._prefix}'",
-            EffectKind.MODEL_TAGS: f"tags on model version {report.watched}",
-        }[kind]
-
 
 def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
     """Return where the charts of a monitor show; the experiment's where there was no room."""
@@ -307,12 +304,23 @@ def _new_run(name: str, report: RoundReport) -> NewRun:
 
 
 def _write_once(
-    client: MlflowClient, experiment: str, key: RunKey, new: NewRun, write: Callable[[Run], None]
+    client: MlflowClient,
+    experiment: str,
+    key: RunKey,
+    new: NewRun,
+    effect: Effect,
+    write: Callable[[Run, str], None],
 ) -> str:
-    """Write into the one run of the key, and into the one kept should workers have raced."""
+    """Write into the one run of the key, and into the one kept should workers have raced.
+
+    A run that has the digest of the effect is complete, unless a try failed and others may have
+    written into it meanwhile.
+    """
+    digest = values.digest(effect.payload)
     run = find_or_create(client, experiment, key, new)
     for _ in range(_SETTLING):
-        write(run)
+        if effect.has_failed or run.data.tags.get(DIGEST) != digest:
+            write(run, digest)
         settled = settle(client, experiment, key)
         if settled.info.run_id == run.info.run_id:
             return f"experiments/{experiment}/runs/{run.info.run_id}"

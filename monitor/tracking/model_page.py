@@ -1,4 +1,4 @@
-"""What the page of a registered model version says of the monitors that watch it."""
+"""The registered model version that monitors watch: found, described and tagged."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.registered import MODEL_URI
 from monitor.domain.report import RoundReport, Status
 from monitor.presentation.numbers import NOT_ESTIMABLE
-from monitor.tracking.describe import sentence, verdict
+from monitor.tracking.describe import escaped, verdict
 from monitor.tracking.values import interval, slot_date
 
 if TYPE_CHECKING:
@@ -30,6 +32,51 @@ _FIELDS = (*_ESTIMATES, "date", "link", "status")
 """The status comes last: a listener to it finds the rest."""
 _NAME = "monitor.name"
 _OF_ONE = re.compile(rf"monitor\.(?P<name>.+)\.(?P<field>{'|'.join(_FIELDS)})", re.DOTALL)
+_LOGGED_MODEL = re.compile(r"models:/(m-[0-9a-f]+)")
+_NOT_THERE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "PERMISSION_DENIED"})
+
+
+def model_version(client: MlflowClient, uri: str) -> ModelVersion:
+    """Find ``models:/name/7`` or ``models:/name@alias``."""
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415
+
+    parts = MODEL_URI.fullmatch(uri)
+    if parts is None:
+        message = f"model {uri!r} is not a registered version; write models:/name/7 or @alias"
+        raise DeliveryFailed(message, sink_down=False)
+    try:
+        if parts["alias"]:
+            return client.get_model_version_by_alias(parts["name"], parts["alias"])
+        return client.get_model_version(parts["name"], parts["version"])
+    except MlflowException as error:
+        if error.error_code not in _NOT_THERE:
+            raise
+        message = (
+            f"MLflow shows no model version {uri} to this user; register it, correct `model` in "
+            "the config, or give the user permission READ on it"
+        )
+        raise DeliveryFailed(message, sink_down=False) from error
+
+
+def watched_version(client: MlflowClient, report: RoundReport) -> ModelVersion:
+    """Find the version that the predictions of a round are of."""
+    if report.watched is None:
+        message = f"monitor {report.monitor} names no `model`, so there is nothing to tag"
+        raise DeliveryFailed(message, sink_down=False)
+    return model_version(client, report.watched)
+
+
+def logged_model_id(client: MlflowClient, uri: str) -> str | None:
+    """Return the id by which a run links to the model; None for what cannot be linked.
+
+    MLflow's own registry keeps it only inside the version's source.
+    """
+    try:
+        version = model_version(client, uri)
+    except DeliveryFailed:
+        return None
+    match = _LOGGED_MODEL.fullmatch(version.source or "")
+    return version.model_id or (match[1] if match else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +98,18 @@ def write_model_page(
     client: MlflowClient, version: ModelVersion, report: RoundReport, links: RoundLinks
 ) -> None:
     """Write the description and then the tags; what stands already fires no webhook."""
-    _write_description(client, version, report, links)
-    write_tags(client, version, report, links.address)
-
-
-def _write_description(
-    client: MlflowClient, version: ModelVersion, report: RoundReport, links: RoundLinks
-) -> None:
     old = version.description or ""
     new = with_our_part(old, report, links)
-    if new == old:
-        return
-    if len(new) > LONGEST:
+    if len(new) > LONGEST and new != old:
         log.warning(
             "model version not described: MLflow keeps no more of a description",
             model=f"models:/{version.name}/{version.version}",
             characters=len(new),
             most=LONGEST,
         )
-        return
-    client.update_model_version(version.name, str(version.version), new)
+    elif new != old:
+        client.update_model_version(version.name, str(version.version), new)
+    write_tags(client, version, report, links.address)
 
 
 def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> str:
@@ -84,25 +123,17 @@ def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> s
     end = f"<!-- pr-monitor {name}: to here -->"
     marked = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
     match = marked.search(description)
-    picture = links.picture or _picture_of(match[0] if match else "")
-    parts = [_first_line(report, links), picture, sentence(report) if report.estimates else ""]
+    earlier = (line for line in (match[0] if match else "").splitlines() if line.startswith("!["))
+    picture = links.picture or next(earlier, "")
+    sentence = escaped(report.sentence)
+    stands = verdict(report) if report.estimates else f"**{report.status.upper()}.** {sentence}"
+    round_link = f"[Round {report.round}, {slot_date(report)}]({links.round})"
+    first_line = f"{stands} · {round_link} · [Rounds]({links.rounds})"
+    parts = [first_line, picture, sentence if report.estimates else ""]
     ours = "\n\n".join([begin, *(part for part in parts if part), end])
     if match:
         return f"{description[: match.start()]}{ours}{description[match.end() :]}"
     return f"{description.rstrip()}\n\n{ours}" if description.strip() else ours
-
-
-def _first_line(report: RoundReport, links: RoundLinks) -> str:
-    stands = (
-        verdict(report) if report.estimates else f"**{report.status.upper()}.** {sentence(report)}"
-    )
-    name = f"Round {report.round}, {slot_date(report)}"
-    return f"{stands} · [{name}]({links.round}) · [Rounds]({links.rounds})"
-
-
-def _picture_of(part: str) -> str:
-    """Keep the picture of an earlier round where this one has none."""
-    return next((line for line in part.splitlines() if line.startswith("![")), "")
 
 
 def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport, link: str) -> None:

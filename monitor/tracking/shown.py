@@ -73,29 +73,26 @@ class MlflowRuns:
 
     def _newest_by_http(self, store_id: str, monitor: str) -> datetime | None:
         begin = f"{store_id}/{monitor}/"
+        name = {"experiment_name": f"{self._prefix}/{monitor}"}
         try:
             with http_client(self._seconds) as client:
-                tags = self._newest_tags(client, f"{self._prefix}/{monitor}", begin)
+                answer = self._ask(client, "GET", "experiments/get-by-name", params=name)
+                if answer is None:
+                    return None
+                search = {
+                    "experiment_ids": [answer["experiment"]["experiment_id"]],
+                    "filter": _of_round(begin),
+                    "run_view_type": "ACTIVE_ONLY",
+                    "max_results": 1,
+                    "order_by": _NEWEST_FIRST,
+                }
+                runs = (self._ask(client, "POST", "runs/search", json=search) or {}).get("runs", [])
+            tags = [tag for run in runs for tag in run["data"].get("tags", [])]
             keys = [tag["value"] for tag in tags if tag["key"] == ROUND_KEY]
             return max((_slot(key, begin) for key in keys if key.startswith(begin)), default=None)
         except (KeyError, TypeError, ValueError) as error:  # it is another program's answer
             why = f"{type(error).__name__} in its answer; is it MLflow?"
             raise self._no_answer(why) from error
-
-    def _newest_tags(self, client: httpx.Client, experiment: str, begin: str) -> list[Any]:
-        name = {"experiment_name": experiment}
-        answer = self._ask(client, "GET", "experiments/get-by-name", params=name)
-        if answer is None:
-            return []
-        search = {
-            "experiment_ids": [answer["experiment"]["experiment_id"]],
-            "filter": _of_round(begin),
-            "run_view_type": "ACTIVE_ONLY",
-            "max_results": 1,
-            "order_by": _NEWEST_FIRST,
-        }
-        runs = (self._ask(client, "POST", "runs/search", json=search) or {}).get("runs", [])
-        return [tag for run in runs for tag in run["data"].get("tags", [])]
 
     def _ask(self, client: httpx.Client, method: str, path: str, **more: Any) -> Any:
         """Ask a server; None if it does not know what it is asked for."""
@@ -167,7 +164,8 @@ class MlflowRuns:
         with self._connection.open(f"experiment {name!r}") as client:
             match: Any = _search(client, name, begin, page, newest=newest)
         token = getattr(match, "token", None)
-        return [_shown(run, begin) for run in match if _is_of(run, begin)], token or None
+        runs = [run for run in match if run.data.tags.get(ROUND_KEY, "").startswith(begin)]
+        return [_shown(run, begin) for run in runs], token or None
 
     def _is_there(self) -> bool:
         """Whether there is an MLflow to ask: looking into a SQLite file would make one."""
@@ -194,10 +192,6 @@ def _search(client: MlflowClient, name: str, begin: str, page: str, *, newest: b
 
 def _of_round(begin: str) -> str:
     return f"tags.`{ROUND_KEY}` LIKE '{begin}%'"
-
-
-def _is_of(run: Run, begin: str) -> bool:
-    return run.data.tags.get(ROUND_KEY, "").startswith(begin)
 
 
 def _shown(run: Run, begin: str) -> ShownRun:

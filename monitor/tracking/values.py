@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.report import EvidenceRow, RoundReport, Status
+from monitor.domain.report import RoundReport, Status
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
 from monitor.presentation.outcome import best_row
@@ -17,6 +17,7 @@ from monitor.presentation.restatements import restated_text
 
 if TYPE_CHECKING:
     from monitor.domain.challenger_rows import ComparisonRow
+    from monitor.domain.class_report import ClassReport
 
 FIRST = ("precision", "recall")
 SOURCE = "pr-monitor"
@@ -46,7 +47,7 @@ def milliseconds(at: datetime) -> int:
     return round(at.timestamp() * 1000)
 
 
-def timestamp(report: RoundReport) -> int:
+def timestamp(report: RoundReport | ClassReport) -> int:
     """Return the time of the metrics of this version.
 
     At equal step and time MLflow shows the larger of two values; one millisecond per version
@@ -62,13 +63,17 @@ def metrics(report: RoundReport) -> dict[str, float]:
     about the round.
     """
     values: dict[str, float | None] = {}
-    for metric in _charted(report):
+    for metric in dict.fromkeys([*FIRST, *(row.metric for row in report.evidence)]):
         values |= _estimate_values(report, metric)
+    answers = report.answers
     values |= {
         "prevalence/point": best_point(report, "prevalence"),
         "round/flagged_rate": report.flagged / report.size if report.size else None,
         "round/labels": sum(row.labeled for row in report.strata),
-        "round/missing_answers": _missing_share(report),
+        # the share for which ``low`` and ``high`` are bounds
+        "round/missing_answers": answers.missing / answers.wanted
+        if answers and answers.missing
+        else None,
     }
     values |= _limit_values(report)
     values |= _challenger_metrics(report)
@@ -80,20 +85,9 @@ def metrics(report: RoundReport) -> dict[str, float]:
     }
 
 
-def _missing_share(report: RoundReport) -> float | None:
-    """Give the share of answers that are missing, for which ``low`` and ``high`` are bounds."""
-    answers = report.answers
-    return None if answers is None or not answers.missing else answers.missing / answers.wanted
-
-
 def is_of_model(metric: str) -> bool:
     """Whether a metric is worth a line in the list that a logged model has of all of its rounds."""
     return metric in _OF_MODEL
-
-
-def _charted(report: RoundReport) -> list[str]:
-    """Name precision, recall, and what else has a limit."""
-    return list(dict.fromkeys([*FIRST, *(row.metric for row in report.evidence)]))
 
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
@@ -114,15 +108,10 @@ def _limit_values(report: RoundReport) -> dict[str, float | None]:
     for row in report.evidence:
         side = "" if row.side == "at_least" else f"_{row.side}"
         values[f"{row.metric}/limit{side}"] = row.limit
-        values[f"round/evidence_{row.metric}{side}"] = _share_of_alert(row)
+        if row.log_evidence is not None:  # 1 is an alert, 0 none or in favor of the metric
+            share = max(0.0, row.log_evidence / row.log_threshold)
+            values[f"round/evidence_{row.metric}{side}"] = share
     return values
-
-
-def _share_of_alert(row: EvidenceRow) -> float | None:
-    """Give evidence as a share of what fires: 1 is an alert, 0 none or in favor of the metric."""
-    if row.log_evidence is None:
-        return None
-    return max(0.0, row.log_evidence / row.log_threshold)
 
 
 def firing(report: RoundReport) -> list[str]:
@@ -168,7 +157,7 @@ def tags(report: RoundReport) -> dict[str, str]:
         "monitor.partial": str(report.partial).lower(),
         "monitor.precision": interval(report, "precision"),
         "monitor.recall": interval(report, "recall"),
-        **{_SHORT[metric]: _short_interval(report, metric) for metric in FIRST},
+        **{_SHORT[metric]: short_interval(best_row(report, metric)) for metric in FIRST},
         **source_tags(),
     }
     return values | {name: value for name, value in _optional_tags(report).items() if value}
@@ -237,11 +226,6 @@ def _figure(report: RoundReport, metric: str) -> str | None:
     if point is None:
         return None
     return f"{_SHORT.get(metric, f'{metric} ')}{_short(point)}"
-
-
-def _short_interval(report: RoundReport, metric: str) -> str:
-    """Write the best estimate and its interval in the room of a column."""
-    return short_interval(best_row(report, metric))
 
 
 def short_interval(row: PointAndInterval | None) -> str:

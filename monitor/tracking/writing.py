@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -19,10 +19,9 @@ from monitor.report.html import FILE, report_html
 from monitor.tracking import values
 from monitor.tracking.connection import is_down
 from monitor.tracking.describe import describe
-from monitor.tracking.experiments import NOTE
 from monitor.tracking.links import CLASSIC
-from monitor.tracking.models import logged_model_id
-from monitor.tracking.runs import DIGEST
+from monitor.tracking.model_page import logged_model_id
+from monitor.tracking.runs import DIGEST, NOTE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from monitor.domain.report import RoundReport
 
 _TIMELINE = "timeline.svg"
-_COUNTS, _SEGMENTS = "counts.json", "segments.json"
 _FINISHED = "FINISHED"  # also without an estimate: a red cross would say that the job failed
 
 _REPORT = "report.json"
@@ -40,31 +38,27 @@ log = structlog.get_logger("monitor.tracking")
 
 
 def write_round(
-    client: MlflowClient,
-    run: Run,
-    report: RoundReport,
-    digest: str,
-    *,
-    model: str = "",
-    has_failed: bool = False,
+    client: MlflowClient, run: Run, report: RoundReport, digest: str, *, model: str
 ) -> None:
-    """Write one version of a round; an equal or newer one stays, and nothing is drawn.
+    """Write one version of a round; a newer one stays, and nothing is drawn.
 
-    The digest comes last: a run that has it is complete, unless a try failed and others may have
-    written into it meanwhile. ``model`` is Markdown that names the model at the end.
+    The digest comes last: a run that has it is complete. ``model`` is Markdown that names the
+    model at the end.
     """
-    run_tags = run.data.tags
-    is_complete = run_tags.get(DIGEST) == digest and not has_failed
-    if is_complete or int(run_tags.get("monitor.version", 0)) > report.version:
+    if int(run.data.tags.get("monitor.version", 0)) > report.version:
         return
     _keep_replaced(client, run, report)
-    tables = _tables(report)
+    tables = {"counts.json": values.counts_table(report)}
+    if report.segments:
+        tables["segments.json"] = values.segments_table(report)
     listed = json.dumps([{"path": path, "type": "table"} for path in tables])
     page = _html_report(report)
+    picture = timeline_picture(run.info.run_id)
+    if page:
+        link = f"[Report]({report_path(run.info.experiment_id, run.info.run_id)})"
+        picture = f"{link}\n\n{picture}"
     tags = {
-        NOTE: describe(
-            report, f"{_page_link(run, page)}{timeline_picture(run.info.run_id)}", model
-        ),
+        NOTE: describe(report, picture, model),
         **values.tags(report),
         "mlflow.loggedArtifacts": listed,
         "mlflow.runColor": values.colour(report),
@@ -101,22 +95,12 @@ def _figures(report: RoundReport) -> dict[str, bytes]:
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
-def _tables(report: RoundReport) -> dict[str, dict[str, list[Any]]]:
-    """Tables for MLflow's table view, by file; segments only where there are any."""
-    tables = {_COUNTS: values.counts_table(report)}
-    return tables | ({_SEGMENTS: values.segments_table(report)} if report.segments else {})
-
-
-def write_fleet(
-    client: MlflowClient, run: Run, report: RoundReport, digest: str, *, has_failed: bool = False
-) -> bool:
+def write_fleet(client: MlflowClient, run: Run, report: RoundReport, digest: str) -> bool:
     """Add one round's point to the monitor's long-lived run; tells whether that is news.
 
     Description and figure are of the newest round; a correction of an older one only adds its
     point. The run stays RUNNING, since the monitor does.
     """
-    if run.data.tags.get(DIGEST) == digest and not has_failed:
-        return False
     if int(run.data.tags.get("monitor.round", 0)) > report.round:
         _log_batch(client, run, report, {})
         return False
@@ -281,11 +265,6 @@ def _html_report(report: RoundReport) -> dict[str, bytes]:
         reason = f"{type(error).__name__}: {error}"
         log.warning("no report in MLflow", round=report.round_key, reason=reason)
         return {}
-
-
-def _page_link(run: Run, page: Mapping[str, bytes]) -> str:
-    """Lead from a description to the report, and begin a new paragraph; nothing if none is."""
-    return f"[Report]({report_path(run.info.experiment_id, run.info.run_id)})\n\n" if page else ""
 
 
 def report_path(experiment_id: str, run_id: str) -> str:

@@ -1,7 +1,5 @@
 """Folders with a config and predictions, and the command line in them."""
 
-from __future__ import annotations
-
 import shutil
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Arguments that cannot be: the sentence, and the exit code."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

@@ -3,8 +3,6 @@
 None of them may end in a traceback, which `Workplace.run` checks each time.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

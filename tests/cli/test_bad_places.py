@@ -1,7 +1,5 @@
 """A store, an MLflow or a folder that cannot be reached: the sentence, and the exit code."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

@@ -1,7 +1,5 @@
 """Blocks of monitors from the config to what commands show, on real files."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from datetime import timedelta

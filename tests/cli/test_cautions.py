@@ -1,7 +1,5 @@
 """Where few labels decide a number, the commands say so beside it."""
 
-from __future__ import annotations
-
 import json
 
 MATRIX = ["--tp", "90", "--fp", "10", "--fn", "2", "--tn", "898"]

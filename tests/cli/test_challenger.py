@@ -1,7 +1,5 @@
 """A challenger from the config to the page of a round; what `check` says of one."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """What `check`, `run-once` and `show` say of what people are to be shown."""
 
-from __future__ import annotations
-
 import os
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """The commands as a new user meets them: what each says and writes, and its exit code."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`pr-monitor compare`: another threshold, another classifier, the same labels."""
 
-from __future__ import annotations
-
 import json
 
 import duckdb

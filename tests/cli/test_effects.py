@@ -1,7 +1,5 @@
 """What MLflow and hooks have not taken: listed, tried again, given up; hooks tested."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """A source that never answers holds up its own monitor, for a time, and no command for ever."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

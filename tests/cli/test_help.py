@@ -1,7 +1,5 @@
 """Help and docs: every command and option is told, whole, and stands on its page."""
 
-from __future__ import annotations
-
 from importlib.metadata import entry_points
 
 from monitor.cli.app import SECTIONS

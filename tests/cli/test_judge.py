@@ -1,7 +1,5 @@
 """A judge from the config to the page of a round; what `check` and `plan` say of one."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

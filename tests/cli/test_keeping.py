@@ -1,7 +1,5 @@
 """What the store keeps: a backup while it is in use, and the texts of one item deleted."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import stat

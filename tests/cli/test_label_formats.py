@@ -1,7 +1,5 @@
 """Label files of every format by the command line: out with the question, back with the answers."""
 
-from __future__ import annotations
-
 import csv
 import json
 from typing import get_args

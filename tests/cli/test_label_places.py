@@ -1,7 +1,5 @@
 """Label files from the draw to the closing: places that change, and what is told of the files."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

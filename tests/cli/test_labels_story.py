@@ -1,7 +1,5 @@
 """Labels by hand, from the draw to a correction after the round has closed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """Rounds from a Delta and an Iceberg table, as who runs the commands sees them."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pyarrow.parquet as pq

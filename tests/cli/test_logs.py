@@ -1,7 +1,5 @@
 """Log lines: what commands leave to themselves, what a service tells, and in which form."""
 
-from __future__ import annotations
-
 import io
 import json
 from contextlib import redirect_stderr

@@ -1,7 +1,5 @@
 """A model that the config names and MLflow does not know: told, and it holds nothing back."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

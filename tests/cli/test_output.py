@@ -1,7 +1,5 @@
 """What goes where: JSON alone on standard output, no control codes in pipes, tables that fit."""
 
-from __future__ import annotations
-
 import fcntl
 import io
 import json

@@ -1,7 +1,5 @@
 """Second copies by hand: exported apart, labeled by another person, decided by a third."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

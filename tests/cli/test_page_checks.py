@@ -1,7 +1,5 @@
 """What `pr-monitor check` says of the pages for people: address, certificate and login."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 

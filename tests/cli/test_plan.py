@@ -1,7 +1,5 @@
 """`plan`: from assumed values, from scores, a reference or earlier rounds; what it refuses."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The command as a process of its own: it ends at once, and leaves nothing undone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

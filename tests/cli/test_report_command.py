@@ -1,7 +1,5 @@
 """`pr-monitor report`: which round it writes, and where."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

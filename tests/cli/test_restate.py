@@ -1,7 +1,5 @@
 """`pr-monitor restate`: what a person types, reads before and after, and is refused."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """A round labeled in MLflow's review view, by the commands alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.model import Answer

@@ -1,7 +1,5 @@
 """`rounds`: what it leaves out, where something new began; `backfill` where people are asked."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Segments from the config to the page of a round and to MLflow."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

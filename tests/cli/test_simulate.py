@@ -1,7 +1,5 @@
 """The command simulate: from given numbers, from closed rounds, from a reference, and refused."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Rounds from Spark, as who runs the commands sees them."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

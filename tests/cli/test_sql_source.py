@@ -1,7 +1,5 @@
 """Predictions in a database, from `init` to a round, on the command line."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """What commands load: help next to nothing, and a pass with nothing due no heavy package."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

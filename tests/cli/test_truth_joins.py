@@ -1,7 +1,5 @@
 """Labels in a column that reach some items only, or whose ids are written otherwise."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from tests.cli.workplace import COLUMN

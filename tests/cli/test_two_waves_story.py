@@ -1,7 +1,5 @@
 """A first round in two waves, as who runs the commands sees it."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

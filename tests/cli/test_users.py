@@ -1,7 +1,5 @@
 """`pr-monitor users`: who may use the pages by a token of their own."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

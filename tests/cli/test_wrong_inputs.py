@@ -1,7 +1,5 @@
 """Every row of the page wrong-input.md, run through the commands."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

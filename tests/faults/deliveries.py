@@ -16,8 +16,8 @@ from monitor.storage.rounds import round_store
 from monitor.storage.tables import effects
 from monitor.tracking import connection, reach, values
 from monitor.tracking.describe import verdict
-from monitor.tracking.experiments import NOTE
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from monitor.tracking.runs import NOTE
 from monitor.tracking.saved_views import charts_of, fleet_views, monitor_views
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import add_round

@@ -1,7 +1,5 @@
 """The two figures that only the report has: densities of a metric, and counts by stratum."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.report.counts_figure import counts_svg

@@ -1,7 +1,5 @@
 """The HTML report: what it says, that it asks for nothing, and what strangers' texts become."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

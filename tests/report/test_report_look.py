@@ -1,7 +1,5 @@
 """The report in a real browser: it fits, in light and dark and print, and nobody is asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.report.html import report_html

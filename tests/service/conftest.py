@@ -1,7 +1,5 @@
 """Estimates of these tests are coarse: none looks at more than their second digit."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cli.conftest import bare  # noqa: F401  a fixture

@@ -1,7 +1,5 @@
 """A monitor is looked at when another look may find something, and else left alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

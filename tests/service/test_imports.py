@@ -1,7 +1,5 @@
 """What worker threads import is loaded before there are threads."""
 
-from __future__ import annotations
-
 import runpy
 import subprocess
 import sys

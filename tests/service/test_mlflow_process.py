@@ -1,7 +1,5 @@
 """What waits for MLflow is delivered by a process that comes and goes, and may be killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What the log of a service names once, and what each time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Monitors whose truth lies in one file read it together, once for each of its states."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from threading import Event

@@ -1,7 +1,5 @@
 """Monitors of a block over one table of a database are counted and drawn by the same statements."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

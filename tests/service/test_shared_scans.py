@@ -1,7 +1,5 @@
 """A window is read once for the monitors of a block, and never instead of what each would read."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """The ticks of a service go on, whatever the clock does."""
 
-from __future__ import annotations
-
 import threading
 from datetime import UTC, datetime, timedelta
 

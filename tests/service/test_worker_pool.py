@@ -1,7 +1,5 @@
 """Monitors beside one another: a slow source holds up neither the others nor their alerts."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from threading import Event
@@ -18,6 +16,7 @@ from monitor.service.change_detection import Idle
 from monitor.service.loop import TICK, MonitorWork, one_pass
 from monitor.service.prefetch import Prefetcher
 from monitor.service.shared_scans import SharedScans
+from monitor.service.worker_pool import prepared
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds
@@ -238,8 +237,8 @@ def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_proces
     for begin in (work.rounds, work.mlflow, work.notices):
         with pytest.raises(SchemaNewer, match="upgraded by a newer mlflow-pr-monitor"):
             begin()
-    ahead, scans = work._lanes._idle.prefetcher(looks), SharedScans(())
-    work._lanes._check(looks[0], ahead, scans)  # begun before the upgrade
+    around = prepared(work._lanes._idle.prefetcher(looks), SharedScans(()))
+    work._lanes._check(looks[0], around)  # begun before the upgrade
 
     assert {type(reason) for reason in reasons} == {SchemaNewer}
     assert len(reasons) == 4

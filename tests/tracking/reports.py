@@ -1,7 +1,5 @@
 """Made-up reports for the tests: the figures mean nothing, but hang together."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from monitor.domain.model import Effect, EffectKind

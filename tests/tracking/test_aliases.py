@@ -1,7 +1,5 @@
 """Which version an alias names, asked of a real MLflow server and of a SQLite file."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import time

@@ -1,7 +1,5 @@
 """What MLflow is told of a challenger: metrics, a sentence and a table."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.challenger_rows import ChallengerRow, ComparedMetric, ComparisonRow

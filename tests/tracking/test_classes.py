@@ -1,7 +1,5 @@
 """The averages over classes in MLflow: one run of a block, whatever is repeated or comes late."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

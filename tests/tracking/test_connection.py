@@ -1,7 +1,5 @@
 """What is said, and how soon, when MLflow is down, slow, closed to us or a plain file."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

@@ -1,7 +1,5 @@
 """The figures of curves: what they mark, what they say, and that they are reproducible."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

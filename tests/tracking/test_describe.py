@@ -1,7 +1,5 @@
 """The words and the picture of a run, without any MLflow."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

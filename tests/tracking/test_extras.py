@@ -1,12 +1,10 @@
 """Views and notes are more than the numbers: where MLflow refuses them, nothing else is lost."""
 
-from __future__ import annotations
-
 import pytest
 from structlog.testing import capture_logs
 
 from monitor.tracking.connection import load_mlflow
-from monitor.tracking.experiments import TrackedExperiment, add_views, write_note
+from monitor.tracking.runs import TrackedExperiment, add_views, write_note
 from monitor.tracking.saved_views import MOST_VIEWS, charts_of, fleet_views
 
 load_mlflow()  # without its telemetry, before anything else imports it

@@ -1,7 +1,5 @@
 """The report of a round in a real MLflow: the same bytes again, and a link that opens it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What MLflow is told of a judge: metrics and a table, and never as a label."""
 
-from __future__ import annotations
-
 from monitor.domain.judge_rows import JudgedRow, JudgeRow
 from monitor.tracking.describe import describe
 from monitor.tracking.values import metrics

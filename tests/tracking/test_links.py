@@ -1,7 +1,5 @@
 """The link of an alert leads to the run of its round in MLflow."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, urlsplit
 
 import pytest

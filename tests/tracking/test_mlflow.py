@@ -1,7 +1,5 @@
 """What stands in a real MLflow after deliveries that were repeated, raced, lost and refused."""
 
-from __future__ import annotations
-
 import json
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of a model version says how it stands, and leaves alone what people wrote there."""
 
-from __future__ import annotations
-
 import shutil
 from contextlib import suppress
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Names, colours and the verdict: what MLflow's lists and pages show before anybody clicks."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.report import Status

@@ -1,7 +1,5 @@
 """What MLflow has of the items that people looked at, and when it goes."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

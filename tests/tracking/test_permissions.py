@@ -1,7 +1,5 @@
 """A user of MLflow's accounts who may only read, or see nothing: told plainly, and rounds go on."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import timedelta
 from importlib.util import find_spec

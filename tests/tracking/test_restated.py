@@ -1,7 +1,5 @@
 """What MLflow shows of a restated round: the new numbers, why, and the old ones beside them."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pages of a real MLflow begin with the verdict, and offer our views."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What a real MLflow shows of a store's rounds, whatever became of their runs."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

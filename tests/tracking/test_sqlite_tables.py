@@ -1,7 +1,5 @@
 """A kill while MLflow's tables are made leaves none of them, and half made ones are recognised."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """What a stranger asks who follows the link of an alert, each answered at most one click away."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The timeline can be read, in MLflow's descriptions too, which cut pictures off at an edge."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

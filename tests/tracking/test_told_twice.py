@@ -1,7 +1,5 @@
 """Telling MLflow the same again changes nothing of what it keeps: tables and files."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import sqlite3

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
+from monitor.domain.errors import DeliveryFailed, MonitorError
 from monitor.domain.ports import Checkable
 from monitor.domain.registered import alias_of
 from monitor.labeling.column import ColumnLabeler
@@ -69,7 +69,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         yield _tried(f"source of {name}", partial(check_source, context))
         yield _tried(f"labels of {name}", partial(_labels, context))
         yield from _forecast(context)
-    reached = _tried("MLflow", partial(_mlflow, application.config))
+    reached = _tried("MLflow", partial(_mlflow, application))
     yield reached
     yield from _aliases(application) if reached.problem else _models(application)
     for what, act in page_checks(application).items():
@@ -165,21 +165,14 @@ def alerts_line(context: MonitorContext, expected_round: ExpectedRound) -> str |
     )
 
 
-def exit_code(checks: Sequence[Check]) -> int:
-    """Return the gravest problem's code, 0 without one."""
-    return gravest(check.code for check in checks)
-
-
 def _tried(what: str, act: Callable[[], CheckResult | str]) -> Check:
     try:
         result = act()
-        return (
-            Check(what, result)
-            if isinstance(result, str)
-            else Check(what, result.text, looks=result.looks)
-        )
     except MonitorError as error:
         return Check(what, problem=str(error), code=error.exit_code)
+    if isinstance(result, str):
+        return Check(what, result)
+    return Check(what, result.text, looks=result.looks)
 
 
 def _labels(context: MonitorContext) -> CheckResult | str:
@@ -197,18 +190,17 @@ def _store(database: Database) -> str:
 
 def _notes(application: Application) -> Iterator[Check]:
     """Return what the config changes for rounds that are in the store."""
-    names = [context.settings.name for context in application.monitors]
     with application.database.read() as connection:
         for context in application.monitors:
             for sentence in pending_changes(connection, context):
                 yield Check(f"changes of {context.settings.name}", note=sentence)
-        for removed in removed_monitors(connection, names):
+        for removed in removed_monitors(connection, application.names):
             yield Check("not in the config", note=removed.sentence)
 
 
-def _mlflow(config: Config) -> str:
-    handler = mlflow_handler(config)
-    problems = handler.check([monitor.name for monitor in config.monitors])
+def _mlflow(application: Application) -> str:
+    handler = mlflow_handler(application.config)
+    problems = handler.check(application.names)
     if problems:
         raise DeliveryFailed(problems[0])
     return handler.shown

@@ -7,7 +7,7 @@ whether the truth joins.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -87,7 +87,7 @@ def check_source(context: MonitorContext) -> CheckResult:
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),
         *version_change(context, frame),
-        *_excluded_warnings(_excluded(context, window)),
+        *_where_warnings(context, window, is_empty=False),
         *_reference_warnings(context),
         *_shown_warnings(context, frame),
     )
@@ -97,35 +97,28 @@ def check_source(context: MonitorContext) -> CheckResult:
     return CheckResult(text, warnings)
 
 
-def _excluded(context: MonitorContext, window: Window) -> Mapping[str, Mapping[str, int]]:
-    """Count rows that are not counted, though their values nearly are those that count."""
-    return context.source.excluded(window) if isinstance(context.source, ExcludesRows) else {}
+def _where_warnings(context: MonitorContext, window: Window, *, is_empty: bool) -> Iterator[str]:
+    """Describe rows that do not count, though their values nearly are those that count.
 
-
-def _excluded_warnings(excluded: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """Describe rows that are not counted, though their values nearly are those that count."""
+    Where no row counts, `is_empty`, ``source.where`` may write all values otherwise.
+    """
+    excluded = context.source.excluded(window) if isinstance(context.source, ExcludesRows) else {}
     for column, values in excluded.items():
         if values:
             yield (
                 f"source.where leaves out rows whose {column!r} is {listed(values)}; list each "
                 "value that counts"
             )
-
-
-def _where_warnings(context: MonitorContext, window: Window) -> Iterator[str]:
-    """Describe that no row counts, perhaps since ``source.where`` writes values otherwise."""
-    excluded = _excluded(context, window)
-    yield from _excluded_warnings(excluded)
-    if excluded and not any(excluded.values()):
+    if is_empty and excluded and not any(excluded.values()):
         named = ", ".join(map(repr, excluded))
         yield f"source.where counts no row: does it write the values of {named} as the table does?"
 
 
 def _reference_warnings(context: MonitorContext) -> Iterator[str]:
     """Describe rows of the reference without a label, where these are many, and odd scores."""
-    reference = None if context.reference is None else context.reference()
-    if reference is None:
+    if context.reference is None:
         return
+    reference = context.reference()
     rows = len(reference.positive) + reference.unlabeled
     if reference.unlabeled > context.settings.round.bad_rows_max * rows:
         yield (
@@ -136,7 +129,8 @@ def _reference_warnings(context: MonitorContext) -> Iterator[str]:
     if threshold is not None:
         scores = reference.score.tolist()
         fault = implausible_scores((each for each in scores if not math.isnan(each)), threshold)
-        yield from [] if fault is None else [f"the reference: {fault}"]
+        if fault is not None:
+            yield f"the reference: {fault}"
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
@@ -180,16 +174,15 @@ def _nothing(context: MonitorContext, window: Window) -> CheckResult:
     newest = f"the newest window, {window}"
     span = context.source.span()
     if span is None:
-        warnings = tuple(_where_warnings(context, window))
+        warnings = tuple(_where_warnings(context, window, is_empty=True))
         return CheckResult(f"no predictions in {newest}; none at all yet", warnings)
     latest = f"the newest is of {minute_text(span[1])} UTC"
-    if span[1] >= window.end:
-        return CheckResult(f"no predictions in {newest}; {latest}")
-    warning = (
+    late = (
         f"{latest}, before {newest}: are they still written, and is schedule.lag as long as they "
         "take to arrive?"
     )
-    return CheckResult(f"no predictions in {newest}; {latest}", (warning,))
+    is_late = span[1] < window.end
+    return CheckResult(f"no predictions in {newest}; {latest}", (late,) if is_late else ())
 
 
 def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
@@ -213,19 +206,20 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
     ]
     reach = reach_of(context, labeler, window)
     is_mature = window.end + settings.matures <= context.clock()
-    join = _Join(window, ids, labeler.examples(), reach)
+    has_a_row_each = is_mature and settings.missing_means == "unanswered"
+    join = _Join(window, ids, labeler.examples(), reach, has_a_row_each)
     if is_mature:
-        _refuse_unjoined(join)
+        if ids and join.examples and not join.all.known:
+            raise LabelsRefused(_unjoined(join))
         if labeler.must_reach_passed:
             refuse_unreached(context, labeler, window)
-    has_a_row_each = is_mature and settings.missing_means == "unanswered"
     near = near_misses_concern(context, labeler, ids)
     unclear = contradictions_concern(labeler, ids)
     warnings = (
         *warnings,
-        *_join_warnings(join, has_a_row_each=has_a_row_each),
+        *_join_warnings(join),
         *(sentence for sentence in (near, unclear) if sentence is not None),
-        *_class_warnings(context, labeler, join, has_a_row_each=has_a_row_each),
+        *_class_warnings(context, labeler, join),
         *_unmatched_warnings(context, labeler),
     )
     shares = f"{_share(reach.flagged)} flagged and {_share(reach.passed)} passed"
@@ -234,16 +228,19 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class _Join:
-    """Items of a window, ids of the truth, and what that has of the window."""
+    """Items of a window, ids of the truth, and what that has of the window.
+
+    ``has_a_row_each``: every item should have its truth by now.
+    """
 
     window: Window
     ids: Sequence[str]
     examples: Sequence[str]
     reach: Reach
+    has_a_row_each: bool
 
     @property
     def all(self) -> ClassReach:
-        """Return both predicted classes together."""
         return self.reach.flagged + self.reach.passed
 
 
@@ -251,30 +248,21 @@ def _share(reach: ClassReach) -> str:
     return f"{reach.known} of {reach.checked}"
 
 
-def _refuse_unjoined(join: _Join) -> None:
-    """Refuse a truth that has rows and should have these items by now, but has no row for any."""
-    if join.ids and join.examples and not join.all.known:
-        raise LabelsRefused(_unjoined(join))
-
-
-def _join_warnings(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
-    """Warn about a join; ``has_a_row_each``: every item should have its truth by now."""
+def _join_warnings(join: _Join) -> Iterator[str]:
     reach = join.all
-    least = _FEW * reach.checked if has_a_row_each else min(1, reach.checked)
+    least = _FEW * reach.checked if join.has_a_row_each else min(1, reach.checked)
     if join.examples and reach.known < least:
         yield _unjoined(join)
-    if has_a_row_each and not join.examples:
+    if join.has_a_row_each and not join.examples:
         yield "it has no row yet"
     if reach.known and not reach.positive:
         yield f"none of the {reach.known} known is positive; is labeling.positive right?"
 
 
-def _class_warnings(
-    context: MonitorContext, labeler: ColumnLabeler, join: _Join, *, has_a_row_each: bool
-) -> Iterator[str]:
+def _class_warnings(context: MonitorContext, labeler: ColumnLabeler, join: _Join) -> Iterator[str]:
     """Compare the share of items with a label between the classes, and with the window before."""
     flagged, passed = join.reach.flagged, join.reach.passed
-    if has_a_row_each and _is_fewer(passed, flagged):
+    if join.has_a_row_each and _is_fewer(passed, flagged):
         yield (
             f"{_share(passed)} passed items have a label, and {_share(flagged)} flagged ones: "
             "labels that exist for flagged items more often bias recall where the choice of "

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, minute, opened
-from monitor.cli.views.printing import echo, echo_json, echo_table
+from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
+from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -24,15 +25,6 @@ SinkOption = Annotated[
     str | None,
     typer.Option("--sink", help="All that waits for this: mlflow, log or a hook.", metavar="NAME"),
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    effects_app = typer.Typer()
-    effects_app.callback(invoke_without_command=True)(effects)
-    effects_app.command("retry")(retry)
-    effects_app.command("drop")(drop)
-    app.add_typer(effects_app, name="effects")
 
 
 def effects(
@@ -83,10 +75,8 @@ def retry(
     with opened(config) as application, application.database.write() as connection:
         chosen = [effect.id for effect in _chosen(connection, number, sink)]
         revive(connection, chosen, application.clock())
-    if json:
-        echo_json({"revived": chosen})
-    else:
-        echo(f"{plural(len(chosen), 'effect')} will be tried at the next run")
+    sentence = f"{plural(len(chosen), 'effect')} will be tried at the next run"
+    echo_answer({"revived": chosen}, sentence, json=json)
 
 
 def drop(
@@ -112,10 +102,8 @@ def drop(
         # In the same transaction: who was notified of a dead sink is notified that it is empty too.
         for each in sorted({effect.sink for effect in effects}):
             notify_recovered(connection, each, application.clock())
-    if json:
-        echo_json({"dropped": chosen})
-    else:
-        echo(f"{plural(len(chosen), 'effect')} given up: {reason}")
+    sentence = f"{plural(len(chosen), 'effect')} given up: {reason}"
+    echo_answer({"dropped": chosen}, sentence, json=json)
 
 
 def _refuse_unclear(options: Sequence[bool], ways: str) -> None:
@@ -125,8 +113,6 @@ def _refuse_unclear(options: Sequence[bool], ways: str) -> None:
 
 
 def _chosen(connection: Connection, number: int | None, sink: str | None) -> list[OpenEffect]:
-    """Read the effects that were named."""
-    from monitor.domain.errors import InputRefused
     from monitor.storage.outbox.effect_admin import find_open
 
     effects = find_open(connection, sink=sink, number=number)
@@ -134,14 +120,10 @@ def _chosen(connection: Connection, number: int | None, sink: str | None) -> lis
         message = f"no open effect has the id {number}; pr-monitor effects lists those there are"
         raise InputRefused(message)
     if sink is not None and not effects:
-        waiting = sorted({effect.sink for effect in find_open(connection)})
-        message = f"nothing waits for {sink!r}; sinks for which something waits: {_listed(waiting)}"
+        waiting = ", ".join(sorted({effect.sink for effect in find_open(connection)})) or "none"
+        message = f"nothing waits for {sink!r}; sinks for which something waits: {waiting}"
         raise InputRefused(message)
     return effects
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"
 
 
 def _row(effect: OpenEffect) -> list[str]:

@@ -57,11 +57,9 @@ def echo_tests(tests: Sequence[Tested]) -> None:
         echo("the config has no hooks; alerts go to the log and to MLflow only")
         return
     for tested in tests:
-        text = (
-            f"PROBLEM: {tested.problem}"
-            if tested.problem
-            else f"accepted the test ({tested.receipt})"
-        )
+        text = f"accepted the test ({tested.receipt})"
+        if tested.problem is not None:
+            text = f"PROBLEM: {tested.problem}"
         echo(f"hook {tested.hook} ({tested.kind}): {text}", indent="  ")
     wrong = sum(each.problem is not None for each in tests)
     if wrong:
@@ -69,7 +67,21 @@ def echo_tests(tests: Sequence[Tested]) -> None:
 
 
 def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> Tested:
-    notice = _notice(name, now)
+    notice = Notice(
+        id=f"msg_{uuid.uuid4().hex}",
+        event=TEST,
+        store_id=TEST,
+        round_key=TEST,
+        monitor=TEST,
+        round=0,
+        slot=now,
+        at=now,
+        sink=name,
+        sentence=(
+            f"This is a test of hook {name}, sent by pr-monitor alerts test. No metric passed a "
+            "limit, and nobody has to do anything."
+        ),
+    )
     effect = Effect(
         id=0,
         key=notice.id,
@@ -84,21 +96,3 @@ def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> Test
     except DeliveryFailed as error:
         code = EXIT_CONFIG if error.lasting else EXIT_TRY_LATER
         return Tested(name, kind, problem=str(error), exit_code=code)
-
-
-def _notice(hook: str, now: datetime) -> Notice:
-    return Notice(
-        id=f"msg_{uuid.uuid4().hex}",
-        event=TEST,
-        store_id=TEST,
-        round_key=TEST,
-        monitor=TEST,
-        round=0,
-        slot=now,
-        at=now,
-        sink=hook,
-        sentence=(
-            f"This is a test of hook {hook}, sent by pr-monitor alerts test. No metric passed a "
-            "limit, and nobody has to do anything."
-        ),
-    )

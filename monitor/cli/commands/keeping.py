@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
-from monitor.cli.views.printing import echo, echo_json
+from monitor.cli.views.printing import echo, echo_answer, echo_json
+from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -25,12 +26,6 @@ OUT_OF_REACH = (
     "backups of the store, until they are older than you keep them",
 )
 """Where a deleted text may still stand."""
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command("backup")(backup)
-    app.command("forget")(forget)
 
 
 def backup(
@@ -52,10 +47,8 @@ def backup(
 
     with opened(config, make_store=False) as application:
         size = sqlite_file.back_up(application.database, path, replace=replace)
-    if json:
-        echo_json({"path": str(path), "bytes": size})
-    else:
-        echo(f"{application.database.shown} copied to {path} ({size / 2**20:.1f} MB), checked")
+    sentence = f"{application.database.shown} copied to {path} ({size / 2**20:.1f} MB), checked"
+    echo_answer({"path": str(path), "bytes": size}, sentence, json=json)
 
 
 def forget(
@@ -79,7 +72,12 @@ def forget(
         freed = _forgotten(application, item, monitor)
         # SQLite's write-ahead log may still hold the text that was deleted from the tables.
         wiped = sqlite_file.wipe_log(application.database)
-    out_of_reach = [*_not_checked(freed), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
+    removed = sorted({forgotten.monitor for forgotten in freed if not forgotten.reached})
+    out_of_reach = [
+        *(f"label files of {name}, a monitor that the config no longer has" for name in removed),
+        *([] if wiped else [_BUSY]),
+        *OUT_OF_REACH,
+    ]
     if json:
         echo_json(
             {
@@ -96,7 +94,6 @@ _BUSY = "the store's log, which somebody is reading; run this again, or restart 
 
 
 def _forgotten(application: Application, item: str, monitor: str | None) -> list[ForgottenItem]:
-    from monitor.domain.errors import InputRefused
     from monitor.rounds.retention import forget_item
     from monitor.storage.samples.payload_store import rounds_with_item
 
@@ -122,11 +119,6 @@ def _labelers(application: Application, round_: Round) -> Sequence[Labeler]:
         context for context in application.monitors if context.settings.name == round_.monitor
     ]
     return contexts[0].labelers_of(round_.settings) if contexts else ()
-
-
-def _not_checked(freed: Sequence[ForgottenItem]) -> list[str]:
-    removed = sorted({forgotten.monitor for forgotten in freed if not forgotten.reached})
-    return [f"label files of {name}, a monitor that the config no longer has" for name in removed]
 
 
 def _echo_forgotten(item: str, freed: Sequence[ForgottenItem], out_of_reach: Sequence[str]) -> None:

@@ -1,22 +1,35 @@
-"""The command that lets a person label in a browser: label."""
+"""Labeling in a browser: the command label, and the demo of it."""
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
+from pathlib import Path
+from queue import Empty
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    account,
+    chosen_monitors,
+    opened,
+)
 from monitor.cli.views.printing import echo, echo_error, echo_json
+from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
+    from monitor.demo.labeling_week import Answered, LabelingWeek
+    from monitor.service.pages.serving import PagesServer
     from monitor.wiring import Application
 
 PORT = 8089
+_POLL_SECONDS = 0.5
 
 PortOption = Annotated[
     int,
@@ -27,11 +40,6 @@ PortOption = Annotated[
 NoBrowserOption = Annotated[
     bool, typer.Option("--no-browser", help="Print the link and open nothing.")
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("label")(label)
 
 
 def label(
@@ -51,23 +59,11 @@ def label(
     for the next person is printed. run-once or serve hands out the items and takes the answers
     into the estimates, also while this runs. The same pages show how the monitors stand.
     """
-    from monitor.config.pages import PagesSettings
     from monitor.service import signals
-    from monitor.service.pages.serving import PagesServer, board_of
 
     with opened(config) as application:
         names = _on_the_page(application, monitor)
-
-        server = PagesServer(
-            application.database,
-            application.clock,
-            lambda: names,
-            board_of(lambda: application),
-            settings=PagesSettings(listen=f"127.0.0.1:{port}"),
-            setting="--port",
-            name=name or account(),
-            notified=teller(no_browser=no_browser, json=json),
-        )
+        server = _server(application, names, port, name=name, no_browser=no_browser, json=json)
         requests = signals.listen()
         server.start()
         while requests.get() == signals.RELOAD:
@@ -77,34 +73,87 @@ def label(
         echo("stopped; every answer is kept")
 
 
-def teller(*, no_browser: bool, json: bool) -> Callable[[str, str | None], None]:
-    """Return a function that prints each link of the page, and opens a browser on the first."""
+def label_demo(folder: Path, *, port: int, no_browser: bool, json: bool) -> None:
+    """Play the demo until its last week, let a person label that, and show what it came to."""
+    from rich.console import Console
+
+    from monitor.demo.labeling_week import LabelingWeek
+
+    week = LabelingWeek(folder, Console(highlight=False, quiet=json))
+    try:
+        answered = _labeled(week, port=port, no_browser=no_browser, json=json)
+        if answered is None:
+            echo("stopped before all was answered; pr-monitor demo --label starts over")
+            raise typer.Exit(1)
+        week.show(answered)
+        if json:
+            echo_json(answered.as_json())
+        week.show_way_on()
+    finally:
+        week.application.database.close()
+
+
+def _labeled(week: LabelingWeek, *, port: int, no_browser: bool, json: bool) -> Answered | None:
+    """Serve the page until all is answered; None if somebody stopped it."""
+    from monitor.service import signals
+
+    application = week.application
+    server = _server(application, application.names, port, no_browser=no_browser, json=json)
+    requests = signals.listen()
+    server.start()
+    try:
+        while (answered := week.answered()) is None:
+            try:
+                if requests.get(timeout=_POLL_SECONDS) != signals.RELOAD:
+                    return None
+            except Empty:
+                continue
+    finally:
+        server.stop()
+    return answered
+
+
+def _server(
+    application: Application,
+    names: Sequence[str],
+    port: int,
+    *,
+    name: str | None = None,
+    no_browser: bool,
+    json: bool,
+) -> PagesServer:
+    """Make the pages of some monitors, which tell each link and open a browser on the first."""
+    from monitor.config.pages import PagesSettings
+    from monitor.service.pages.serving import PagesServer, board_of
 
     def show_link(link: str, entered: str | None) -> None:
+        sentence = f"The labeling page, until Ctrl-C: {link}"
+        if entered is not None:
+            sentence = f"{entered} is labeling; a link for another person: {link}"
         if json:
             echo_json({"link": link, "entered": entered}, indent=None)
         else:
-            echo(_show_address(link, entered))
+            echo(sentence)
         sys.stdout.flush()
         if entered is None and not no_browser:
             _open(link)
 
-    return show_link
-
-
-def _show_address(link: str, entered: str | None) -> str:
-    if entered is None:
-        return f"The labeling page, until Ctrl-C: {link}"
-    return f"{entered} is labeling; a link for another person: {link}"
+    return PagesServer(
+        lambda: names,
+        board_of(lambda: application),
+        settings=PagesSettings(listen=f"127.0.0.1:{port}"),
+        setting="--port",
+        name=name or account(),
+        notified=show_link,
+    )
 
 
 def _on_the_page(application: Application, monitor: str | None) -> list[str]:
     """Name the monitors that people label on the page: today, or in a round opened before."""
-    from monitor.domain.errors import InputRefused
     from monitor.labeling.page import PageLabeler
     from monitor.rounds.labels.collect import labelers_in_use
 
-    chosen = application.monitors if monitor is None else (application.context(monitor),)
+    chosen = chosen_monitors(application, monitor)
     names = [
         context.settings.name
         for context in chosen
@@ -118,14 +167,6 @@ def _on_the_page(application: Application, monitor: str | None) -> list[str]:
         )
         raise InputRefused(message)
     return names
-
-
-def account() -> str:
-    """Name the person by the account."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # an account without a name, as in some containers
-        return ""
 
 
 def _open(link: str) -> None:

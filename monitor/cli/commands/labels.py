@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    chosen_monitors,
+    opened,
+    writing,
+)
 from monitor.cli.views.printing import echo, echo_json
+from monitor.domain.errors import EXIT_INPUT, InputRefused
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Collected, LabelEvent, Task
+    from monitor.domain.model import Collected, LabelEvent, Refusal, Task
     from monitor.labeling.label_files import Format
     from monitor.rounds.context import MonitorContext
     from monitor.wiring import Application
@@ -23,16 +32,6 @@ if TYPE_CHECKING:
 ENDINGS = (".csv", ".xlsx", ".jsonl")
 TOOLS = ("prodigy", "doccano", "argilla")
 """Labeling tools that have rows of their own on the lines of a ``.jsonl`` file."""
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    labels = typer.Typer(
-        help="Export items to label as a file, and import the answers.", no_args_is_help=True
-    )
-    labels.command("export")(export)
-    labels.command("import")(import_)
-    app.add_typer(labels, name="labels")
 
 
 def export(
@@ -68,15 +67,28 @@ def export(
     """
     from monitor.domain.shown import plain_texts
     from monitor.labeling.label_files import write_tasks
+    from monitor.rounds.labels import collect
 
-    _refuse_options(out, second, disputed)
+    if second and disputed:
+        message = "cannot be given together with --second"
+        raise typer.BadParameter(message, param_hint="--disputed")
+    if out is not None:
+        _refuse_name(out)
     format = _format(out, tool)
     with opened(config) as application:
-        asking = _asking_people(application, monitor)
-        several = [(context, _tasks(context, second, disputed)) for context in asking]
+        several = [
+            (
+                context,
+                collect.disputed(context)
+                if disputed
+                else collect.unanswered(context, 2 if second else 1),
+            )
+            for context in _asking_people(application, monitor)
+        ]
     tasks, question = _questions(several)
-    if out is not None:
-        _write(out, tasks, format, question)
+    if out is not None and tasks:
+        with writing(out):
+            write_tasks(out, tasks, format, question=question)
     if json:
         listed = [{"task": task.key, **plain_texts(task.shown)} for task in tasks]
         echo_json({"question": question, "tasks": listed})
@@ -107,7 +119,13 @@ def _questions(
 
     Where monitors ask different ones, every task shows its own.
     """
-    questioned = [(_question(context), tasks) for context, tasks in several if tasks]
+    from monitor.domain.ports import AsksQuestion
+
+    questioned = [
+        (context.labeler.question if isinstance(context.labeler, AsksQuestion) else None, tasks)
+        for context, tasks in several
+        if tasks
+    ]
     questions = {question for question, _ in questioned}
     if len(questions) <= 1:
         return [task for _, tasks in questioned for task in tasks], next(iter(questions), None)
@@ -117,12 +135,6 @@ def _questions(
         for task in tasks
     ]
     return with_its_own, None
-
-
-def _question(context: MonitorContext) -> str | None:
-    from monitor.domain.ports import AsksQuestion
-
-    return context.labeler.question if isinstance(context.labeler, AsksQuestion) else None
 
 
 def _echo_written(out: Path, tasks: int, tool: str | None) -> None:
@@ -163,26 +175,23 @@ def import_(
         now = application.clock()
         collected = read_labels(file, tasks, unknown_hint=available, follow=True, now=now)
         taken = _store(collected, parts_of)
-        collected = taken.collected
     if json:
-        echo_json(_result(taken))
+        echo_json(
+            {
+                "new": taken.new,
+                "changed": taken.changed,
+                "older": taken.older,
+                "known": taken.repeated,
+                "refused": [{"where": r.where, "reason": r.reason} for r in taken.refused],
+            }
+        )
     else:
         _echo_result(taken)
-    raise typer.Exit(65 if collected.refused else 0)
-
-
-def _refuse_options(out: Path | None, second: bool, disputed: bool) -> None:
-    if second and disputed:
-        message = "cannot be given together with --second"
-        raise typer.BadParameter(message, param_hint="--disputed")
-    if out is not None:
-        _refuse_name(out)
+    raise typer.Exit(EXIT_INPUT if taken.refused else 0)
 
 
 def _refuse_name(out: Path) -> None:
     """Refuse files of another kind, and files that people may have filled."""
-    from monitor.domain.errors import InputRefused
-
     if out.suffix not in ENDINGS:
         message = f"{str(out)!r} does not end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise typer.BadParameter(message, param_hint="--out")
@@ -194,47 +203,20 @@ def _refuse_name(out: Path) -> None:
         raise InputRefused(message)
 
 
-def _write(out: Path, tasks: Sequence[Task], format: Format, question: str | None) -> None:
-    from monitor.domain.errors import InputRefused
-    from monitor.labeling.label_files import write_tasks
-
-    if not tasks:
-        return
-    try:
-        write_tasks(out, tasks, format, question=question)
-    except OSError as error:
-        message = f"{out} cannot be written: {(error.strerror or str(error)).lower()}"
-        raise InputRefused(message) from error
-
-
-def _tasks(context: MonitorContext, second: bool, disputed: bool) -> list[Task]:
-    from monitor.rounds.labels import collect
-
-    return (
-        collect.disputed(context) if disputed else collect.unanswered(context, 2 if second else 1)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """What was accepted or refused; how many answers are new, and how many others changed.
+class _Taken(NamedTuple):
+    """How many answers are new, changed or ``repeated``, and the rows that were refused.
 
     ``older`` are those that change nothing, since a later one of the same person stands.
     """
 
-    collected: Collected
     new: int
     changed: int
     older: int
-
-    @property
-    def repeated(self) -> int:
-        """Answers that had been given before."""
-        return len(self.collected.events) - self.new - self.changed - self.older
+    repeated: int
+    refused: list[Refusal]
 
 
 def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
-    """Store what may be stored."""
     from monitor.domain.model import Collected as Part
     from monitor.labeling.files import FilesLabeler
     from monitor.rounds.labels.collect import store_together, without_same_person
@@ -255,14 +237,14 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
             changes = count_changes(connection, label_events)
     added = store_together(several, labeler=FilesLabeler.name)
     new = max(0, added - changes.changed - changes.older)
-    return _Taken(Part(tuple(label_events), tuple(refused)), new, changes.changed, changes.older)
+    repeated = len(label_events) - new - changes.changed - changes.older
+    return _Taken(new, changes.changed, changes.older, repeated, refused)
 
 
 def _asking_people(application: Application, monitor: str | None) -> list[MonitorContext]:
-    from monitor.domain.errors import InputRefused
     from monitor.rounds.labels.collect import asks_people
 
-    chosen = application.monitors if monitor is None else (application.context(monitor),)
+    chosen = chosen_monitors(application, monitor)
     asking = [context for context in chosen if asks_people(context)]
     if not asking:
         names = ", ".join(context.settings.name for context in chosen)
@@ -271,20 +253,10 @@ def _asking_people(application: Application, monitor: str | None) -> list[Monito
     return asking
 
 
-def _result(taken: _Taken) -> dict[str, Any]:
-    return {
-        "new": taken.new,
-        "changed": taken.changed,
-        "older": taken.older,
-        "known": taken.repeated,
-        "refused": [{"where": r.where, "reason": r.reason} for r in taken.collected.refused],
-    }
-
-
 def _echo_result(taken: _Taken) -> None:
-    for refusal in taken.collected.refused:
+    for refusal in taken.refused:
         echo(f"refused: {refusal}", indent="  ")
-    refused = plural(sum(refusal.rows for refusal in taken.collected.refused), "row")
+    refused = plural(sum(refusal.rows for refusal in taken.refused), "row")
     changed = f"{taken.changed} changed, " if taken.changed else ""
     new = plural(taken.new, "new answer")
     echo(f"{new}, {changed}{taken.repeated} known already, {refused} refused")

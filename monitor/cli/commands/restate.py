@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.cli.commands.results import only_monitor
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, OfARound, opened
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, account, opened
 from monitor.cli.views.printing import echo, echo_json
+from monitor.domain.errors import EXIT_INPUT
+from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
     from monitor.domain.model import Collected, Task
@@ -20,11 +22,6 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 100
 _LONGEST_REASON = 300
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("restate", cls=OfARound)(restate)
 
 
 def restate(
@@ -74,7 +71,7 @@ def restate(
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
         request = RestateRequest(
-            by=_name(by),
+            by=((by or "").strip() or account() or "somebody")[:_LONGEST_NAME],
             why=reason.strip(),
             rounds=tuple(numbers or ()),
             since=since,
@@ -87,11 +84,10 @@ def restate(
         echo_json(_json(outcome, dry_run=dry_run))
     else:
         _echo(outcome, dry_run=dry_run)
-    raise typer.Exit(65 if outcome.refused else 0)
+    raise typer.Exit(EXIT_INPUT if outcome.refused else 0)
 
 
 def _read_file(path: Path, tasks: Mapping[str, Task]) -> Collected:
-    """Read the answers to these tasks in a corrected label file."""
     from monitor.labeling.label_files import read_labels
 
     available = "it is of no round that is to be restated"
@@ -111,18 +107,6 @@ def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:
             "--without are they found by the answers that change"
         )
         raise typer.BadParameter(message, param_hint="ROUND")
-
-
-def _name(by: str | None) -> str:
-    """Who asks: as named, else as the machine knows them."""
-    if by is not None and by.strip():
-        return by.strip()[:_LONGEST_NAME]
-    import getpass
-
-    try:
-        return getpass.getuser()[:_LONGEST_NAME]
-    except (KeyError, OSError, ImportError):  # a container may have no name for who runs in it
-        return "somebody"
 
 
 def _json(outcome: RestateOutcome, *, dry_run: bool) -> dict[str, Any]:
@@ -158,7 +142,6 @@ def _echo(outcome: RestateOutcome, *, dry_run: bool) -> None:
 
 
 def _line(restated: RestatedRound) -> str:
-    from monitor.presentation.numbers import plural
     from monitor.presentation.restatements import best_text
 
     labels = f" ({plural(restated.labels, 'answer')} changed)" if restated.labels else ""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
 from monitor.cli.views.printing import echo, echo_error, echo_json
+from monitor.domain.errors import MonitorError, gravest
+from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
-    from monitor.domain.errors import MonitorError
     from monitor.domain.report import AlertRow
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.restore import ForgottenRound
@@ -41,36 +41,23 @@ def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     as ended; they fire again if the labels still call for it. Safe to repeat; where nothing was
     lost it changes nothing.
     """
-    from monitor.domain.errors import gravest
-
     with opened(config, make_store=False) as application:
         done = [_restored(context) for context in application.monitors]
     if json:
         echo_json({"monitors": [_json(each) for each in done]})
     else:
-        _echo_done(done)
-    _echo_problems(done)
-    raise typer.Exit(gravest(problem.exit_code for each in done for problem in each.problems))
-
-
-def _echo_done(done: Iterable[Done]) -> None:
-    for each in done:
-        if each.forgotten is None:
-            continue
-        for line in _lines(each, each.forgotten):
-            echo(f"{each.monitor}: {line}", indent="  ")
-
-
-def _echo_problems(done: Sequence[Done]) -> None:
-    for each in done:
-        for problem in each.problems:
-            echo_error(f"{each.monitor}: {problem}")
+        for each in done:
+            for line in _lines(each):
+                echo(f"{each.monitor}: {line}", indent="  ")
+    problems = [(each.monitor, problem) for each in done for problem in each.problems]
+    for monitor, problem in problems:
+        echo_error(f"{monitor}: {problem}")
     if any(each.forgotten is None for each in done):
         echo_error("run this again once that is fixed; it goes on from where it was")
+    raise typer.Exit(gravest(problem.exit_code for _, problem in problems))
 
 
 def _restored(context: MonitorContext) -> Done:
-    from monitor.domain.errors import MonitorError
     from monitor.rounds.restore import reconcile, repeat_round
 
     done = Done(context.settings.name)
@@ -90,9 +77,14 @@ def _restored(context: MonitorContext) -> Done:
     return done
 
 
-def _lines(done: Done, forgotten: ForgottenRound) -> Iterator[str]:
+def _lines(done: Done) -> Iterator[str]:
+    forgotten = done.forgotten
+    if forgotten is None:
+        return
     if forgotten.opened:
-        yield _opened_line(forgotten.opened)
+        first, last = minute(forgotten.opened[0]), minute(forgotten.opened[-1])
+        span = f"due {first} UTC" if first == last else f"due {first} to {last} UTC"
+        yield f"{plural(len(forgotten.opened), 'round')} opened again, {span}"
     yield from (_round_line(round_, forgotten) for round_ in done.rounds)
     if forgotten.retire:
         yield f"{plural(forgotten.retire, 'run')} of forgotten rounds deleted in MLflow"
@@ -108,19 +100,11 @@ def _lines(done: Done, forgotten: ForgottenRound) -> Iterator[str]:
             f"pr-monitor run-once -m {done.monitor} --slot {slot:%Y-%m-%dT%H:%MZ}, then run this "
             "once more"
         )
-    if not _changed(forgotten):
+    if forgotten == _nothing(alerts=()):
         yield "MLflow shows nothing that the store does not know"
 
 
-def _opened_line(slots: Sequence[datetime]) -> str:
-    first, last = minute(slots[0]), minute(slots[-1])
-    span = f"due {first} UTC" if first == last else f"due {first} to {last} UTC"
-    return f"{plural(len(slots), 'round')} opened again, {span}"
-
-
 def _round_line(round_: Round, forgotten: ForgottenRound) -> str:
-    from monitor.domain.state import RoundState
-
     what = f"round {round_.number} (due {minute(round_.slot)} UTC) is {round_.state}"
     if round_.estimated_version:
         what += f", version {round_.estimated_version}"
@@ -146,27 +130,14 @@ def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
         )
 
 
-def _changed(forgotten: ForgottenRound) -> bool:
-    return bool(
-        forgotten.opened
-        or forgotten.behind
-        or forgotten.retire
-        or forgotten.alerts != ()
-        or forgotten.off_schedule
-        or forgotten.abandoned
-    )
-
-
-def _nothing_read() -> ForgottenRound:
+def _nothing(alerts: tuple[AlertRow, ...] | None) -> ForgottenRound:
     from monitor.rounds.restore import ForgottenRound
 
-    return ForgottenRound(
-        opened=(), behind={}, retire=0, alerts=None, off_schedule=(), abandoned=()
-    )
+    return ForgottenRound((), {}, 0, alerts, (), ())
 
 
 def _json(done: Done) -> dict[str, Any]:
-    forgotten = done.forgotten or _nothing_read()
+    forgotten = done.forgotten or _nothing(alerts=None)
     return {
         "monitor": done.monitor,
         "problems": [str(problem) for problem in done.problems],

@@ -1,10 +1,11 @@
-"""Commands that show results: status, rounds, show, alerts."""
+"""Commands that show results: status, rounds, show, report, compare, estimate, alerts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,12 +15,20 @@ from monitor.cli.common import (
     ConfigOption,
     JsonOption,
     MonitorOption,
-    OfARound,
+    chosen_monitors,
+    column_option,
     minute,
     opened,
 )
-from monitor.cli.views.printing import echo, echo_error, echo_json, echo_table
-from monitor.domain.errors import InputRefused
+from monitor.cli.views.printing import (
+    echo,
+    echo_answer,
+    echo_document,
+    echo_error,
+    echo_json,
+    echo_table,
+)
+from monitor.domain.errors import InputRefused, gravest
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
@@ -32,17 +41,11 @@ if TYPE_CHECKING:
 
 LISTED = 100  # Rounds that a list has unless others are asked for, of all monitors together
 
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command("status")(status)
-    app.command("rounds")(rounds)
-    app.command("show", cls=OfARound)(show)
-    alerts_app = typer.Typer(help="List alerts, open ones first, or end one by hand.")
-    alerts_app.callback(invoke_without_command=True)(alerts)
-    alerts_app.command("resolve")(resolve)
-    alerts_app.command("test")(hook_test)
-    app.add_typer(alerts_app, name="alerts")
+RoundArgument = Annotated[int, typer.Argument(help="Number of the round.", metavar="ROUND")]
+VersionOption = Annotated[
+    int | None,
+    typer.Option("--version", help="An earlier version of it.", min=1, metavar="NUMBER"),
+]
 
 
 def status(
@@ -54,22 +57,29 @@ def status(
     something about the newest round needs a look, though rounds go on. learning: no limits are
     set yet. ok: none of these.
     """
+    from monitor.cli.commands.checks import promise_lines
     from monitor.cli.views.status_page import echo_status, status_json, with_links
+    from monitor.rounds.opening.removed_monitors import removed_monitors
     from monitor.rounds.status import overviews
 
     with opened(config) as application:
-        chosen = application.monitors if monitor is None else (application.context(monitor),)
-        monitors = [context.settings for context in chosen]
+        monitors = [context.settings for context in chosen_monitors(application, monitor)]
         shown = [
             with_links(overview, application.link)
             for overview in overviews(application.database, monitors, application.clock())
         ]
         blocks = _blocks(application, monitors)
-        removed = [] if monitor is not None else _not_in_the_config(application)
+        removed: list[RemovedMonitor] = []
+        if monitor is None:
+            with application.database.read() as connection:
+                removed = removed_monitors(connection, application.names)
+        # What one monitor promises stands in its settings; several promise more together.
+        promised = application.config.false_alarms_a_year() if monitor is None else {}
+        promises = promise_lines(application.config) if len(promised) > 1 else []
     if json:
         echo_json(status_json(shown, blocks, removed, application.config))
     else:
-        echo_status(shown, blocks, removed, _promises(application) if monitor is None else [])
+        echo_status(shown, blocks, removed, promises)
 
 
 def rounds(
@@ -125,13 +135,10 @@ def rounds(
 
 
 def show(
-    number: Annotated[int, typer.Argument(help="Number of the round.", metavar="ROUND")],
+    number: RoundArgument,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
-    version: Annotated[
-        int | None,
-        typer.Option("--version", help="An earlier version of it.", min=1, metavar="NUMBER"),
-    ] = None,
+    version: VersionOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show one round: counts, estimates, evidence, history.
@@ -149,6 +156,134 @@ def show(
         echo_json(page_json(page))
     else:
         echo_round(page)
+
+
+def report(
+    number: Annotated[
+        int | None,
+        typer.Argument(help="Number of the round; the newest otherwise.", metavar="ROUND"),
+    ] = None,
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    version: VersionOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Where to; otherwise MONITOR-round-NUMBER.html in this folder.",
+            dir_okay=False,
+            metavar="FILE",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Write a round as one HTML file, to read or send.
+
+    It begins with a verdict and what to do; figures, tables and the method follow. It needs no
+    network and runs no script. MLflow has the same file with each round, as report.html.
+    """
+    from monitor.files.atomic_write import write_whole
+    from monitor.report.html import report_html
+    from monitor.rounds.round_page import read_report
+
+    with opened(config) as application:
+        name = only_monitor(application, monitor)
+        with application.database.read() as connection:
+            result = read_report(connection, name, number, version)
+    path = out or Path(f"{name}-round-{result.round}.html")
+
+    def write(stream: IO[str]) -> None:
+        stream.write(report_html(result).decode())
+
+    write_whole(path, write)
+    echo_answer(
+        {"monitor": name, "round": result.round, "version": result.version, "file": str(path)},
+        f"{path}: {name}, round {result.round}, version {result.version}",
+        json=json,
+    )
+
+
+def compare(
+    number: RoundArgument,
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option("--threshold", "-t", help="Flag scores from here on.", metavar="SCORE"),
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--predictions", "-p", help="Predictions of another classifier.", metavar="FILE"
+        ),
+    ] = None,
+    id_column: Annotated[str | None, column_option("--id", "Its column of ids.")] = None,
+    score: Annotated[
+        str | None, column_option("--score", "Its column of scores; score if not given.")
+    ] = None,
+    predicted: Annotated[
+        str | None, column_option("--predicted", "Its column of predicted classes, 1 or 0.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask what another threshold or classifier would do.
+
+    The labels that are there decide: precision, recall and F1 of the round's window for both, and
+    the difference between them, which is known better than either. With --threshold alone the
+    classifier's own scores are used; with --predictions the scores of a Parquet or
+    CSV file that has every labeled item, flagged by --predicted, or from --threshold on (the
+    monitor's own if not given).
+    """
+    import monitor as functions
+    from monitor.cli.logs import set_up_logs
+
+    set_up_logs()
+    result = functions.compare(
+        number,
+        monitor=monitor,
+        config=config,
+        threshold=threshold,
+        predictions=predictions,
+        id=id_column,
+        score=score,
+        predicted=predicted,
+    )
+    if json:
+        echo_json(result.to_dict())
+    else:
+        echo_document(result.document())
+
+
+def estimate(
+    tp: Annotated[int, typer.Option(help="Labeled positive among the flagged.", metavar="COUNT")],
+    fp: Annotated[int, typer.Option(help="Labeled negative among the flagged.", metavar="COUNT")],
+    fn: Annotated[int, typer.Option(help="Labeled positive among the passed.", metavar="COUNT")],
+    tn: Annotated[int, typer.Option(help="Labeled negative among the passed.", metavar="COUNT")],
+    flagged_size: Annotated[
+        int, typer.Option(help="All predicted positives, labeled or not.", metavar="COUNT")
+    ],
+    passed_size: Annotated[
+        int, typer.Option(help="All predicted negatives, labeled or not.", metavar="COUNT")
+    ],
+    level: Annotated[
+        float, typer.Option(help="Probability inside each interval.", metavar="SHARE")
+    ] = 0.95,
+    json: JsonOption = False,
+) -> None:
+    """Estimate from one labeled matrix; needs no config.
+
+    Flagged are the predicted positives, passed the predicted negatives, and each class is sampled
+    on its own. The rate is the classifier's; the window's value describes these very items.
+    """
+    import monitor as functions
+
+    result = functions.estimate(
+        tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size, level=level
+    )
+    if json:
+        echo_json(result.to_dict())
+    else:
+        echo_document(result.document())
 
 
 def alerts(
@@ -191,7 +326,6 @@ def resolve(
     Evidence starts again with the next round. Hooks are notified by the next run.
     """
     from monitor.domain.alerting import AlertState
-    from monitor.domain.errors import InputRefused
     from monitor.rounds.reporting.enqueue import enqueue_ended
     from monitor.storage.results import alert_store
 
@@ -207,10 +341,8 @@ def resolve(
             connection, chosen[0].id, AlertState.RESOLVED, why=reason, now=application.clock()
         )
         enqueue_ended(connection, chosen[0], reason, application.clock())
-    if json:
-        echo_json({"resolved": chosen[0].id})
-    else:
-        echo(f"resolved {chosen[0].id[:8]}: {chosen[0].monitor}, {_limit(chosen[0])}")
+    sentence = f"resolved {chosen[0].id[:8]}: {chosen[0].monitor}, {_limit(chosen[0])}"
+    echo_answer({"resolved": chosen[0].id}, sentence, json=json)
 
 
 def hook_test(
@@ -225,7 +357,6 @@ def hook_test(
     Reports for each whether it was accepted. No round, alert or store is needed.
     """
     from monitor.cli.commands.hook_tests import echo_tests, try_hooks
-    from monitor.domain.errors import gravest
 
     tests = try_hooks(config, hook)
     if json:
@@ -233,14 +364,6 @@ def hook_test(
     else:
         echo_tests(tests)
     raise typer.Exit(gravest(tested.exit_code for tested in tests))
-
-
-def _promises(application: Application) -> list[str]:
-    """Return how many false alarms several monitors promise together."""
-    from monitor.cli.commands.checks import promise_lines
-
-    config = application.config
-    return promise_lines(config) if len(config.false_alarms_a_year()) > 1 else []
 
 
 def _blocks(
@@ -254,15 +377,6 @@ def _blocks(
         return []
     every = [context.settings for context in application.monitors]
     return [each for each in class_overviews(application.database, every) if each.block in names]
-
-
-def _not_in_the_config(application: Application) -> list[RemovedMonitor]:
-    """Find what remains open of monitors that the config does not have."""
-    from monitor.rounds.opening.removed_monitors import removed_monitors
-
-    names = [context.settings.name for context in application.monitors]
-    with application.database.read() as connection:
-        return removed_monitors(connection, names)
 
 
 def only_monitor(application: Application, monitor: str | None) -> str:

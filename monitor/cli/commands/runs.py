@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +17,14 @@ from monitor.cli.common import (
     ConfigOption,
     JsonOption,
     MonitorOption,
+    chosen_monitors,
     minute,
     opened,
     parse_time,
 )
 from monitor.cli.views.printing import echo, echo_error, echo_json
+from monitor.domain.errors import InputRefused, MonitorError, SourceRefused
+from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -29,13 +32,6 @@ if TYPE_CHECKING:
     from monitor.service.loop import Pass
     from monitor.storage.rounds.round_store import Round, RoundVersion
     from monitor.wiring import Application
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command("run-once")(run_once)
-    app.command("backfill")(backfill)
-    app.command("serve")(serve)
 
 
 def run_once(
@@ -67,7 +63,7 @@ def run_once(
     from monitor.service.loop import one_pass
 
     with opened(config) as application:
-        monitors = _chosen(application, monitor)
+        monitors = chosen_monitors(application, monitor)
         previous: dict[str, dict[int, RoundVersion]] = {}
 
         def remember(context: MonitorContext) -> None:
@@ -112,31 +108,29 @@ def backfill(
     go to the log and to MLflow, not to hooks: nobody is woken for the past.
     """
     from monitor.cli.views.passes import echo_failures, pass_json
-    from monitor.domain.errors import MonitorError
-    from monitor.rounds.delivery.deliver import deliver
+    from monitor.rounds.run import backfill as backfill_rounds
     from monitor.rounds.run import backfill_slots
-    from monitor.service.loop import Pass
+    from monitor.service.loop import Pass, deliver_all
 
     first, last = _span(start, end)
     rounds: dict[str, list[Round]] = {}
     errors: dict[str, MonitorError] = {}
     with opened(config) as application:
-        for context in _chosen(application, monitor):
+        for context in chosen_monitors(application, monitor):
             slots = backfill_slots(context, first, last)
             name, rounds[name] = context.settings.name, []
             # What is filled stays filled: a monitor that stops keeps no other from its windows.
             try:
-                for round_ in _backfilled(context, first, last, len(slots)):
-                    rounds[name].append(round_)
+                steps = _with_progress(backfill_rounds(context, first, last), name, len(slots))
+                for _, round_ in steps:
+                    if round_ is not None:
+                        rounds[name].append(round_)
             except MonitorError as error:
                 errors[name] = error
             if not json:
                 for sentence in _backfill_sentences(context, slots, rounds[name]):
                     echo(sentence)
-        delivered = deliver(
-            application.database, application.handlers, application.clock, link=application.link
-        )
-        result = Pass(errors, delivered)
+        result = Pass(errors, deliver_all(application))
         if json:
             echo_json(pass_json(result, rounds))
         else:
@@ -171,8 +165,7 @@ def _write_metrics(
     from monitor.service.web.textfile import last_success, write_textfile
 
     names = [context.settings.name for context in monitors]
-    was_whole = len(names) == len(application.monitors)
-    well = was_whole and not result.errors
+    well = names == application.names and not result.errors
     now = application.clock()
     previous = last_success(path)
     if previous is not None and previous > now:  # written while a clock was ahead
@@ -181,12 +174,7 @@ def _write_metrics(
         last_success=now if well else previous,
         failing={name: name in result.errors for name in names},
     )
-    configured = [context.settings.name for context in application.monitors]
-    write_textfile(path, exposition(application.database, configured, own, now))
-
-
-def _chosen(application: Application, monitor: str | None) -> Sequence[MonitorContext]:
-    return application.monitors if monitor is None else (application.context(monitor),)
+    write_textfile(path, exposition(application.database, application.names, own, now))
 
 
 def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
@@ -214,7 +202,6 @@ def _open_slot(monitors: Sequence[MonitorContext], slot: str) -> None:
 
 
 def _refuse_no_slot(context: MonitorContext, slot: str, due: datetime) -> None:
-    from monitor.domain.errors import InputRefused
     from monitor.domain.slots import newest_slot, slots_after
 
     name, schedule, now = context.settings.name, context.settings.round.schedule, context.clock()
@@ -234,9 +221,6 @@ def _refuse_no_slot(context: MonitorContext, slot: str, due: datetime) -> None:
 
 def _slot_exit_code(application: Application, result: Pass, slot: str) -> int:
     """Return the exit code of a slot's round: another that waits for predictions is no failure."""
-    from monitor.domain.errors import SourceRefused
-    from monitor.domain.state import RoundState
-
     errors = dict(result.errors)
     for name, error in result.errors.items():
         round_ = _round_at(application.context(name), parse_time(slot, "--slot"))
@@ -252,16 +236,6 @@ def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         return None if monitor_id is None else round_store.round_at(connection, monitor_id, slot)
-
-
-def _backfilled(
-    context: MonitorContext, first: datetime, last: datetime | None, total: int
-) -> Iterator[Round]:
-    from monitor.rounds.run import backfill as rounds_of
-
-    for _, round_ in _with_progress(rounds_of(context, first, last), context.settings.name, total):
-        if round_ is not None:
-            yield round_
 
 
 def _with_progress(
@@ -283,8 +257,6 @@ def _backfill_sentences(
     context: MonitorContext, slots: Sequence[datetime], rounds: Sequence[Round]
 ) -> Iterator[str]:
     """Describe what a backfill did, and what the rounds that it opened wait for."""
-    from monitor.domain.state import RoundState
-
     name = context.settings.name
     if not rounds:
         why = "rounds that ended before stay as they are"
@@ -293,26 +265,32 @@ def _backfill_sentences(
         return
     waiting = [round_ for round_ in rounds if round_.state is RoundState.LABELING]
     done = "opened" if waiting else "filled"
+    counts = Counter(round_.state for round_ in rounds)
+    states = ", ".join(f"{count} {state}" for state, count in counts.items())
     yield (
         f"{name}: {len(rounds)} of {len(slots)} windows {done}, due {minute(rounds[0].slot)} to "
-        f"{minute(rounds[-1].slot)} UTC: {_counted_states(rounds)}"
+        f"{minute(rounds[-1].slot)} UTC: {states}"
     )
     if waiting and context.labeler.asks_people:
         yield f"{name}: {_what_people_do(context, waiting)}"
-
-
-def _counted_states(rounds: Sequence[Round]) -> str:
-    counts = Counter(str(round_.state) for round_ in rounds)
-    return ", ".join(f"{count} {state}" for state, count in counts.items())
 
 
 def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
     """Describe what rounds that wait for people need, and by when."""
     from monitor.labeling.files import FilesLabeler
     from monitor.labeling.page import PageLabeler
+    from monitor.rounds.open_rounds import open_rounds
 
-    missing, due = _still_needed(context, {round_.number for round_ in waiting})
-    by = "" if due is None else f" by {minute(due)} UTC"
+    numbers = {round_.number for round_ in waiting}
+    with context.database.read() as connection:
+        rounds = [
+            round_
+            for round_ in open_rounds(connection, context.settings.name)
+            if round_.round in numbers
+        ]
+    missing = sum(round_.wanted - round_.answered for round_ in rounds)
+    deadlines = [round_.deadline for round_ in rounds if round_.deadline is not None]
+    by = f" by {minute(min(deadlines))} UTC" if deadlines else ""
     needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
     if isinstance(context.labeler, PageLabeler):
         return f"{needs}; they label with pr-monitor label; then run: pr-monitor run-once"
@@ -322,17 +300,3 @@ def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
         f"{needs}; the task files stand in {context.labeler.folder}, filled copies go into "
         f"{context.labeler.filled}; then run: pr-monitor run-once"
     )
-
-
-def _still_needed(context: MonitorContext, numbers: Collection[int]) -> tuple[int, datetime | None]:
-    """Return how many answers rounds wait for, and their first deadline."""
-    from monitor.rounds.open_rounds import open_rounds
-
-    with context.database.read() as connection:
-        rounds = [
-            round_
-            for round_ in open_rounds(connection, context.settings.name)
-            if round_.round in numbers
-        ]
-    deadlines = [round_.deadline for round_ in rounds if round_.deadline is not None]
-    return sum(round_.wanted - round_.answered for round_ in rounds), min(deadlines, default=None)

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.commands.demo_labeling import label_demo
-from monitor.cli.commands.labeling import PORT, NoBrowserOption, PortOption
-from monitor.cli.commands.restored import restored
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, column_option, opened
-from monitor.cli.views.printing import echo, echo_json
+from monitor.cli.commands.labeling import PORT, NoBrowserOption, PortOption, label_demo
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, column_option, opened, writing
+from monitor.cli.views.printing import echo, echo_answer, echo_json
+from monitor.domain.errors import InputRefused, gravest
 
 if TYPE_CHECKING:
     from monitor.cli.commands.checks import Check
     from monitor.config.column_guess import Described
-    from monitor.storage.database import Database
 
 PredictionsArgument = Annotated[
     str,
@@ -51,18 +49,6 @@ ClassesOption = Annotated[
 LabelOption = Annotated[
     str | None, column_option("--label", "Column of the true class, if it is there.")
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command("demo")(demo)
-    app.command("init")(init)
-    app.command("check")(check)
-    db = typer.Typer(help="Create, upgrade or check the tables of the store.", no_args_is_help=True)
-    db.command("upgrade")(upgrade)
-    db.command("check")(check_schema)
-    db.command("restored")(restored)
-    app.add_typer(db, name="db")
 
 
 def demo(
@@ -117,15 +103,18 @@ def init(
     from monitor.config.template import first_config
 
     _refuse_folder(config)
-    # Paths of a config start at its own folder, which need not be the one that init runs in.
-    path = _next_to(predictions, config)
+    path = predictions
+    if "://" not in path and not Path(path).is_absolute():
+        # Paths of a config start at its own folder, which need not be the one that init runs in.
+        path = Path(os.path.relpath(path, config.parent)).as_posix()
     _refuse_without_table(predictions, table)
     described = _described(path, config.parent, table)
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table, classes)
     flag = [] if config == CONFIG else ["--config", str(config)]
     command = ["pr-monitor", "init", predictions, *flag]
     text, guesses = first_config(path, described, chosen, command)
-    _write(config, text)
+    with writing(config):
+        config.write_text(text, encoding="utf-8")
     if json:
         echo_json({"config": str(config), "guesses": guesses})
     else:
@@ -142,21 +131,20 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     window without a flagged item; the exit code is then still 0. Creates the store's tables and
     the MLflow experiments where there are none.
     """
-    from monitor.cli.commands.checks import checks, exit_code
+    from monitor.cli.commands.checks import checks
     from monitor.cli.logs import set_up_logs
     from monitor.config.load import load_config
     from monitor.wiring import build
 
     set_up_logs()
-    loaded = load_config(config)
-    application = build(loaded)
+    application = build(load_config(config))
     tried = []
     for check in checks(application, config):
         tried.append(check)
         if not json:
             _echo_check(check)
     application.database.close()
-    code = exit_code(tried)
+    code = gravest(each.code for each in tried)
     if json:
         echo_json({"checks": [each.as_json() for each in tried], "ok": code == 0})
     raise typer.Exit(code)
@@ -178,10 +166,12 @@ def upgrade(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
         after = schema.current_revision(database)
     finally:
         database.close()
-    if json:
-        echo_json({"before": before, "after": after})
-    else:
-        echo(_upgrade_sentence(database, before, after))
+    sentence = f"{database.shown}: schema {before} upgraded to {after}"
+    if before == after:
+        sentence = f"{database.shown} is up to date (schema {after})"
+    elif before is None:
+        sentence = f"{database.shown}: tables created (schema {after})"
+    echo_answer({"before": before, "after": after}, sentence, json=json)
 
 
 def check_schema(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -190,15 +180,11 @@ def check_schema(config: ConfigOption = CONFIG, json: JsonOption = False) -> Non
     Exit code 78 if not, with the command that helps.
     """
     with opened(config, make_store=False) as application:
-        if json:
-            echo_json({"ok": True})
-        else:
-            echo(f"{application.database.shown} holds this version's tables")
+        sentence = f"{application.database.shown} holds this version's tables"
+        echo_answer({"ok": True}, sentence, json=json)
 
 
 def _refuse_folder(config: Path) -> None:
-    from monitor.domain.errors import InputRefused
-
     if config.exists():
         message = f"{config} is there already; move it away or name another with --config"
         raise InputRefused(message)
@@ -228,23 +214,6 @@ def _described(path: str, folder: Path, table: str | None) -> Described:
     return DescribedFiles(path, folder, table)
 
 
-def _next_to(predictions: str, config: Path) -> str:
-    """Write a path as the config will have it: relative to its own folder."""
-    if "://" in predictions or Path(predictions).is_absolute():
-        return predictions
-    return Path(os.path.relpath(predictions, config.parent)).as_posix()
-
-
-def _write(config: Path, text: str) -> None:
-    from monitor.domain.errors import InputRefused
-
-    try:
-        config.write_text(text, encoding="utf-8")
-    except OSError as error:
-        message = f"{config} cannot be written: {(error.strerror or str(error)).lower()}"
-        raise InputRefused(message) from error
-
-
 def _echo_check(check: Check) -> None:
     indent = " " * len("PROBLEM  ")
     if check.note is not None:
@@ -255,11 +224,3 @@ def _echo_check(check: Check) -> None:
             echo(f"LOOK     {check.what}: {warning}", indent=indent, colour="magenta")
     else:
         echo(f"PROBLEM  {check.what}: {check.problem}", indent=indent, colour="red")
-
-
-def _upgrade_sentence(database: Database, before: str | None, after: str | None) -> str:
-    if before == after:
-        return f"{database.shown} is up to date (schema {after})"
-    if before is None:
-        return f"{database.shown}: tables created (schema {after})"
-    return f"{database.shown}: schema {before} upgraded to {after}"

@@ -20,17 +20,13 @@ from monitor.cli.common import (
     opened,
 )
 from monitor.cli.views.printing import echo_json
+from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
     from monitor.domain.settings import Limits
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import Drift, Levels
     from monitor.stats.detection.half_space import Limit
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("simulate")(simulate)
 
 
 def simulate(
@@ -101,6 +97,7 @@ def simulate(
 
 
 def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
+    from monitor.domain.settings import LIMITED_METRICS
     from monitor.rounds.forecast.simulate import Drift
 
     changes = dict(_pair(drop, "--drop", "precision=-0.10") for drop in drops)
@@ -110,7 +107,9 @@ def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
                 f"{metric}={change:g} is no change of a share; ten points less are {metric}=-0.10"
             )
             raise typer.BadParameter(message, param_hint="--drop")
-        _check_metric(metric, "--drop")
+        if metric not in LIMITED_METRICS:
+            message = f"{metric!r} cannot be simulated; use one of {', '.join(LIMITED_METRICS)}"
+            raise typer.BadParameter(message, param_hint="--drop")
     times = 1.0 if prevalence is None else _times(prevalence)
     return Drift({metric: -change for metric, change in changes.items()}, times)
 
@@ -129,14 +128,6 @@ def _times(text: str) -> float:
         message = f"{text!r} is no multiple; write x2 for twice as common, x0.5 for half"
         raise typer.BadParameter(message, param_hint="--prevalence")
     return float(match[1])
-
-
-def _check_metric(metric: str, option: str) -> None:
-    from monitor.domain.settings import LIMITED_METRICS
-
-    if metric not in LIMITED_METRICS:
-        message = f"{metric!r} cannot be simulated; use one of {', '.join(LIMITED_METRICS)}"
-        raise typer.BadParameter(message, param_hint=option)
 
 
 def _levels(
@@ -165,11 +156,7 @@ def _share(value: float | None, option: str) -> float:
 
 
 def _limits(context: MonitorContext, options: Sequence[str]) -> list[Limit]:
-    from monitor.domain.errors import InputRefused
-
-    limits: Limits = context.settings.round.limits
-    if options:
-        limits = _parsed_limits(options)
+    limits = _parsed_limits(options) if options else context.settings.round.limits
     watched = limits.watched()
     if not watched:
         message = (

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
-from monitor.cli.views.printing import echo, echo_json, echo_table
+from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
+from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import plural
 from monitor.service.pages.roles import Role
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.wiring import Application
 
 NameArgument = Annotated[
     str, typer.Argument(help="Their name; answers are kept under it.", metavar="NAME")
@@ -27,19 +26,6 @@ RoleOption = Annotated[
     Role, typer.Option("--role", help="labeler, viewer or admin.", metavar="ROLE")
 ]
 RoleArgument = Annotated[Role, typer.Argument(help="labeler, viewer or admin.", metavar="ROLE")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    users_app = typer.Typer(
-        help="Let people sign in to the pages by a token of their own.", no_args_is_help=True
-    )
-    users_app.command("add")(add)
-    users_app.command("list")(list_users)
-    users_app.command("role")(give_role)
-    users_app.command("remove")(remove)
-    users_app.command("sign-out")(sign_out)
-    app.add_typer(users_app, name="users")
 
 
 def add(
@@ -53,14 +39,13 @@ def add(
     It is shown this once, since the store has its hash only; anyone who lost one is removed and
     added again. A labeler answers, a viewer sees how the monitors fare, an admin does both.
     """
-    from monitor.domain.errors import InputRefused
     from monitor.service.pages import tokens
     from monitor.storage.pages import people_store
 
     token = tokens.new_token()
     with _writing(name, config) as work:
-        work.refuse_similar_name()
-        user = people_store.StoredUser(work.name, role, work.application.clock())
+        _refuse_similar_name(work.connection, work.name)
+        user = people_store.StoredUser(work.name, role, work.now)
         if not people_store.add_user(work.connection, user, tokens.hash_of(token)):
             message = (
                 f"there is a user {work.name} already; for another role run: pr-monitor users role "
@@ -98,11 +83,8 @@ def give_role(
 
     with _writing(name, config) as work:
         if not people_store.give_role(work.connection, work.name, role):
-            raise work.unknown()
-    if json:
-        echo_json({"name": work.name, "role": role})
-    else:
-        echo(f"{work.name} is {role} now")
+            raise _unknown(work.name)
+    echo_answer({"name": work.name, "role": role}, f"{work.name} is {role} now", json=json)
 
 
 def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -114,12 +96,10 @@ def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption =
 
     with _writing(name, config) as work:
         if not people_store.remove_user(work.connection, work.name):
-            raise work.unknown()
+            raise _unknown(work.name)
         people_store.end_all_sessions(work.connection, work.name)
-    if json:
-        echo_json({"name": work.name, "removed": True})
-    else:
-        echo(f"{work.name} can no longer sign in; their answers are kept")
+    sentence = f"{work.name} can no longer sign in; their answers are kept"
+    echo_answer({"name": work.name, "removed": True}, sentence, json=json)
 
 
 def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -132,41 +112,34 @@ def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption
 
     with _writing(name, config) as work:
         ended = people_store.end_all_sessions(work.connection, work.name)
-    if json:
-        echo_json({"name": work.name, "ended": ended})
-    else:
-        echo(f"{plural(ended, 'session')} of {work.name} ended")
+    sentence = f"{plural(ended, 'session')} of {work.name} ended"
+    echo_answer({"name": work.name, "ended": ended}, sentence, json=json)
 
 
-@dataclass(frozen=True, slots=True)
-class _UserChange:
-    """What is done about a user, in one transaction."""
+def _refuse_similar_name(connection: Connection, name: str) -> None:
+    """Refuse a name that people would confuse with another user's."""
+    from monitor.service.pages.accounts import similar_name
+    from monitor.storage.pages import people_store
 
+    for user in people_store.users(connection):
+        if user.name != name and similar_name(user.name, name):
+            message = (
+                f"there is a user {user.name} already, and people would take {name} for "
+                "the same: the names differ in capitals, or in the form of a letter, alone. "
+                "Choose a name that shows who it is, such as one with a surname; pr-monitor "
+                "users list has all names"
+            )
+            raise InputRefused(message)
+
+
+def _unknown(name: str) -> InputRefused:
+    return InputRefused(f"there is no user {name}; pr-monitor users list has all names")
+
+
+class _UserChange(NamedTuple):
     name: str
-    application: Application
     connection: Connection
-
-    def refuse_similar_name(self) -> None:
-        """Refuse a name that people would confuse with another user's."""
-        from monitor.domain.errors import InputRefused
-        from monitor.service.pages.accounts import similar_name
-        from monitor.storage.pages import people_store
-
-        for user in people_store.users(self.connection):
-            if user.name != self.name and similar_name(user.name, self.name):
-                message = (
-                    f"there is a user {user.name} already, and people would take {self.name} for "
-                    "the same: the names differ in capitals, or in the form of a letter, alone. "
-                    "Choose a name that shows who it is, such as one with a surname; pr-monitor "
-                    "users list has all names"
-                )
-                raise InputRefused(message)
-
-    def unknown(self) -> Exception:
-        """State that there is no such user."""
-        from monitor.domain.errors import InputRefused
-
-        return InputRefused(f"there is no user {self.name}; pr-monitor users list has all names")
+    now: datetime
 
 
 @contextmanager
@@ -178,4 +151,4 @@ def _writing(name: str, config: Path) -> Iterator[_UserChange]:
     except ValueError as problem:
         raise typer.BadParameter(str(problem), param_hint="NAME") from None
     with opened(config) as application, application.database.write() as connection:
-        yield _UserChange(named, application, connection)
+        yield _UserChange(named, connection, application.clock())

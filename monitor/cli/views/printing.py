@@ -49,6 +49,14 @@ def echo_json(value: Any, *, indent: int | None = 2) -> None:
     print(text)  # noqa: T201
 
 
+def echo_answer(value: Any, sentence: str, *, json: bool) -> None:
+    """Print what a command did: for a program, or in a sentence."""
+    if json:
+        echo_json(value)
+    else:
+        echo(sentence)
+
+
 def width(stream: TextIO | None = None) -> int | None:
     """Columns of the terminal; None if the output goes elsewhere."""
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None

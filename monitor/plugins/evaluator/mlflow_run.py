@@ -25,9 +25,15 @@ from mlflow.utils.time import get_current_time_millis
 
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.designs import EvaluationSample, EvaluationStratum
-from monitor.evaluation.frame import column_of, values_of
 from monitor.evaluation.result import Evaluation, evaluate_rows
-from monitor.evaluation.rows import Column, LabeledRows, holds_classes, read_rows
+from monitor.evaluation.rows import (
+    Column,
+    LabeledRows,
+    column_of,
+    holds_classes,
+    read_rows,
+    values_of,
+)
 from monitor.presentation.numbers import NOT_ESTIMABLE, capital, digits_text
 from monitor.results.estimates import COLUMNS, HEADLINE
 

@@ -5,17 +5,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import structlog
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from monitor.config.pages import PagesSettings
 from monitor.domain.errors import MonitorError
-from monitor.service.pages import leaving, link_login, sign_in
+from monitor.service.pages import link_login, requests, sign_in
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
-from monitor.service.pages.labeling import conflicts, overview, own_answers, payloads
+from monitor.service.pages.labeling import conflicts, figures, own_answers
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.link_login import LinkLogin
 from monitor.service.pages.rendering import message_answer, wants_json
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
 
 log = structlog.get_logger("monitor.pages")
-
-_NO_PAGE = "There is no such page here."
 
 # FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
 # Releases without telemetry keep the argument among what they do not know.
@@ -61,13 +59,12 @@ def pages_app(
     app.state.settings = settings
     app.state.cookie = cookie_name(settings)
     app.add_exception_handler(PageRefused, _refused)
-    for no_page in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+    # A number or a word of an address may be invalid, such as in /monitors/mail/rounds/x.
+    for no_page in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, RequestValidationError):
         app.add_exception_handler(no_page, _no_page)
-    app.add_exception_handler(RequestValidationError, _no_such_page)
     app.add_exception_handler(MonitorError, _unavailable)
     app.include_router(link_login.router if isinstance(way_in, LinkLogin) else sign_in.router)
-    app.include_router(leaving.router)
-    for pages in (labeling, payloads, own_answers, conflicts, overview, status):
+    for pages in (requests, labeling, own_answers, conflicts, figures, status):
         app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     return Guard(app, settings)
@@ -83,13 +80,8 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _no_page(request: Request, error: Exception) -> Response:
-    status = cast("HTTPException", error).status_code
-    return message_answer(request, HTTPStatus(status), _NO_PAGE)
-
-
-def _no_such_page(request: Request, error: Exception) -> Response:  # noqa: ARG001  as FastAPI calls it
-    """Answer for an address whose number or word is invalid, such as /monitors/mail/rounds/x."""
-    return message_answer(request, HTTPStatus.NOT_FOUND, _NO_PAGE)
+    status = getattr(error, "status_code", HTTPStatus.NOT_FOUND)
+    return message_answer(request, HTTPStatus(status), "There is no such page here.")
 
 
 def _unavailable(request: Request, error: Exception) -> Response:

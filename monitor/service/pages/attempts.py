@@ -7,12 +7,12 @@ so many at a time get no further than one after the other.
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import unicodedata
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.service.pages.sessions import digest_of
 from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class SignInAttempts:
 def attempt_of(name: str, address: str) -> Attempt:
     """Return under what a sign-in is counted; spellings that may mean the same account are one."""
     spelled = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-    return Attempt(_digest("name", spelled), _digest("address", _network(address)))
+    return Attempt(digest_of("name", spelled), digest_of("address", _network(address)))
 
 
 def _wait(failed: Failed, free: int, now: datetime) -> timedelta:
@@ -92,7 +92,3 @@ def _network(address: str) -> str:
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
     return str(ipaddress.ip_network((int(parsed), _IPV6_OF_ONE), strict=False))
-
-
-def _digest(kind: str, text: str) -> str:
-    return hashlib.sha256(f"{kind} {text}".encode(errors="replace")).hexdigest()

@@ -58,7 +58,7 @@ def _load(certificate: Path, key: Path) -> None:
 
 
 class _PasswordRequired(Exception):
-    """The key is encrypted."""
+    pass
 
 
 def _no_password() -> str:

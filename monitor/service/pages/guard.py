@@ -79,9 +79,13 @@ class Guard:
         await self._app(scope, _replayed(body, receive), guarded)
 
     def _refusal(self, method: str, headers: Mapping[str, str]) -> Refusal | None:
-        host = headers.get("host", "")
-        if not self._is_ours(host):
-            return HTTPStatus.MISDIRECTED_REQUEST, self._by_names
+        host, is_reachable = headers.get("host", ""), self._settings.is_reachable
+        is_local = not is_reachable and is_ours(host, self._settings.address.host)
+        if host_name(host) not in self._names and not is_local:
+            how = "as localhost or by their address"
+            if is_reachable:
+                how = "by one of pages.names in the config"
+            return HTTPStatus.MISDIRECTED_REQUEST, f"the pages are asked for {how}"
         if self._settings.behind_proxy and headers.get("x-forwarded-proto") != "https":
             return HTTPStatus.MISDIRECTED_REQUEST, _NOT_ENCRYPTED
         if method in {"GET", "HEAD"}:
@@ -91,17 +95,6 @@ class Guard:
         if origin not in {None, f"{self._scheme}://{host}"} or site != "same-origin":
             return HTTPStatus.FORBIDDEN, "this form is of another page"
         return None
-
-    def _is_ours(self, host: str) -> bool:
-        if host_name(host) in self._names:
-            return True
-        return not self._settings.is_reachable and is_ours(host, self._settings.address.host)
-
-    @property
-    def _by_names(self) -> str:
-        if self._settings.is_reachable:
-            return "the pages are asked for by one of pages.names in the config"
-        return "the pages are asked for as localhost or by their address"
 
 
 async def _body(receive: Any) -> bytes | None:

@@ -1,8 +1,10 @@
-"""The way in by a link that works once."""
+"""The way in by a link that works once; it lives in the memory of the process that printed it."""
 
+import hmac
+import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
+from threading import Lock
 from typing import ClassVar
 
 from fastapi import APIRouter, Request
@@ -13,7 +15,6 @@ from monitor.service.pages.accounts import annotator_name
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Form, PageRefused, create_session
 from monitor.service.pages.roles import Role
-from monitor.service.pages.sessions import Links
 
 router = APIRouter()
 
@@ -23,18 +24,36 @@ _NO_LINK = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class LinkLogin:
-    """How people come in: the link, the name that is proposed, and who is told of a new link."""
+    """The one link that works now; anyone who uses it makes it useless.
 
-    links: Links
-    name: str
-    entered: Callable[[str], None]
+    name: The name that the first page proposes.
+    entered: Called with the name of who came in, when there is a new link.
+    """
+
     login: ClassVar[str | None] = None
     unauthenticated: ClassVar[str] = (
         "You are not signed in here, or no longer. Where pr-monitor runs it shows a link: open "
         "that. Answers that wait in this tab are kept, and sent then."
     )
+
+    def __init__(self, name: str, entered: Callable[[str], None]) -> None:
+        self.name = name
+        self.entered = entered
+        self._lock = Lock()
+        self.key = secrets.token_urlsafe()
+
+    def works(self, key: str) -> bool:
+        """Whether a link can be used."""
+        return hmac.compare_digest(key.encode(), self.key.encode())
+
+    def use(self, key: str) -> bool:
+        """Use a link, and make another for the next person; false where it does not work."""
+        with self._lock:
+            if not self.works(key):
+                return False
+            self.key = secrets.token_urlsafe()
+            return True
 
     def role(self, connection: Connection, name: str) -> Role:  # noqa: ARG002  the same for all
         """Return what somebody may do: all, as who sees the link runs the program."""
@@ -45,7 +64,7 @@ class LinkLogin:
 def link_login_page(request: Request, key: str = "") -> Response:
     """Ask for the name of who comes by a link."""
     login: LinkLogin = request.app.state.way_in
-    if not login.links.works(key):
+    if not login.works(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     return html_page("enter.html", key=key, name=login.name, problem="")
 
@@ -55,7 +74,7 @@ def enter(request: Request, form: Form) -> Response:
     """Begin a visit; the link does not work any more."""
     login: LinkLogin = request.app.state.way_in
     key, name = form.get("key", ""), form.get("name", "")
-    if not login.links.works(key):
+    if not login.works(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     try:
         annotator = annotator_name(name)
@@ -63,7 +82,7 @@ def enter(request: Request, form: Form) -> Response:
         page = html_page("enter.html", key=key, name=name, problem=str(problem))
         page.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
         return page
-    if not login.links.use(key):
+    if not login.use(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     login.entered(annotator)
     return create_session(request, annotator)

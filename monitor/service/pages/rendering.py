@@ -44,13 +44,8 @@ def message_answer(request: Request, status: HTTPStatus, message: str) -> Respon
         return JSONResponse({"message": message}, status)
     unauthenticated = status is HTTPStatus.UNAUTHORIZED
     sign_in = unauthenticated and request.app.state.way_in.login is not None
-    return message_page(status, message, role=role_in(request), sign_in=sign_in)
-
-
-def role_in(request: Request) -> Role | None:
-    """Find the role of the person who asks; None if nobody checked who that is."""
-    role: Role | None = getattr(request.state, "role", None)
-    return role
+    role = getattr(request.state, "role", None)  # of who asks, if anybody checked who that is
+    return message_page(status, message, role=role, sign_in=sign_in)
 
 
 def wants_json(request: Request) -> bool:

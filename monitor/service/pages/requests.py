@@ -1,11 +1,11 @@
-"""What every address needs to know of a request: its form, and who asks."""
+"""What every address needs to know of a request: its form, and who asks, until they leave."""
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated
 from urllib.parse import parse_qsl
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from monitor.config.pages import PagesSettings
@@ -13,20 +13,13 @@ from monitor.service.pages.rendering import message_page
 from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import SESSION, WebSession
 
+router = APIRouter()
+
 _MOST_FIELDS = 8
 
 _NOT_FOR = (
     "This page is not for you: your role here is {role}. Who runs pr-monitor can change that."
 )
-
-
-class CookieMarks(TypedDict):
-    """What a browser is told to do with the cookie."""
-
-    path: str
-    httponly: bool
-    samesite: Literal["strict"]
-    secure: bool
 
 
 class PageRefused(Exception):
@@ -70,20 +63,7 @@ def create_session(request: Request, annotator: str) -> Response:
     labels = session is not None and session.role.labels
     first = "/label" if labels and state.desk.takes_answers() else "/"
     response = RedirectResponse(first, HTTPStatus.SEE_OTHER)
-    lasts = round(SESSION.total_seconds())
-    response.set_cookie(state.cookie, token, max_age=lasts, **_marks(request))
-    return response
-
-
-def end_session(request: Request, session: WebSession) -> Response:
-    """End a visit, and let the browser forget it."""
-    state = request.app.state
-    state.visits.end(session)
-    way_back = state.way_in.login is not None
-    response = message_page(
-        HTTPStatus.OK, "You have left. Your answers are kept.", sign_in=way_back
-    )
-    response.delete_cookie(state.cookie, **_marks(request))
+    _set_cookie(request, response, token, round(SESSION.total_seconds()))
     return response
 
 
@@ -101,9 +81,17 @@ def address_of(request: Request) -> str:
     return "" if request.client is None else request.client.host
 
 
-def _marks(request: Request) -> CookieMarks:
-    secure = request.app.state.settings.is_encrypted
-    return {"path": "/", "httponly": True, "samesite": "strict", "secure": secure}
+def _set_cookie(request: Request, response: Response, token: str, seconds: int) -> None:
+    """Let the browser keep a token for so long; with 0 it forgets the one it has."""
+    response.set_cookie(
+        request.app.state.cookie,
+        token,
+        max_age=seconds,
+        expires=None if seconds else 0,
+        httponly=True,
+        samesite="strict",
+        secure=request.app.state.settings.is_encrypted,
+    )
 
 
 def _token(request: Request) -> str:
@@ -140,3 +128,16 @@ def own_form(session: Visitor, form: Form) -> dict[str, str]:
 
 
 OwnForm = Annotated[dict[str, str], Depends(own_form)]
+
+
+@router.post("/leave")
+def leave(request: Request, session: Visitor, form: OwnForm) -> Response:  # noqa: ARG001  is checked
+    """End a visit, in every browser, and let this one forget it."""
+    state = request.app.state
+    state.visits.end(session)
+    way_back = state.way_in.login is not None
+    response = message_page(
+        HTTPStatus.OK, "You have left. Your answers are kept.", sign_in=way_back
+    )
+    _set_cookie(request, response, "", 0)
+    return response

@@ -8,22 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.service.imports import import_for_workers
-from monitor.service.pages.accounts import Accounts, StoreUsers
+from monitor.service.pages.accounts import StoreUsers
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.attempts import SignInAttempts
 from monitor.service.pages.certificates import key_files
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.link_login import LinkLogin
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
-from monitor.service.pages.sessions import Links
 from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status.board import Board
 from monitor.service.web.server import WebServer
 
 if TYPE_CHECKING:
-    from monitor.config.pages import LoginSettings, PagesSettings
-    from monitor.domain.ports import Clock
-    from monitor.storage.database import Database
+    from monitor.config.pages import PagesSettings
     from monitor.wiring import Application
 
 
@@ -41,6 +38,7 @@ def board_of(application: Callable[[], Application]) -> Board:
 class PagesServer:
     """Serves the pages from a thread, until it is stopped.
 
+    monitors: Names of those whose items people label here.
     settings: Where it listens and who may come in; ``setting`` is what chose the address.
     name: The annotator's name that the first page proposes to who comes by a link.
     notified: Called with the address of the pages at the start. Where links let people in, that is
@@ -54,8 +52,6 @@ class PagesServer:
 
     def __init__(
         self,
-        database: Database,
-        clock: Clock,
         monitors: Callable[[], Sequence[str]],
         board: Board,
         *,
@@ -67,13 +63,18 @@ class PagesServer:
         tracking_uri: str = "",
     ) -> None:
         self._settings = settings
-        self._links = Links()
         self._told = notified
-        way_in: LinkLogin | SignIn = LinkLogin(self._links, name, self._entered)
-        if settings.login is not None:
-            accounts = accounts_of(settings.login, database, tracking_uri)
-            way_in = SignIn(accounts, SignInAttempts(database, clock))
-        page = pages_app(TaskQueue(database, clock, monitors), way_in, board, settings)
+        self._link_login = LinkLogin(name, self._entered)
+        way_in: LinkLogin | SignIn = self._link_login
+        if (login := settings.login) is not None:
+            accounts = (
+                MlflowAccounts(tracking_uri, login)
+                if login.kind == "mlflow"
+                else StoreUsers(board.database)
+            )
+            way_in = SignIn(accounts, SignInAttempts(board.database, board.clock))
+        queue = TaskQueue(board.database, board.clock, monitors)
+        page = pages_app(queue, way_in, board, settings)
         files = None if settings.tls is None else key_files(settings.tls, folder or Path())
         self._server = WebServer(page, settings.address, setting, files)
 
@@ -89,7 +90,7 @@ class PagesServer:
 
     @property
     def _link(self) -> str:
-        return f"{self._address}/enter?key={self._links.key}"
+        return f"{self._address}/enter?key={self._link_login.key}"
 
     @property
     def _address(self) -> str:
@@ -108,10 +109,3 @@ class PagesServer:
         # Who came in is in, also where nobody reads any more what this process prints.
         with suppress(OSError):
             self._told(self._link, annotator)
-
-
-def accounts_of(login: LoginSettings, database: Database, tracking_uri: str) -> Accounts:
-    """Find what knows the accounts that a login names."""
-    if login.kind == "mlflow":
-        return MlflowAccounts(tracking_uri, login)
-    return StoreUsers(database)

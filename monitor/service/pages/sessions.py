@@ -1,8 +1,7 @@
-"""Who is here: links that work once, and the sessions of who came in.
+"""The sessions of who came in.
 
-A link lives in the memory of the process that printed it. A session lives in the store, so that
-who labels goes on where they were when the page is started again. The store has the hash of its
-token only, and no role: that is looked up with each request.
+A session lives in the store, so that who labels goes on where they were when the page is started
+again. The store has the hash of its token only, and no role: that is looked up with each request.
 """
 
 from __future__ import annotations
@@ -12,47 +11,21 @@ import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from monitor.storage.pages import people_store
 from monitor.storage.pages.people_store import Session
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from monitor.domain.ports import Clock
+    from monitor.service.pages.link_login import LinkLogin
     from monitor.service.pages.roles import Role
+    from monitor.service.pages.sign_in import SignIn
     from monitor.storage.database import Database
 
 SESSION = timedelta(hours=12)  # How long a session lasts: a day of work
 
 _BYTES = 32
-
-
-class Links:
-    """The one link that works now; anyone who uses it makes it useless."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._key = secrets.token_urlsafe(_BYTES)
-
-    @property
-    def key(self) -> str:
-        """The secret in the link."""
-        return self._key
-
-    def works(self, key: str) -> bool:
-        """Whether a link can be used."""
-        return hmac.compare_digest(key.encode(), self._key.encode())
-
-    def use(self, key: str) -> bool:
-        """Use a link, and make another for the next person; false where it does not work."""
-        with self._lock:
-            if not self.works(key):
-                return False
-            self._key = secrets.token_urlsafe(_BYTES)
-            return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +41,6 @@ class WebSession:
         return hmac.compare_digest(form_token.encode(), self.form_token.encode())
 
 
-class WayIn(Protocol):
-    """How people come in, and what they may do while they are."""
-
-    @property
-    def login(self) -> str | None:
-        """What let somebody in, as a session notes it; None for a link."""
-
-    def role(self, connection: Connection, name: str) -> Role | None:
-        """Find what somebody may do now; None if they may be here no more."""
-
-
 class Sessions:
     """Begins sessions and knows them again.
 
@@ -86,7 +48,7 @@ class Sessions:
     machine has no name where names and passwords are asked for.
     """
 
-    def __init__(self, database: Database, clock: Clock, way_in: WayIn) -> None:
+    def __init__(self, database: Database, clock: Clock, way_in: LinkLogin | SignIn) -> None:
         self._database = database
         self._clock = clock
         self._way_in = way_in
@@ -96,15 +58,15 @@ class Sessions:
         token, now = secrets.token_urlsafe(_BYTES), self._clock()
         session = Session(annotator, self._way_in.login)
         with self._database.write() as connection:
-            people_store.end_session(connection, _digest("session", before))
+            people_store.end_session(connection, digest_of("session", before))
             people_store.add_session(
-                connection, _digest("session", token), session, now=now, until=now + SESSION
+                connection, digest_of("session", token), session, now=now, until=now + SESSION
             )
         return token
 
     def find(self, token: str) -> WebSession | None:
         """Find whose session it is; None if there is no such session, or it has ended."""
-        digest, now = _digest("session", token), self._clock()
+        digest, now = digest_of("session", token), self._clock()
         with self._database.read() as connection:
             session = people_store.session_of(connection, digest, now)
             if session is None or session.login != self._way_in.login:
@@ -112,7 +74,7 @@ class Sessions:
             role = self._way_in.role(connection, session.annotator)
         if role is None:
             return None
-        return WebSession(session.annotator, _digest("form", token), role)
+        return WebSession(session.annotator, digest_of("form", token), role)
 
     def end(self, session: WebSession) -> None:
         """End a visit, in every browser that it goes on in."""
@@ -120,5 +82,6 @@ class Sessions:
             people_store.end_sessions(connection, Session(session.annotator, self._way_in.login))
 
 
-def _digest(purpose: str, token: str) -> str:
-    return hashlib.sha256(f"{purpose} {token}".encode(errors="replace")).hexdigest()
+def digest_of(purpose: str, text: str) -> str:
+    """Hash what the store keeps no readable form of; the purpose keeps digests apart."""
+    return hashlib.sha256(f"{purpose} {text}".encode(errors="replace")).hexdigest()

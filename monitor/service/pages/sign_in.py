@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
+from monitor.presentation.numbers import plural
 from monitor.service.pages.accounts import Accounts, AccountsAway, NameRefused
 from monitor.service.pages.attempts import SignInAttempts, attempt_of
 from monitor.service.pages.rendering import html_page
@@ -37,7 +38,6 @@ class SignInRefused(Exception):
     def __init__(self, status: HTTPStatus, message: str, wait: timedelta | None = None) -> None:
         super().__init__(message)
         self.status = status
-        self.message = message
         self.wait = wait
 
 
@@ -96,10 +96,7 @@ class SignIn:
 @router.get("/sign-in")
 def sign_in_page(request: Request) -> Response:
     """Ask for a name and a password."""
-    way_in: SignIn = request.app.state.way_in
-    return html_page(
-        "sign-in.html", hint=way_in.hint, password=way_in.password, name="", problem=""
-    )
+    return _page(request.app.state.way_in)
 
 
 @router.post("/sign-in")
@@ -112,28 +109,23 @@ def sign_in(request: Request, form: Form) -> Response:
     except SignInRefused as refused:
         # Not the name: some write their password there.
         log.warning("sign-in refused", status=int(refused.status), address=address)
-        return _refusal(way_in, name, refused)
+        page = _page(way_in, name, str(refused))
+        page.status_code = refused.status
+        if refused.wait is not None:
+            page.headers["retry-after"] = str(ceil(refused.wait.total_seconds()))
+        return page
     log.info("signed in", user=annotator, address=address)
     return create_session(request, annotator)
 
 
-def _refusal(way_in: SignIn, name: str, refused: SignInRefused) -> Response:
-    page = html_page(
-        "sign-in.html",
-        hint=way_in.hint,
-        password=way_in.password,
-        name=name,
-        problem=refused.message,
+def _page(way_in: SignIn, name: str = "", problem: str = "") -> Response:
+    return html_page(
+        "sign-in.html", hint=way_in.hint, password=way_in.password, name=name, problem=problem
     )
-    page.status_code = refused.status
-    if refused.wait is not None:
-        page.headers["retry-after"] = str(ceil(refused.wait.total_seconds()))
-    return page
 
 
 def _wait_text(wait: timedelta) -> str:
     seconds = ceil(wait.total_seconds())
     if seconds < 60:  # noqa: PLR2004
-        return f"{seconds} second{'' if seconds == 1 else 's'}"
-    minutes = ceil(seconds / 60)
-    return f"{minutes} minute{'' if minutes == 1 else 's'}"
+        return plural(seconds, "second")
+    return plural(ceil(seconds / 60), "minute")

@@ -7,7 +7,7 @@ requests and writes the answers; three pages need no framework between it and th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -62,7 +62,8 @@ class Pages:
         self, scope: Mapping[str, Any], _: object, send: Callable[[Any], Awaitable[None]]
     ) -> None:
         """Answer a request (ASGI), or say why not."""
-        answer = await self._answer(scope["method"], scope["path"], _host(scope["headers"]))
+        hosts = (value.decode("latin-1") for name, value in scope["headers"] if name == b"host")
+        answer = await self._answer(scope["method"], scope["path"], next(hosts, ""))
         body = answer.text.encode()
         headers = {**_HEADERS, **answer.headers, "content-length": str(len(body))}
         pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -116,10 +117,6 @@ def _begun(page: Callable[[], _WebAnswer]) -> Future[_WebAnswer]:
 
     Thread(target=make, name="page", daemon=True).start()
     return answer
-
-
-def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    return next((value.decode("latin-1") for name, value in headers if name == b"host"), "")
 
 
 def _answer_text(complaint: str | None) -> _WebAnswer:

@@ -58,18 +58,16 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
             ]
     except MonitorError:
         # The page still comes, with store_up 0: that is what watchers need to see then.
-        fleet, attention = None, []
+        families = [*_process(own, is_up=False)]
+    else:
+        families = [
+            *_process(own, is_up=True),
+            *_all(fleet, monitors, now),
+            *_attention(attention, monitors),
+        ]
     # A registry of its own: the process-wide one may hold what other libraries count.
     registry = CollectorRegistry()
-    registry.register(
-        _CollectedMetrics(
-            [
-                *_process(own, is_up=fleet is not None),
-                *_all(fleet, monitors, now),
-                *_attention(attention, monitors if fleet is not None else ()),
-            ]
-        )
-    )
+    registry.register(_CollectedMetrics(families))
     return generate_latest(registry).decode()
 
 
@@ -95,10 +93,7 @@ def _process(own: Own, *, is_up: bool) -> Iterator[Metric]:
     if own.last_success is not None:
         text = "When a pass over all monitors last ended without any error."
         yield _one("last_success_timestamp_seconds", text, own.last_success.timestamp())
-    failing = _gauge("failing", "Whether the last look at a monitor met an error.", "monitor")
-    for monitor, fails in sorted(own.failing.items()):
-        failing.add_metric([monitor], fails)
-    yield failing
+    yield _by_monitor("failing", "Whether the last look at a monitor met an error.", own.failing)
     if own.reloaded is not None:
         text = "Whether the last reload of the config was taken; 0: the old one still runs."
         yield _one("config_last_reload_successful", text, own.reloaded)
@@ -115,14 +110,19 @@ def _one(name: str, text: str, value: float) -> GaugeMetricFamily:
     return gauge
 
 
-def _all(fleet: FleetState | None, monitors: Collection[str], now: datetime) -> Iterator[Metric]:
-    if fleet is None:
-        return
+def _by_monitor(name: str, text: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    gauge = _gauge(name, text, "monitor")
+    for monitor, value in sorted(values.items()):
+        gauge.add_metric([monitor], value)
+    return gauge
+
+
+def _all(fleet: FleetState, monitors: Collection[str], now: datetime) -> Iterator[Metric]:
     names = sorted(monitors)
     yield _rounds(fleet, names)
     yield from _labels(fleet, names)
-    yield from _estimates(fleet, frozenset(names))
-    yield from _evidence(fleet, frozenset(names))
+    yield from _estimates(fleet, names)
+    yield from _evidence(fleet, names)
     yield from _effects(fleet, now)
 
 
@@ -135,32 +135,29 @@ def _rounds(fleet: FleetState, monitors: list[str]) -> Metric:
 
 
 def _labels(fleet: FleetState, monitors: list[str]) -> Iterator[Metric]:
-    planned = _gauge("labels_wanted", "Items that open rounds want a label for.", "monitor")
-    received = _gauge("labels_received", "Of these, items that have an answer.", "monitor")
-    deadline = _gauge(
+    labeling = {name: one for name, one in fleet.labeling.items() if name in monitors}
+    none = dict.fromkeys(monitors, 0)
+    planned = {name: one.wanted for name, one in labeling.items()}
+    received = {name: one.received for name, one in labeling.items()}
+    yield _by_monitor("labels_wanted", "Items that open rounds want a label for.", none | planned)
+    yield _by_monitor("labels_received", "Of these, items that have an answer.", none | received)
+    yield _by_monitor(
         "labels_deadline_timestamp_seconds",
         "When the first open round is closed with the labels it has.",
-        "monitor",
+        {
+            name: one.deadline.timestamp()
+            for name, one in labeling.items()
+            if one.deadline is not None
+        },
     )
-    for monitor in monitors:
-        labeling = fleet.labeling.get(monitor)
-        planned.add_metric([monitor], labeling.wanted if labeling else 0)
-        received.add_metric([monitor], labeling.received if labeling else 0)
-        if labeling and labeling.deadline is not None:
-            deadline.add_metric([monitor], labeling.deadline.timestamp())
-    yield from (planned, received, deadline)
 
 
-def _estimates(fleet: FleetState, monitors: frozenset[str]) -> Iterator[Metric]:
-    slot = _gauge(
+def _estimates(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]:
+    yield _by_monitor(
         "estimate_slot_timestamp_seconds",
         "Due time of the newest round that has an estimate.",
-        "monitor",
+        {name: at.timestamp() for name, at in fleet.newest.items() if name in monitors},
     )
-    for monitor, at in sorted(fleet.newest.items()):
-        if monitor in monitors:
-            slot.add_metric([monitor], at.timestamp())
-    yield slot
     ends = {
         "point": "Precision or recall in the newest estimate.",
         "low": "Lower end of its 95 % interval, whatever the missing answers are.",
@@ -174,18 +171,14 @@ def _estimates(fleet: FleetState, monitors: frozenset[str]) -> Iterator[Metric]:
             if monitor in monitors and value is not None:
                 gauge.add_metric([monitor, row.metric, row.basis], value)
         yield gauge
-    missing = _gauge(
+    yield _by_monitor(
         "missing_answers_ratio",
         "Share of the answers to the round of the newest estimate that are missing.",
-        "monitor",
+        {name: share for name, share in fleet.missing.items() if name in monitors},
     )
-    for monitor, share in sorted(fleet.missing.items()):
-        if monitor in monitors:
-            missing.add_metric([monitor], share)
-    yield missing
 
 
-def _evidence(fleet: FleetState, monitors: frozenset[str]) -> Iterator[Metric]:
+def _evidence(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]:
     labels = ("monitor", "metric", "side")
     limit = _gauge("limit_ratio", "The limit that a metric must keep.", *labels)
     evidence = _gauge(
@@ -211,11 +204,8 @@ def _attention(concerns: Iterable[Attention], monitors: Collection[str]) -> Iter
     """Count what `status` shows as needing a look, or as having no estimate."""
     counts = Counter(concern.monitor for concern in concerns)
     text = "Things about the newest rounds that need a look; 0: none."
-    attention = _gauge("attention", text, "monitor")
-    for monitor in sorted(monitors):
-        attention.add_metric([monitor], counts[monitor])
     if monitors:
-        yield attention
+        yield _by_monitor("attention", text, {name: counts[name] for name in monitors})
 
 
 def _effects(fleet: FleetState, now: datetime) -> Iterator[Metric]:

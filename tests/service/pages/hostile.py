@@ -1,7 +1,5 @@
 """Texts of strangers who would like to run a script, ask for an address, or break the page."""
 
-from __future__ import annotations
-
 RUN = "window.ran=1"
 OUT = "http://127.0.0.1:9/out"  # nobody listens there, and a browser that asked has been led on
 

@@ -27,7 +27,6 @@ from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.link_login import LinkLogin
 from monitor.service.pages.serving import PagesServer
-from monitor.service.pages.sessions import Links
 from monitor.service.pages.status.board import Board
 from monitor.storage.pages.page_tables import page_tasks
 from tests.rounds.scene import Scene, settings
@@ -134,15 +133,16 @@ class Place:
     """A page, the round that stands on it, and the link to it."""
 
     scene: Any
-    links: Links = field(default_factory=Links)
     entered: list[str] = field(default_factory=list)
     mlflow: str | None = None
 
+    def __post_init__(self):
+        self.links = LinkLogin("account", self.entered.append)
+
     def application(self):
         """The page as it is after a start; what people said before is in the store."""
-        entrance = LinkLogin(self.links, "account", self.entered.append)
         settings = PagesSettings(listen=f"{HOST}:{PORT}")
-        return pages_app(self.desk(), entrance, self.board(), settings)
+        return pages_app(self.desk(), self.links, self.board(), settings)
 
     def desk(self, *, ahead=timedelta(0)):
         """What the page asks and tells, without a page; its clock may be ahead."""
@@ -230,8 +230,6 @@ def put_on_screen(place: Place, task: str, shown: dict[str, str] | None) -> None
 def served(place: Place, *, host: str = HOST, name: str = "", notified: Any) -> Iterator[None]:
     """Serve the page on a free port, under http."""
     server = PagesServer(
-        place.scene.database,
-        lambda: place.scene.now,
         lambda: [place.scene.name],
         place.board(),
         settings=PagesSettings(listen=f"{host}:{free_port()}"),

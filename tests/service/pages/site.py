@@ -103,8 +103,6 @@ def serving(site, folder, **more):
     settings = reachable(listen=f"127.0.0.1:{free_port()}", names=["localhost"], **more)
     told = []
     server = PagesServer(
-        site.database,
-        lambda: site.now,
         lambda: ["mail"],
         site.board(),
         settings=settings,

@@ -1,7 +1,5 @@
 """What comes at the same moment, from several people or twice from one."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier

@@ -1,7 +1,5 @@
 """The labeling page in a real browser, served by the real command."""
 
-from __future__ import annotations
-
 import os
 from contextlib import contextmanager
 

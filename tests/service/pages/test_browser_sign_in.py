@@ -1,7 +1,5 @@
 """A person signs in under https, in a real browser."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Asking for the class: what the page offers, without a script, and what it tells nobody."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from monitor.config.pages import PagesSettings
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.link_login import LinkLogin
-from monitor.service.pages.sessions import Links
 from monitor.service.pages.status.board import Board
 from tests.rounds.class_page import CLASSES, ClassPage
 from tests.service.pages.people import HOST, PORT, Client, Person
@@ -32,11 +29,10 @@ def drawn(database, folder, classes=CLASSES, **more):
 
 def person(block, name="ada"):
     """Let somebody in."""
-    links = Links()
     board = Board(block.database, lambda: block.now, list, lambda *_: None)
-    entrance = LinkLogin(links, "account", lambda _: None)
+    entrance = LinkLogin("account", lambda _: None)
     application = pages_app(block.desk(), entrance, board, PagesSettings(listen=f"{HOST}:{PORT}"))
-    one = Person(Client(application)).get(f"/enter?key={links.key}")
+    one = Person(Client(application)).get(f"/enter?key={entrance.key}")
     return one.post("/enter", name=name)
 
 

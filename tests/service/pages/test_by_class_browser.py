@@ -1,7 +1,5 @@
 """One answer for several classes, in a real browser, served by the real command."""
 
-from __future__ import annotations
-
 import csv
 import os
 from datetime import UTC, datetime, timedelta

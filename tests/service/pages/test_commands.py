@@ -1,7 +1,5 @@
 """`pr-monitor label` as a process; `tests/service/web/test_serve.py` has `serve` with pages."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """Who may do what on the labeling page, and what nobody sees there."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from datetime import timedelta

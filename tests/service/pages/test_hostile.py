@@ -1,7 +1,5 @@
 """What strangers, clocks and slow connections do to the labeling page, and what becomes of it."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """What a person sees of items that are no plain texts."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.shown import picture

@@ -1,7 +1,5 @@
 """Pictures, tables, HTML and links in a real browser, served by the real command."""
 
-from __future__ import annotations
-
 import json
 import re
 

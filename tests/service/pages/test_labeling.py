@@ -1,7 +1,5 @@
 """A person labels a round: by plain forms, alone and with others, through restarts."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from monitor.domain.state import RoundState

@@ -1,7 +1,5 @@
 """Rounds on the labeling page from their draw to the end of what they showed."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Colours that can be read, in light and in dark (WCAG 2.2, 1.4.3 and 1.4.11)."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the page says of margins comes from the plan, whatever is answered."""
 
-from __future__ import annotations
-
 import re
 
 from monitor.domain.model import Answer

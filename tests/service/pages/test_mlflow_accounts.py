@@ -1,7 +1,5 @@
 """Signing in with an account of an MLflow server: a real one, and ones that misbehave."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """How long the rest takes, from how long the last items took."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

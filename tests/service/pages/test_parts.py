@@ -1,7 +1,5 @@
 """What is made of each kind of payload before a page shows it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

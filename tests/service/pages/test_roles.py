@@ -1,7 +1,5 @@
 """Which page is for whom."""
 
-from __future__ import annotations
-
 from monitor.service.pages.roles import Role
 from tests.service.pages.people import Reader
 

@@ -1,7 +1,5 @@
 """Several people on one round: orders of their own, repeats, gold items, and who decides."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

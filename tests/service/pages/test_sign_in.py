@@ -1,7 +1,5 @@
 """Who comes in by a name and a password, and how long that holds."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

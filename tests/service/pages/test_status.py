@@ -1,7 +1,5 @@
 """The status pages: the same as `pr-monitor status`, `rounds` and `show`, for who may see it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import replace

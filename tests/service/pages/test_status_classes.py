@@ -1,7 +1,5 @@
 """The status pages of a block of classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

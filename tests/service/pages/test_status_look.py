@@ -1,7 +1,5 @@
 """The status pages in a real browser: on a phone, enlarged, in light and dark, by keyboard."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

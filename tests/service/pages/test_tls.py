@@ -1,7 +1,5 @@
 """Pages under https, by a real server and a certificate of the test's own."""
 
-from __future__ import annotations
-
 import re
 import ssl
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What people see of their own answers, and who runs it of everybody's."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from pathlib import Path

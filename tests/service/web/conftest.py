@@ -1,7 +1,5 @@
 """A service of its own process, on a config with an address to listen on."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.servers import free_port

@@ -1,7 +1,5 @@
 """Where the config lets the service listen."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.config.load import load_config

@@ -1,7 +1,5 @@
 """Who connects and asks nothing, asks too much, or asks under another name, stops no watcher."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

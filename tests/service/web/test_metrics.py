@@ -1,7 +1,5 @@
 """What the metrics say, in which form, at what cost, and that they say no more."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """The three pages, asked over HTTP, and the address that they are on."""
 
-from __future__ import annotations
-
 import shutil
 
 import httpx

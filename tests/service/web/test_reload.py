@@ -1,7 +1,5 @@
 """What SIGHUP does: a good config is taken and its changes told, a bad one changes nothing."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """`pr-monitor serve` as a process: its pages, its signals, its exit codes."""
 
-from __future__ import annotations
-
 import re
 import socket
 

@@ -1,7 +1,5 @@
 """`run-once --metrics-file`: the metrics of a pass for the node exporter."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,39 +1,66 @@
-"""The labeling page's addresses: the next item, an answer, and its undoing.
+"""The labeling page's addresses: the next item, its pictures and HTML, an answer, its undoing.
 
 Each works as a plain form. What the script of the page asks for is the same, as JSON.
 """
 
+import re
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from monitor.domain.page_answer import PageAnswer
-from monitor.service.pages.labeling.guideline import as_html
-from monitor.service.pages.labeling.offered import offered
-from monitor.service.pages.labeling.outcome import REFUSALS, AnswerOutcome, answer_of, refusal_text
+from monitor.domain.shown import Value, image_type, picture_bytes
+from monitor.service.pages.labeling.framed import HEADERS, framed
+from monitor.service.pages.labeling.offered import question_values
+from monitor.service.pages.labeling.outcome import answer_of, refuse, task_of
 from monitor.service.pages.labeling.shown import parts_of
-from monitor.service.pages.labeling.task_queue import AssignedTask, Screen, TaskQueue
 from monitor.service.pages.rendering import html_page, message_page, wants_json
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
 from monitor.service.pages.sessions import WebSession
 
+if TYPE_CHECKING:
+    from monitor.service.pages.labeling.task_queue import Screen, TaskQueue
+
 router = APIRouter(prefix="/label")
+
+_LOCATION = re.compile(r"[0-9]{1,4}")
 
 
 @router.get("")
 def item_page(request: Request, session: Labeling, task: str = "") -> Response:
     """Show the next item, or that nothing is left."""
-    screen = request.app.state.desk.screen(session.annotator, first=task)
-    return _item_page(screen, session)
+    screen: Screen = request.app.state.desk.screen(session.annotator, first=task)
+    shared = {"visit": session, "progress": screen.progress, "last": screen.last}
+    if screen.round_ is None:
+        return html_page("labeling/done.html", **shared)
+    item = screen.tasks[0]
+    return html_page(
+        "labeling/item.html",
+        round_name=screen.round_.name,
+        item=item,
+        parts=parts_of(item.shown, item.key),
+        **question_values(screen.round_),
+        **shared,
+    )
 
 
 @router.get("/next")
 def next_items(request: Request, session: Labeling) -> Response:
     """Give the next items to the script of the page."""
-    screen = request.app.state.desk.screen(session.annotator)
-    return JSONResponse(_as_json(screen))
+    screen: Screen = request.app.state.desk.screen(session.annotator)
+    items = [
+        {
+            "task": item.key,
+            "revision": item.revision,
+            "parts": [part._asdict() for part in parts_of(item.shown, item.key)],
+        }
+        for item in screen.tasks
+    ]
+    name = None if screen.round_ is None else screen.round_.name
+    return JSONResponse({"round": name, "items": items, "progress": screen.progress.text})
 
 
 @router.post("/answer")
@@ -52,10 +79,8 @@ def _notice(
     request: Request, session: WebSession, form: dict[str, str], answer: PageAnswer | None
 ) -> Response:
     queue: TaskQueue = request.app.state.desk
-    task, revision = refusal_text(form)
-    outcome = queue.record_answer(session.annotator, task, answer, revision)
-    if outcome is not AnswerOutcome.TAKEN:
-        raise PageRefused(*REFUSALS[outcome])
+    task, revision = task_of(form)
+    refuse(queue.record_answer(session.annotator, task, answer, revision))
     feedback = None if answer is None else queue.feedback(session.annotator, task)
     if wants_json(request):
         progress = queue.progress(session.annotator).text
@@ -66,34 +91,35 @@ def _notice(
     return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 
 
-def _item_page(screen: Screen, session: WebSession) -> Response:
-    if screen.round_ is None:
-        return html_page(
-            "labeling/done.html", visit=session, progress=screen.progress, last=screen.last
-        )
-    item = screen.tasks[0]
-    return html_page(
-        "labeling/item.html",
-        visit=session,
-        question=screen.round_.question,
-        guideline=as_html(screen.round_.guideline),
-        round_name=screen.round_.name,
-        offered=offered(screen.round_.choices),
-        item=item,
-        parts=parts_of(item.shown, item.key),
-        progress=screen.progress,
-        last=screen.last,
-    )
+@router.get("/picture")
+def show_picture(request: Request, session: Labeling, task: str = "", part: str = "") -> Response:
+    """Give a picture of a task that is on the person's screen, or was."""
+    value = _part_of(request, session, task, part, "image")
+    data = picture_bytes(value["value"]) if "value" in value else b""
+    media_type = image_type(data)
+    if media_type is None:
+        raise _nothing_there()
+    return Response(data, media_type=media_type)
 
 
-def _as_json(screen: Screen) -> dict[str, Any]:
-    return {
-        "round": None if screen.round_ is None else screen.round_.name,
-        "items": [_item_as_json(item) for item in screen.tasks],
-        "progress": screen.progress.text,
-    }
+@router.get("/html")
+def show_html(request: Request, session: Labeling, task: str = "", part: str = "") -> Response:
+    """Give HTML of such a task, for a frame that neither runs nor loads anything."""
+    value = _part_of(request, session, task, part, "html")
+    return HTMLResponse(framed(value["value"]), headers=HEADERS)
 
 
-def _item_as_json(item: AssignedTask) -> dict[str, Any]:
-    parts = [part._asdict() for part in parts_of(item.shown, item.key)]
-    return {"task": item.key, "revision": item.revision, "parts": parts}
+def _part_of(
+    request: Request, session: WebSession, task: str, part: str, kind: str
+) -> Mapping[str, Any]:
+    shown = None if "\0" in task else request.app.state.desk.shown_to(session.annotator, task)
+    by_position: dict[int, Value] = dict(enumerate((shown or {}).values()))
+    value = by_position.get(int(part) if _LOCATION.fullmatch(part) else -1)
+    if value is None or isinstance(value, str) or value["kind"] != kind:
+        raise _nothing_there()
+    return value
+
+
+def _nothing_there() -> PageRefused:
+    message = "There is nothing to show here, or no longer."
+    return PageRefused(HTTPStatus.NOT_FOUND, message)

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -19,15 +19,8 @@ from fastapi.responses import RedirectResponse, Response
 from monitor.domain.labels import Statement, is_disputed
 from monitor.domain.model import LabelKind
 from monitor.domain.page_answer import ClassChosen, answer_for
-from monitor.service.pages.labeling.guideline import as_html
-from monitor.service.pages.labeling.offered import offered
-from monitor.service.pages.labeling.outcome import (
-    REFUSALS,
-    AnswerOutcome,
-    answer_of,
-    refusal_text,
-    revision_of,
-)
+from monitor.service.pages.labeling.offered import question_values
+from monitor.service.pages.labeling.outcome import answer_of, refuse, revision_of, task_of
 from monitor.service.pages.labeling.shown import parts_of
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Administering, OwnForm, PageRefused
@@ -60,27 +53,31 @@ class Conflict:
 def conflicts_page(request: Request, session: Administering) -> Response:
     """Show the next conflict that is this person's to decide, and who decides the others."""
     queue: TaskQueue = request.app.state.desk
+    first: dict[str, Any] = {"conflict": None}
     with queue.database.read() as connection:
         all_conflicts = conflicts(queue, connection)
         own = [one for one in all_conflicts if one.adjudicator == session.annotator]
-        rounds = {one.name: one for one in page_store.read_rounds(connection, _names(own[:1]))}
-        shown = page_store.read_shown(connection, [one.task for one in own[:1]])
+        if own:
+            task = own[0].task
+            [round_] = page_store.read_rounds(connection, [task.round_name])
+            shown = page_store.read_shown(connection, [task])
+            parts = parts_of(shown[task.key], task.key)
+            first = {
+                "conflict": own[0],
+                "parts": parts,
+                **question_values(round_, "Nobody can tell"),
+            }
     others = Counter(
         (one.task.round_name, one.adjudicator)
         for one in all_conflicts
         if one.adjudicator != session.annotator
     )
-    round_ = rounds[own[0].task.round_name] if own else None
     return html_page(
         "labeling/conflicts.html",
         visit=session,
-        conflict=own[0] if own else None,
         left=len(own),
-        question=None if round_ is None else round_.question,
-        guideline=None if round_ is None else as_html(round_.guideline),
-        offered=None if round_ is None else offered(round_.choices, "Nobody can tell"),
-        parts=[] if not own else parts_of(shown[own[0].task.key], own[0].task.key),
         others=[(name, who, count) for (name, who), count in sorted(others.items(), key=str)],
+        **first,
     )
 
 
@@ -89,18 +86,12 @@ def decide(request: Request, session: Administering, form: OwnForm) -> Response:
     """Take the decision of an adjudicator."""
     queue: TaskQueue = request.app.state.desk
     answer = answer_of(form)
-    key, revision = refusal_text(form)
+    key, revision = task_of(form)
     with queue.database.read() as connection:
-        own_keys = {
-            one.task.key
-            for one in conflicts(queue, connection)
-            if one.adjudicator == session.annotator
-        }
-    if key not in own_keys:
+        all_conflicts = conflicts(queue, connection)
+    if (key, session.annotator) not in {(one.task.key, one.adjudicator) for one in all_conflicts}:
         raise PageRefused(HTTPStatus.CONFLICT, _SETTLED)
-    outcome = queue.record_answer(session.annotator, key, answer, revision, decides=True)
-    if outcome is not AnswerOutcome.TAKEN:
-        raise PageRefused(*REFUSALS[outcome])
+    refuse(queue.record_answer(session.annotator, key, answer, revision, decides=True))
     return RedirectResponse("/label/conflicts", HTTPStatus.SEE_OTHER)
 
 
@@ -147,7 +138,3 @@ def _statement(page_statement: PageStatement, index: int) -> Statement:
         return Statement(page_statement.at, page_statement.annotator, LabelKind.WITHDRAWN, None)
     answer = answer_for(page_statement.answer, index)
     return Statement(page_statement.at, page_statement.annotator, LabelKind.GIVEN, answer)
-
-
-def _names(some: Sequence[Conflict]) -> list[str]:
-    return [one.task.round_name for one in some]

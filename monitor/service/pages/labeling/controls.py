@@ -89,7 +89,8 @@ class Controls:
         due = [one for one in self.to_come if one.now and round_name in {None, one.round_name}]
         if not due:
             return None
-        preferred = [one for one in due if self._key(one) == first]
+        keys = {asks: control.key for asks, control in self.shown.items()}
+        preferred = [one for one in due if keys.get(one.asks) == first]
         chosen = (preferred or due)[0]
         return self.shown.get(chosen.asks) or control_store.make_control(
             connection,
@@ -102,9 +103,6 @@ class Controls:
     def revision(self, control: Control) -> int:
         """Count what the person has said to a control."""
         return revision_of(self.said.get(control.key))
-
-    def _key(self, due: Due) -> str | None:
-        return self.shown[due.asks].key if due.asks in self.shown else None
 
 
 def _to_come(

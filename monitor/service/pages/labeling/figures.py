@@ -1,30 +1,42 @@
-"""How the people who label a round fare: pace, agreement, gold items, and reading.
+"""How labeling goes, for who runs it: what remains, and how everybody fares.
 
-They describe people and enter no estimate: the round itself estimates how far labels agree.
+Figures of pace, agreement, gold items and reading describe people and enter no estimate: the round
+itself estimates how far labels agree.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from fastapi import APIRouter, Request
+from fastapi.responses import Response  # noqa: TC002
+
 from monitor.domain.model import Answer
+from monitor.service.pages.labeling.conflicts import conflicts
 from monitor.service.pages.labeling.outcome import stands
 from monitor.service.pages.labeling.pace import PAUSE
 from monitor.service.pages.labeling.shown import parts_of
+from monitor.service.pages.rendering import html_page
+from monitor.service.pages.requests import Administering  # noqa: TC001
 from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer
+    from monitor.service.pages.labeling.task_queue import TaskQueue
     from monitor.storage.pages.control_store import Control, ControlStatement
     from monitor.storage.pages.page_store import PageStatement, PageTask
+
+    Hits = Mapping[str, list[bool]]
+
+router = APIRouter(prefix="/label/overview")
 
 FASTEST = 50.0
 """Characters a second: about 500 English words a minute, twice what people read (Brysbaert,
@@ -45,10 +57,7 @@ class FigureShare(NamedTuple):
         return f"{self.hits} of {self.of}" if self.of else "none yet"
 
 
-_NONE = FigureShare(0, 0)
-
-
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Figures:
     """Figures about one person's answers.
 
@@ -57,13 +66,13 @@ class Figures:
     """
 
     name: str
-    answers: int = 0
-    cannot_tell: int = 0
-    with_others: FigureShare = _NONE
-    with_self: FigureShare = _NONE
-    gold: FigureShare = _NONE
-    seconds: float | None = None
-    characters: float | None = None
+    answers: int
+    cannot_tell: int
+    with_others: FigureShare
+    with_self: FigureShare
+    gold: FigureShare
+    seconds: float | None
+    characters: float | None
 
     @property
     def is_faster_than_reading(self) -> bool:
@@ -71,16 +80,35 @@ class Figures:
         return self.characters is not None and self.characters > FASTEST
 
 
-@dataclass
-class _Hits:
-    found: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+@router.get("")
+def overview_page(request: Request, session: Administering) -> Response:
+    """Show the rounds that take answers, and everybody who gave some."""
+    queue: TaskQueue = request.app.state.desk
+    with queue.database.read() as connection:
+        names = list(queue.accepting(connection))
+        people = read_figures(connection, names, queue.adjudicators(connection))
+        rounds = _rounds(connection, names)
+        disputed = len(conflicts(queue, connection))
+    return html_page(
+        "labeling/overview.html",
+        visit=session,
+        rounds=rounds,
+        people=people,
+        conflicts=disputed,
+        fastest=f"{FASTEST:g}",
+        fewest=FEWEST,
+    )
 
-    def add(self, name: str, hit: bool) -> None:
-        self.found[name].append(hit)
 
-    def of(self, name: str) -> FigureShare:
-        hits = self.found.get(name, [])
-        return FigureShare(sum(hits), len(hits))
+def _rounds(connection: Connection, names: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Count the answered tasks and all tasks of each round that is on the page."""
+    answer = page_store.latest_statements(connection, names)
+    result: dict[str, tuple[int, int]] = {}
+    for task in page_store.read_page_tasks(connection, names):
+        answered, every = result.get(task.round_name, (0, 0))
+        is_answered = any(map(stands, answer.get(task.key, {}).values()))
+        result[task.round_name] = (answered + is_answered, every + 1)
+    return [(name, *counts) for name, counts in result.items()]
 
 
 def read_figures(
@@ -99,10 +127,15 @@ def read_figures(
     answered = control_store.latest_answers(connection, names)
     others = _with_others(tasks, answer, adjudicators)
     selves = _with_self(connection, controls, answered)
-    gold = _Hits()
+    gold: Hits = defaultdict(list)
     for control, is_right in control_store.gold_answers(connection, names):
-        gold.add(control.annotator, is_right)
+        gold[control.annotator].append(is_right)
     people = {one.annotator for one in current} | {controls[key].annotator for key in answered}
+
+    def share(hits: Hits, name: str) -> FigureShare:
+        of_name = hits.get(name, [])
+        return FigureShare(sum(of_name), len(of_name))
+
     figures = []
     for name in sorted(people):
         own = [one for one in current if one.annotator == name]
@@ -113,9 +146,9 @@ def read_figures(
                 name,
                 answers=len(own),
                 cannot_tell=sum(one.answer is Answer.CANNOT_TELL for one in own),
-                with_others=others.of(name),
-                with_self=selves.of(name),
-                gold=gold.of(name),
+                with_others=share(others, name),
+                with_self=share(selves, name),
+                gold=share(gold, name),
                 seconds=seconds,
                 characters=characters,
             )
@@ -127,7 +160,7 @@ def _with_others(
     tasks: Mapping[str, PageTask],
     statement: Mapping[str, Mapping[str, PageStatement]],
     adjudicators: Mapping[str, str | None],
-) -> _Hits:
+) -> Hits:
     of_item: defaultdict[tuple[str, str], dict[str, PageAnswer | None]] = defaultdict(dict)
     for key, by_name in statement.items():
         task = tasks[key]
@@ -135,11 +168,11 @@ def _with_others(
             is_decided = one.answer not in {None, Answer.CANNOT_TELL}
             if is_decided and name != adjudicators.get(task.round_name):
                 of_item[task.round_name, task.item][name] = one.answer
-    hits = _Hits()
+    hits = defaultdict(list)
     for answers in of_item.values():
         for pair in combinations(sorted(answers), 2):
             for name in pair:
-                hits.add(name, answers[pair[0]] == answers[pair[1]])
+                hits[name].append(answers[pair[0]] == answers[pair[1]])
     return hits
 
 
@@ -147,7 +180,7 @@ def _with_self(
     connection: Connection,
     controls: Mapping[str, Control],
     answered: Mapping[str, ControlStatement],
-) -> _Hits:
+) -> Hits:
     """Compare repeats with what the person's answer was when they were asked again."""
     repeats = [
         (controls[key], answer)
@@ -156,7 +189,7 @@ def _with_self(
     ]
     keys = sorted({control.asks for control, _ in repeats})
     first = page_store.statements(connection, keys)
-    hits = _Hits()
+    hits = defaultdict(list)
     for control, repeated in repeats:
         first_answers = [
             one
@@ -166,7 +199,7 @@ def _with_self(
             and one.answer is not None
         ]
         if first_answers:
-            hits.add(control.annotator, first_answers[-1].answer == repeated.answer)
+            hits[control.annotator].append(first_answers[-1].answer == repeated.answer)
     return hits
 
 

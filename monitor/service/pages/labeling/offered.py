@@ -1,13 +1,20 @@
-"""The answers that the page offers: yes or no, or one of some classes."""
+"""What a page asks about an item: its question, the guideline, and the answers it offers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markdown_it import MarkdownIt
 
 from monitor.domain.model import Answer
 from monitor.domain.page_answer import ClassChosen
 
+if TYPE_CHECKING:
+    from monitor.storage.pages.page_store import PageRound
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 MOST_KEYS = 9  # Classes that have a key of their own; of more, letters find one
 
 
@@ -34,6 +41,26 @@ class Offered(NamedTuple):
     def all(self) -> Sequence[Offer]:
         """Every answer, classes first."""
         return [*self.classes, *self.others]
+
+
+def question_values(page_round: PageRound, unsure: str = "Cannot tell") -> dict[str, Any]:
+    """Return what the page of an item says of its round."""
+    return {
+        "question": page_round.question,
+        "guideline": as_html(page_round.guideline),
+        "offered": offered(page_round.choices, unsure),
+    }
+
+
+@lru_cache(maxsize=32)
+def as_html(text: str | None) -> str | None:
+    """Write a guideline as HTML; HTML in it stays text, and a picture is a link.
+
+    >>> print(as_html("**Yes** if <b>booked</b>"))
+    <p><strong>Yes</strong> if &lt;b&gt;booked&lt;/b&gt;</p>
+    <BLANKLINE>
+    """
+    return None if text is None else _MARKDOWN.render(text)
 
 
 def offered(choices: Sequence[str], unsure: str = "Cannot tell") -> Offered:

@@ -17,25 +17,6 @@ if TYPE_CHECKING:
     ChosenAnswer = PageStatement | ControlStatement
 
 _HIGHEST_REVISION = 1_000_000
-_NOT_OPEN = (
-    "Nobody asks about this item here, or no longer. The answer was not taken; go on with the next "
-    "one."
-)
-_OUTDATED = (
-    "You said something else about this item since this page was made, so this was not taken. "
-    "Undo brings the item back."
-)
-_NOT_YOURS = (
-    "You have answered the other copy of this item; this one needs a second person. The answer was "
-    "not taken."
-)
-_NOT_ASSIGNED = (
-    "This item is not on your screen: it was never handed to you, or it went to somebody else when "
-    "15 minutes were over. The answer was not taken; go on with the next one."
-)
-_NOT_REQUESTED = (
-    "That is no answer to what is asked about this item. Choose one that its page offers."
-)
 
 
 class AnswerOutcome(Enum):
@@ -74,13 +55,38 @@ def stands(answer: ChosenAnswer | None) -> bool:
     return answer is not None and answer.answer is not None
 
 
-REFUSALS = {
-    AnswerOutcome.NOT_OPEN: (HTTPStatus.NOT_FOUND, _NOT_OPEN),
-    AnswerOutcome.OUTDATED: (HTTPStatus.CONFLICT, _OUTDATED),
-    AnswerOutcome.NOT_YOURS: (HTTPStatus.CONFLICT, _NOT_YOURS),
-    AnswerOutcome.NOT_ASSIGNED: (HTTPStatus.CONFLICT, _NOT_ASSIGNED),
-    AnswerOutcome.NOT_REQUESTED: (HTTPStatus.BAD_REQUEST, _NOT_REQUESTED),
+_REFUSALS = {
+    AnswerOutcome.NOT_OPEN: (
+        HTTPStatus.NOT_FOUND,
+        "Nobody asks about this item here, or no longer. The answer was not taken; go on with the "
+        "next one.",
+    ),
+    AnswerOutcome.OUTDATED: (
+        HTTPStatus.CONFLICT,
+        "You said something else about this item since this page was made, so this was not taken. "
+        "Undo brings the item back.",
+    ),
+    AnswerOutcome.NOT_YOURS: (
+        HTTPStatus.CONFLICT,
+        "You have answered the other copy of this item; this one needs a second person. The answer "
+        "was not taken.",
+    ),
+    AnswerOutcome.NOT_ASSIGNED: (
+        HTTPStatus.CONFLICT,
+        "This item is not on your screen: it was never handed to you, or it went to somebody else "
+        "when 15 minutes were over. The answer was not taken; go on with the next one.",
+    ),
+    AnswerOutcome.NOT_REQUESTED: (
+        HTTPStatus.BAD_REQUEST,
+        "That is no answer to what is asked about this item. Choose one that its page offers.",
+    ),
 }
+
+
+def refuse(outcome: AnswerOutcome) -> None:
+    """Raise the refusal of an answer, unless it was taken."""
+    if outcome is not AnswerOutcome.TAKEN:
+        raise PageRefused(*_REFUSALS[outcome])
 
 
 def answer_of(form: Mapping[str, str]) -> PageAnswer:
@@ -88,10 +94,10 @@ def answer_of(form: Mapping[str, str]) -> PageAnswer:
     try:
         return read_page_answer(form.get("answer", ""))
     except ValueError:
-        raise PageRefused(*REFUSALS[AnswerOutcome.NOT_REQUESTED]) from None
+        raise PageRefused(*_REFUSALS[AnswerOutcome.NOT_REQUESTED]) from None
 
 
-def refusal_text(form: Mapping[str, str]) -> tuple[str, int]:
+def task_of(form: Mapping[str, str]) -> tuple[str, int]:
     """Read which task a form is about, and how much had been said of it when it was made."""
     task, revision = form.get("task", ""), form.get("revision", "")
     if "\0" in task or not revision.isdecimal() or int(revision) > _HIGHEST_REVISION:

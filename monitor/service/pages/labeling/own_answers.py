@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from monitor.service.pages.labeling.offered import Offered, offered
-from monitor.service.pages.labeling.outcome import (
-    REFUSALS,
-    AnswerOutcome,
-    answer_of,
-    refusal_text,
-    stands,
-)
+from monitor.service.pages.labeling.offered import offered
+from monitor.service.pages.labeling.outcome import AnswerOutcome, answer_of, refuse, task_of
 from monitor.service.pages.labeling.shown import Part, parts_of
 from monitor.service.pages.labeling.task_queue import TaskQueue, names_on_page
 from monitor.service.pages.rendering import html_page
-from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
+from monitor.service.pages.requests import Labeling, OwnForm  # noqa: TC001
 from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer
+    from monitor.domain.shown import Shown
+    from monitor.storage.pages.page_store import PageTask
 
 router = APIRouter(prefix="/label/mine")
 
@@ -35,17 +32,15 @@ AT_ONCE = 20  # Answers on a page
 _EXCERPT = 300  # Characters of a text that stand there at once
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An answer of somebody that stands; ``place`` orders it among theirs."""
+class _OwnAnswer(NamedTuple):
+    """An answer of somebody that stands; ``place`` orders it, ``read`` what it shows."""
 
+    place: tuple[int, int]
     key: str
     revision: int
     answer: PageAnswer
-    place: tuple[int, int]
-    question: str
-    offered: Offered
-    parts: Sequence[Part]
+    round_name: str
+    read: Callable[[], Shown | None]
 
 
 @router.get("")
@@ -60,15 +55,13 @@ def correct(request: Request, session: Labeling, form: OwnForm) -> Response:
     """Replace an answer by another one from the same person."""
     queue: TaskQueue = request.app.state.desk
     answer = answer_of(form)
-    key, revision = refusal_text(form)
+    key, revision = task_of(form)
     page = form.get("page", "1")
     current = _current_answer(queue, session.annotator, key)
     if current is None:
-        raise PageRefused(*REFUSALS[AnswerOutcome.NOT_OPEN])
+        refuse(AnswerOutcome.NOT_OPEN)
     if current != answer:
-        outcome = queue.record_answer(session.annotator, key, answer, revision)
-        if outcome is not AnswerOutcome.TAKEN:
-            raise PageRefused(*REFUSALS[outcome])
+        refuse(queue.record_answer(session.annotator, key, answer, revision))
     shown = page if page.isdecimal() else "1"
     return RedirectResponse(f"/label/mine?page={shown}", HTTPStatus.SEE_OTHER)
 
@@ -87,7 +80,7 @@ def _current_answer(queue: TaskQueue, annotator: str, key: str) -> PageAnswer | 
     return None if control is None else control.answer
 
 
-def _entries(queue: TaskQueue, annotator: str, page: int) -> tuple[list[Entry], int, int]:
+def _entries(queue: TaskQueue, annotator: str, page: int) -> tuple[list[dict[str, Any]], int, int]:
     """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
     with queue.database.read() as connection:
         accepting = queue.accepting(connection)
@@ -96,66 +89,58 @@ def _entries(queue: TaskQueue, annotator: str, page: int) -> tuple[list[Entry], 
             *_of_tasks(connection, list(accepting), annotator),
             *_of_gold(connection, shown_names, annotator),
         ]
-        answers.sort(key=lambda one: one["place"], reverse=True)
+        answers.sort(key=attrgetter("place"), reverse=True)
         pages = max(1, -(-len(answers) // AT_ONCE))
         page = min(max(page, 1), pages)
         first = AT_ONCE * (page - 1)
         rounds = {one.name: one for one in page_store.read_rounds(connection, shown_names)}
-        entries = []
-        for one in answers[first : first + AT_ONCE]:
-            shown = one.pop("read")(connection)
-            page_round = rounds[one.pop("round_name")]
-            parts = _excerpts(shown, one["key"])
-            one |= {
-                "question": page_round.question,
-                "offered": offered(page_round.choices),
-                "parts": parts,
+        entries = [
+            {
+                "key": one.key,
+                "revision": one.revision,
+                "answer": one.answer,
+                "question": rounds[one.round_name].question,
+                "offered": offered(rounds[one.round_name].choices),
+                "parts": [_excerpt(part) for part in parts_of(one.read(), one.key)],
             }
-            entries.append(Entry(**one))
+            for one in answers[first : first + AT_ONCE]
+        ]
     return entries, page, pages
 
 
-def _of_tasks(connection: Connection, names: Sequence[str], annotator: str) -> list[dict[str, Any]]:
+def _of_tasks(connection: Connection, names: Sequence[str], annotator: str) -> Iterator[_OwnAnswer]:
     tasks = {task.key: task for task in page_store.read_page_tasks(connection, names)}
-    return [
-        {
-            "key": key,
-            "revision": answer.revision,
-            "answer": answer.answer,
-            "place": (answer.id, 0),
-            "round_name": tasks[key].round_name,
-            "read": lambda connection, task=tasks[key]: page_store.read_shown(connection, [task])[
-                task.key
-            ],
-        }
-        for key, of in page_store.latest_statements(connection, names).items()
-        if stands(answer := of.get(annotator)) and answer is not None
-    ]
+
+    def read(task: PageTask) -> Shown | None:
+        return page_store.read_shown(connection, [task])[task.key]
+
+    for key, statements in page_store.latest_statements(connection, names).items():
+        statement, task = statements.get(annotator), tasks[key]
+        if statement is not None and statement.answer is not None:
+            yield _OwnAnswer(
+                (statement.id, 0),
+                key,
+                statement.revision,
+                statement.answer,
+                task.round_name,
+                partial(read, task),
+            )
 
 
-def _of_gold(connection: Connection, names: Sequence[str], annotator: str) -> list[dict[str, Any]]:
+def _of_gold(connection: Connection, names: Sequence[str], annotator: str) -> Iterator[_OwnAnswer]:
     """Find the gold items too, which look like any other; a repeat is its item's, once."""
-    answers_of = control_store.latest_answers(connection, names)
-    return [
-        {
-            "key": control.key,
-            "revision": answer.revision,
-            "answer": answer.answer,
-            "place": (answer.after, answer.id),
-            "round_name": control.round_name,
-            "read": lambda connection, control=control: control_store.read_shown(
-                connection, control
-            ),
-        }
-        for control in control_store.controls(connection, names, annotator)
-        if control.gold_item is not None
-        and stands(answer := answers_of.get(control.key))
-        and answer is not None
-    ]
-
-
-def _excerpts(shown: Mapping[str, Any] | None, key: str) -> list[Part]:
-    return [_excerpt(part) for part in parts_of(shown, key)]
+    answers = control_store.latest_answers(connection, names)
+    for control in control_store.controls(connection, names, annotator):
+        statement = answers.get(control.key)
+        if control.gold_item is not None and statement is not None and statement.answer is not None:
+            yield _OwnAnswer(
+                (statement.after, statement.id),
+                control.key,
+                statement.revision,
+                statement.answer,
+                control.round_name,
+                partial(control_store.read_shown, connection, control),
+            )
 
 
 def _excerpt(part: Part) -> Part:

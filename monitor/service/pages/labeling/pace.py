@@ -12,6 +12,8 @@ from datetime import datetime
 from itertools import pairwise
 from statistics import median
 
+from monitor.presentation.numbers import plural
+
 AT_FIRST = 5.0  # Seconds an item takes until it is known how fast somebody reads
 PAUSE = 120.0  # Seconds after which somebody was away
 
@@ -45,10 +47,7 @@ class AnnotatorProgress:
         """
         if not self.left:
             return "Nothing to go"
-        remaining = f"{self.left:,} to go, {_duration(self.left * self.each)}"
-        if self.then is None:
-            return remaining
-        return f"{remaining}{_then(self.then)}"
+        return f"{self.left:,} to go, {_duration(self.left * self.each)}{_then(self.then or {})}"
 
 
 def seconds_each(times: Sequence[datetime]) -> float:
@@ -76,6 +75,5 @@ def _duration(seconds: float) -> str:
     if seconds < _MINUTE:
         return "less than a minute"
     if seconds < 1.5 * _HOUR:
-        minutes = round(seconds / _MINUTE)
-        return f"about {minutes} minute{'' if minutes == 1 else 's'}"
+        return f"about {plural(round(seconds / _MINUTE), 'minute')}"
     return f"about {round(seconds / _HOUR)} hours"

@@ -105,9 +105,7 @@ class TaskQueue:
         with self.database.write() as connection:
             accepting, asking = self._rounds(connection, now)
             rounds = {one.name: one for one in page_store.lock(connection, names_on_page(asking))}
-            work = _AnnotatorTasks.read(
-                connection, [*asking], annotator, now, self._margins(connection)
-            )
+            work = _AnnotatorTasks.read(connection, [*asking], annotator, now)
             chosen = work.chosen(first)
             page_store.hold(connection, chosen, annotator, now + HELD)
             shown = page_store.read_shown(connection, chosen)
@@ -200,9 +198,7 @@ class TaskQueue:
         now = self.clock()
         with self.database.read() as connection:
             _, asking = self._rounds(connection, now)
-            work = _AnnotatorTasks.read(
-                connection, [*asking], annotator, now, self._margins(connection)
-            )
+            work = _AnnotatorTasks.read(connection, [*asking], annotator, now)
             mixed_in = Controls.read(connection, work.courses(), annotator)
             return self._progress(connection, work, mixed_in)
 
@@ -243,9 +239,6 @@ class TaskQueue:
         asks = {name for name, state in unfinished if state is RoundState.LABELING}
         return accepting, {name: page for name, page in accepting.items() if name in asks}
 
-    def _margins(self, connection: Connection) -> Mapping[str, Mapping[str, float]]:
-        return margin_store.read_margins(connection, list(self._monitors()))
-
     def _progress(
         self, connection: Connection, work: _AnnotatorTasks, mixed_in: Controls
     ) -> AnnotatorProgress:
@@ -259,7 +252,10 @@ class TaskQueue:
         # Those of controls too, or the words would tell that only controls are left.
         names = {task.round_name for task in unanswered}
         names |= {due.round_name for due in mixed_in.to_come}
-        then = work.margins.get(names.pop()) if len(names) == 1 else None
+        then = None
+        if len(names) == 1:
+            margins = margin_store.read_margins(connection, list(self._monitors()))
+            then = margins.get(names.pop())
         return AnnotatorProgress(len(unanswered) + len(mixed_in.to_come), elsewhere, seconds, then)
 
     def _last(
@@ -281,7 +277,6 @@ class _AnnotatorTasks:
     standing: LatestAnswers
     annotator: str
     now: datetime
-    margins: Mapping[str, Mapping[str, float]]
 
     @classmethod
     def of_item(
@@ -289,19 +284,14 @@ class _AnnotatorTasks:
     ) -> _AnnotatorTasks:
         """Read what tells whether an answer is taken: the tasks that ask about the same item."""
         tasks = page_store.read_page_tasks(connection, [task.round_name], item=task.item)
-        return cls(tasks, page_store.latest_of(connection, tasks), annotator, now, {})
+        return cls(tasks, page_store.latest_of(connection, tasks), annotator, now)
 
     @classmethod
     def read(
-        cls,
-        connection: Connection,
-        names: Sequence[str],
-        annotator: str,
-        now: datetime,
-        margins: Mapping[str, Mapping[str, float]],
+        cls, connection: Connection, names: Sequence[str], annotator: str, now: datetime
     ) -> _AnnotatorTasks:
         tasks = _in_own_order(page_store.read_page_tasks(connection, names), annotator)
-        return cls(tasks, page_store.latest_statements(connection, names), annotator, now, margins)
+        return cls(tasks, page_store.latest_statements(connection, names), annotator, now)
 
     def revision(self, key: str) -> int:
         """Count what the person has said about a task."""
@@ -348,22 +338,14 @@ class _AnnotatorTasks:
 
     def refusal(self, task: PageTask, *, decides: bool) -> AnswerOutcome | None:
         """Return why the person may not answer a task, if they may not."""
-        if self.has_other_copy(task):
+        copies = [other for other in self.tasks if other.item == task.item]
+        if any(other.key != task.key and self._spoken_of_by_me(other) for other in copies):
             return AnswerOutcome.NOT_YOURS
-        if decides or self._spoken_of_by_me(task) or self._was_assigned(task.key):
+        # The last to whom it was handed may answer, however long ago that was.
+        was_assigned = (task.key, self.annotator) in {(t.key, t.held_by) for t in self.tasks}
+        if decides or was_assigned or self._spoken_of_by_me(task):
             return None
         return AnswerOutcome.NOT_ASSIGNED
-
-    def _was_assigned(self, key: str) -> bool:
-        """Whether the person was the last to whom a task was handed, however long ago."""
-        return any(task.key == key and task.held_by == self.annotator for task in self.tasks)
-
-    def has_other_copy(self, task: PageTask) -> bool:
-        """Whether the person has spoken of another copy of the same item."""
-        return any(
-            other.item == task.item and other.key != task.key and self._spoken_of_by_me(other)
-            for other in self.tasks
-        )
 
     def _own_items(self) -> dict[str, str]:
         """Find the items that the person has spoken of, or has on the screen, by the task's key."""
@@ -398,14 +380,10 @@ def _in_own_order(tasks: Sequence[PageTask], annotator: str) -> list[PageTask]:
     """Shuffle each block of each round for one person; rounds and blocks stay in their order."""
     ordered: list[PageTask] = []
     for _, of_round in groupby(tasks, attrgetter("round_name")):
-        positions = [
-            (index // BLOCK, _own_position(task, annotator), task)
-            for index, task in enumerate(of_round)
-        ]
+        positions = []
+        for index, task in enumerate(of_round):
+            text = f"order|{annotator}|{task.key}"
+            digest = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+            positions.append((index // BLOCK, digest, task))
         ordered += [task for *_, task in sorted(positions, key=itemgetter(0, 1))]
     return ordered
-
-
-def _own_position(task: PageTask, annotator: str) -> bytes:
-    text = f"order|{annotator}|{task.key}"
-    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()

@@ -1,6 +1,8 @@
 """The status pages' addresses: all monitors, one monitor, its figures, one round."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -18,8 +20,14 @@ from monitor.report.html import policy, report_html
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import PageRefused, Viewing, Visitor
 from monitor.service.pages.status.board import Board
-from monitor.service.pages.status.cards import card_of, gravest_first, limits_of, plan_facts
-from monitor.service.pages.status.tables import alert_table, event_table, round_table
+from monitor.service.pages.status.cards import (
+    alert_table,
+    card_of,
+    event_table,
+    limits_of,
+    plan_facts,
+    round_table,
+)
 from monitor.storage.rounds.round_lists import MOST
 
 router = APIRouter()
@@ -53,6 +61,15 @@ def named_monitor(board: FromBoard, name: str) -> MonitorSettings:
 Named = Annotated[MonitorSettings, Depends(named_monitor)]
 
 
+@contextmanager
+def _refused_as_404() -> Iterator[None]:
+    """Answer 404 where the store has no such round."""
+    try:
+        yield
+    except InputRefused as refused:
+        raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
+
+
 @router.get("/")
 def first_page(
     board: FromBoard, session: Visitor, page: Annotated[int, Query(ge=1, le=MOST_PAGES)] = 1
@@ -61,13 +78,16 @@ def first_page(
     if not session.role.views:
         return RedirectResponse("/label", HTTPStatus.SEE_OTHER)
     fleet = board.fleet()
-    ordered = gravest_first(fleet.monitors)
+    # Those of one state stay as the config has them.
+    ordered = sorted(fleet.monitors, key=lambda one: one[1].status.grade)
     shown = ordered[(page - 1) * MONITORS : page * MONITORS]
+    counts = Counter(overview.status for _, overview in ordered)
+    states = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
     return html_page(
         "status/monitors.html",
         visit=session,
         now=minute_text(fleet.now),
-        counted=_counted([overview.status for _, overview in ordered]),
+        counted=f"{plural(len(ordered), 'monitor')}: {states}",
         cards=[card_of(settings, overview, board.mlflow) for settings, overview in shown],
         page_number=page,
         pages=max(1, -(-len(ordered) // MONITORS)),
@@ -84,10 +104,8 @@ def monitor_page(
     before: Annotated[int | None, Query(ge=-MOST, le=MOST)] = None,
 ) -> Response:
     """Show one monitor with its newest rounds, or those before one."""
-    try:
+    with _refused_as_404():
         monitor = board.monitor(settings, ROUNDS if before is None else OLDER, before)
-    except InputRefused as refused:
-        raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
     rounds = round_table(monitor.rounds)
     return html_page(
         "status/monitor.html",
@@ -127,10 +145,8 @@ def round_page(
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
     """Show one round."""
-    try:
+    with _refused_as_404():
         result = board.round(settings.name, number, version)
-    except InputRefused as refused:
-        raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
     page = result.page
     return html_page(
         "status/round.html",
@@ -153,16 +169,7 @@ def round_report(
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
     """Give the report of a round: its own page, with the style that it holds."""
-    try:
+    with _refused_as_404():
         report = board.report(settings.name, number, version)
-    except InputRefused as refused:
-        raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
     headers = {"content-security-policy": f"{policy()}; frame-ancestors 'none'; sandbox"}
     return HTMLResponse(report_html(report), headers=headers)
-
-
-def _counted(states: list[Status]) -> str:
-    """Return how many monitors there are, and how many in each state."""
-    counts = Counter(states)
-    parts = [f"{counts[status]} {status}" for status in Status if counts[status]]
-    return f"{plural(len(states), 'monitor')}: {', '.join(parts)}"

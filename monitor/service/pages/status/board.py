@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.state import RoundState
 from monitor.rounds.class_overview import ClassOverview, class_overviews
@@ -25,15 +25,10 @@ if TYPE_CHECKING:
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.results.alert_store import StoredAlert
-    from monitor.storage.rounds.round_store import Round
 
 
-@dataclass(frozen=True, slots=True)
-class FleetPage:
-    """All monitors at one moment, and what remains of those that the config does not have.
-
-    ``blocks`` are blocks of classes.
-    """
+class FleetPage(NamedTuple):
+    """All monitors at one moment, blocks of classes, and what remains of removed monitors."""
 
     now: datetime
     monitors: list[tuple[MonitorSettings, Overview]]
@@ -41,23 +36,19 @@ class FleetPage:
     blocks: list[ClassOverview]
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorPage:
+class MonitorPage(NamedTuple):
     """One monitor at one moment; ``drawn`` is its newest round that was drawn, as `show` has it."""
 
-    settings: MonitorSettings
     overview: Overview
     rounds: ListedRounds
     alerts: list[StoredAlert]
     drawn: RoundPage | None
 
 
-@dataclass(frozen=True, slots=True)
-class OneRound:
+class OneRound(NamedTuple):
     """One round as `show` has it, where MLflow shows it, and the numbers of those around it.
 
     ``versions`` are its versions; a round that was done again has no earlier ones.
-    ``has_report`` is whether there is a report of it.
     """
 
     page: RoundPage
@@ -105,7 +96,6 @@ class Board:
             rounds = listed(connection, ListQuery(monitor=name, before=until, last=last))
             drawn = round_lists.newest_drawn(connection, name)
             return MonitorPage(
-                settings,
                 overview,
                 rounds,
                 alert_store.find_alerts(connection, monitor=name),
@@ -130,11 +120,12 @@ class Board:
             key = report_store.first_key(connection, round_.id)
             before = round_store.round_before(connection, round_.monitor_id, round_.slot)
             after = round_store.round_after(connection, round_.monitor_id, round_.slot)
-        has_report = round_.state in (RoundState.CLOSED, RoundState.ABANDONED) and key is not None
-        link = None if key is None else self.mlflow(name, key)
-        versions = range(round_.first_version, round_.estimated_version + 1)
-        return OneRound(page, has_report, link, versions, _number(before), _number(after))
-
-
-def _number(round_: Round | None) -> int | None:
-    return None if round_ is None else round_.number
+        return OneRound(
+            page,
+            has_report=round_.state in (RoundState.CLOSED, RoundState.ABANDONED)
+            and key is not None,
+            link=None if key is None else self.mlflow(name, key),
+            versions=range(round_.first_version, round_.estimated_version + 1),
+            before=None if before is None else before.number,
+            after=None if after is None else after.number,
+        )

@@ -1,17 +1,25 @@
-"""A monitor as its card and its page show it, in the words of `pr-monitor status`."""
+"""What the status pages show of monitors, in the words of `pr-monitor status`; times are UTC."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.domain.alerting import AlertState
 from monitor.domain.report import EstimateRow, Status
 from monitor.hooks.texts import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
-from monitor.presentation.numbers import bound_text, interval_text, span_text
+from monitor.presentation.numbers import (
+    bound_text,
+    interval_text,
+    limit_text,
+    minute_text,
+    span_text,
+)
+from monitor.presentation.rounds import remarks_text
+from monitor.presentation.setting_changes import change_sentence
 from monitor.presentation.status import (
     last_estimate_line,
     learning_lines,
@@ -20,7 +28,9 @@ from monitor.presentation.status import (
 )
 
 if TYPE_CHECKING:
+    from monitor.domain.round_page import RoundPage
     from monitor.domain.settings import Bound, MonitorSettings
+    from monitor.rounds.listing import ListedRounds, Row
     from monitor.rounds.status import Overview
     from monitor.storage.results.alert_store import StoredAlert
 
@@ -34,14 +44,15 @@ class CardNumber(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class MetricCard:
-    """One metric of a card."""
+class MetricCard(NamedTuple):
+    """One metric of a card; what is drawn of it is None if it is not estimable."""
 
     name: str
     limits: str
     numbers: list[CardNumber]
-    figure: _Figure
+    pooled: _Bar | None
+    own: _Bar | None
+    limits_at: list[str]
 
 
 class OpenAlert(NamedTuple):
@@ -61,21 +72,36 @@ class LabelCounts(NamedTuple):
     wanted: int
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """One monitor: state and why, estimates, labels, and what is coming."""
+class RoundLine(NamedTuple):
+    """A round in the list of a monitor, with what it is the first of."""
 
-    name: str
-    status: Status
+    number: int
+    due: str
+    state: str
+    precision: list[str]
+    recall: list[str]
+    begins: list[str]
+
+
+class AlertLine(NamedTuple):
+    """An alert in the list of a monitor."""
+
+    limit: str
+    state: str
+    number: int
+    fired: str
+    ended: str
+
+
+class Card(NamedTuple):
+    """One monitor: how it stands, and in words its estimates, alerts, labels and what is coming."""
+
+    overview: Overview
     last: str | None
     metrics: list[MetricCard]
-    worst_case: str | None
     alerts: list[OpenAlert]
-    problems: Sequence[str]
-    concerns: Sequence[str]
     learning: Sequence[str]
     labels: list[LabelCounts]
-    notes: Sequence[str]
     waiting: list[str]
     next_round: str
 
@@ -91,30 +117,18 @@ def card_of(
             overview.last_round, overview.last_slot, partial=overview.last_partial
         )
     return Card(
-        name=overview.monitor,
-        status=overview.status,
+        overview=overview,
         last=last,
         metrics=_metrics(settings, overview.estimates),
-        worst_case=overview.worst_case,
         alerts=[_open_alert(alert, overview, mlflow) for alert in overview.alerts],
-        problems=overview.problems,
-        concerns=overview.concerns,
         learning=learning_lines(learns, overview.proposed_limits),
         labels=[
             LabelCounts(open_round_line(one), one.answered, one.wanted if one.deadline else 0)
             for one in overview.open_rounds
         ],
-        notes=overview.notes,
         waiting=[waiting_sentence(one) for one in overview.waiting if not one.dead],
         next_round=next_round_line(overview.next_slot),
     )
-
-
-def gravest_first(
-    monitors: Sequence[tuple[MonitorSettings, Overview]],
-) -> list[tuple[MonitorSettings, Overview]]:
-    """Sort monitors by state, then as the config has them."""
-    return sorted(monitors, key=lambda one: one[1].status.grade)
 
 
 def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
@@ -142,12 +156,20 @@ def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> lis
     metric_cards = []
     for name in SHOWN:
         rows = [row for row in estimates if row.metric == name]
-        bound = settings.round.limits.bounds.get(name)
-        if rows:
-            figure = _figure_of(rows, limits_of(settings, name))
-            metric_cards.append(
-                MetricCard(name, _bounds(bound), [_number(row) for row in rows], figure)
+        if not rows:
+            continue
+        bars = {row.basis: _bar(row) for row in rows}
+        limits = [_percent(limit) for limit in limits_of(settings, name)]
+        bounds = _bounds(settings.round.limits.bounds.get(name))
+        numbers = [
+            CardNumber(
+                BASES[row.basis], reason_text(row) if row.point is None else interval_text(row)
             )
+            for row in rows
+        ]
+        metric_cards.append(
+            MetricCard(name, bounds, numbers, bars.get("pooled"), bars.get("round"), limits)
+        )
     return metric_cards
 
 
@@ -160,11 +182,6 @@ def limits_of(settings: MonitorSettings, metric: str) -> list[float]:
 def _bounds(bound: Bound | None) -> str:
     sides = {} if bound is None else bound.sides()
     return " and ".join(bound_text(side, value) for side, value in sides.items())
-
-
-def _number(row: EstimateRow) -> CardNumber:
-    text = interval_text(row) if row.point is not None else reason_text(row)
-    return CardNumber(BASES[row.basis], text)
 
 
 def _open_alert(
@@ -180,25 +197,9 @@ def _open_alert(
 
 
 class _Bar(NamedTuple):
-    """An interval and its point, as percent of the line."""
-
     low: str
     point: str
     high: str
-
-
-class _Figure(NamedTuple):
-    """What is drawn of a metric; None if it is not estimable."""
-
-    pooled: _Bar | None
-    own: _Bar | None
-    limits: list[str]
-
-
-def _figure_of(rows: Iterable[EstimateRow], limits: Iterable[float]) -> _Figure:
-    """Place the estimates of one metric, by their basis."""
-    bars = {row.basis: _bar(row) for row in rows}
-    return _Figure(bars.get("pooled"), bars.get("round"), [_percent(limit) for limit in limits])
 
 
 def _bar(row: EstimateRow) -> _Bar | None:
@@ -209,3 +210,54 @@ def _bar(row: EstimateRow) -> _Bar | None:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
+
+
+def round_table(listed: ListedRounds) -> list[RoundLine]:
+    """List rounds, the newest first."""
+    return [_round(row) for row in reversed(listed.rows)]
+
+
+def alert_table(alerts: Sequence[StoredAlert]) -> list[AlertLine]:
+    """List alerts, open ones first, then the newest."""
+    newest_first = sorted(alerts, key=lambda alert: alert.fired_at, reverse=True)
+    return [
+        _alert(alert) for alert in sorted(newest_first, key=lambda a: a.state != AlertState.FIRING)
+    ]
+
+
+def event_table(page: RoundPage) -> list[tuple[str, str, str]]:
+    """List what happened to a round."""
+    return [(minute_text(one["at"]), one["after"], one["reason"]) for one in page.events]
+
+
+def _round(row: Row) -> RoundLine:
+    round_ = row.round
+    more = remarks_text(
+        round_.estimated_version,
+        partial=round_.partial,
+        worst_case=any(one.is_worst_case for one in row.estimates),
+        restated=row.restated,
+    )
+    intervals = {
+        metric: [interval_text(one, 2) for one in row.estimates if one.metric == metric]
+        for metric in ("precision", "recall")
+    }
+    return RoundLine(
+        round_.number,
+        minute_text(round_.slot),
+        f"{round_.state}, {more}" if more else str(round_.state),
+        intervals["precision"],
+        intervals["recall"],
+        [change_sentence(change) for change in row.changes],
+    )
+
+
+def _alert(alert: StoredAlert) -> AlertLine:
+    ended = "" if alert.ended_at is None else f"{minute_text(alert.ended_at)}: {alert.ended_why}"
+    return AlertLine(
+        limit_text(alert.metric, alert.side, alert.limit),
+        str(alert.state),
+        alert.fired_in_round,
+        f"{minute_text(alert.fired_at)}, on the predictions of {alert.window}",
+        ended,
+    )
