@@ -137,7 +137,7 @@ app.command("simulate")(simulate.simulate)
 app.command("estimate")(results.estimate)
 app.command("backup")(keeping.backup)
 app.command("forget")(keeping.forget)
-plan.add_to(app)
+app.command("plan")(plan.plan)
 _add_group("alerts", results.alerts, {"resolve": results.resolve, "test": results.hook_test})
 _add_group("effects", effects.effects, {"retry": effects.retry, "drop": effects.drop})
 _add_group(

@@ -62,11 +62,6 @@ PlotOption = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("plan")(plan)
-
-
 def plan(
     monitor: MonitorArgument = None,
     config: ConfigOption = CONFIG,

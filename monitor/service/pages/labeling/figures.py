@@ -127,7 +127,7 @@ def read_figures(
     answered = control_store.latest_answers(connection, names)
     others = _with_others(tasks, answer, adjudicators)
     selves = _with_self(connection, controls, answered)
-    gold: Hits = defaultdict(list)
+    gold: defaultdict[str, list[bool]] = defaultdict(list)
     for control, is_right in control_store.gold_answers(connection, names):
         gold[control.annotator].append(is_right)
     people = {one.annotator for one in current} | {controls[key].annotator for key in answered}
