@@ -132,6 +132,14 @@ def test_a_history_holds_the_numbers_of_the_command(place):
     assert math.isclose(point, shown["point"])
 
 
+def test_a_history_of_another_folder_is_found_by_its_config(place, tmp_path_factory, monkeypatch):
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+
+    frame = monitor.history("mail", place.folder / "config.yaml").to_frame()
+
+    assert len(frame)
+
+
 def test_a_history_of_a_monitor_without_rounds_is_an_empty_table(tmp_path):
     place = Workplace(tmp_path)
     place.config()
