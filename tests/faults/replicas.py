@@ -8,7 +8,7 @@ import time
 
 from monitor.storage import database
 from tests.faults.lives import At, die, end_of, mended, names_of_points, start, stop
-from tests.faults.world import claims_last
+from tests.faults.world import claims_last, usual
 
 CLAIM, USUAL_CLAIM = 0.3, 300
 """Seconds that a claim lasts where lives are stopped for longer, and about as many in life."""
@@ -36,10 +36,10 @@ def together(nursery, *, replicas, runs, seed):
     """Let replicas go through two rounds side by side, and kill some of them."""
     rng = random.Random(seed)
     names, found = names_of_points(nursery)
-    usual, kills = len(names), 0
+    kills = 0
     for run in range(runs):
         with nursery.world(usual(2)) as world:
-            left = [int(rng.random() * usual) for _ in range(replicas)]
+            left = [int(rng.random() * len(names)) for _ in range(replicas)]
             lives = {start(world, at_points=At(place, die), patient=True): place for place in left}
             mine = _until_all_end(world, lives)
             where = f"run {run} of {replicas} replicas, seed {seed}"
