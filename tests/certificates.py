@@ -1,7 +1,5 @@
 """Certificates that tests make for themselves, and nobody else believes."""
 
-from __future__ import annotations
-
 import ipaddress
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """A config and what is said when it is changed: shared by the tests of the config."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.config.load import load_config

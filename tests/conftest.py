@@ -1,7 +1,5 @@
 """What all tests share: tiers, real servers, and stores on SQLite and on PostgreSQL."""
 
-from __future__ import annotations
-
 import fcntl
 import functools
 import os

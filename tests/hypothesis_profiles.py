@@ -1,7 +1,5 @@
 """How Hypothesis runs: never by the clock, and in CI with the same examples each time."""
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import Phase, settings

@@ -1,7 +1,5 @@
 """A real Label Studio on loopback, from an environment of its own, and people who answer in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

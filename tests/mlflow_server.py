@@ -1,7 +1,5 @@
 """A real MLflow server on loopback that tests start, kill and start again."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

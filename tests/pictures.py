@@ -1,7 +1,5 @@
 """Small pictures, made without a library for pictures."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

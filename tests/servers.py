@@ -1,16 +1,16 @@
 """Real servers on loopback for tests, each on a temporary folder and a free port."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,50 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+class QuietHandler(BaseHTTPRequestHandler):
+    """Responds to every request by the one method that a test writes, and writes no log."""
+
+    def respond(self):
+        raise NotImplementedError
+
+    def do_POST(self):
+        self.respond()
+
+    do_GET = do_POST  # noqa: N815
+
+    def answer(self, status, content=b"", headers=()):
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        """Write nothing."""
+
+
+class LocalServer(ThreadingHTTPServer):
+    """An HTTP server on a free port of loopback, which a test enters and leaves."""
+
+    daemon_threads = True
+
+    def __init__(self, handler):
+        super().__init__(("127.0.0.1", 0), handler)
+        self.root = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, *_):
+        """Say nothing of clients that went away."""
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
 
 
 def cannot_start(reason):

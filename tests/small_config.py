@@ -1,7 +1,5 @@
 """A small config with real files, as a user has it: predictions, labels, a store and MLflow."""
 
-from __future__ import annotations
-
 import csv
 from datetime import UTC, datetime, timedelta
 
@@ -9,6 +7,7 @@ from sqlalchemy import text
 
 from monitor.config.load import load_config
 from monitor.tracking.connection import Connection
+from tests.csv_files import read_rows, write_rows
 
 CONFIG = """\
 store: {store}
@@ -57,15 +56,11 @@ def configure(
 def fill_labels(folder):
     """Answer every task: positive where a digit of its key says so."""
     [path] = (folder / "labels").glob("*.csv")
-    with path.open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = read_rows(path)
     for row in rows:
         row |= {"label": str(int(row["task"][1:], 16) % 2), "annotator": "ada"}
     unfinished = folder / "labels" / "unfinished"
-    with unfinished.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(unfinished, rows)
     unfinished.replace(folder / "labels" / "filled" / path.name)
 
 

@@ -1,7 +1,5 @@
 """Spark for tests: what it needs of this machine."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 

@@ -1,7 +1,5 @@
 """What the documentation shows is right: configs load, commands exist, tutorials run, pages fit."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -12,8 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+import monitor
+from monitor import stats
 from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
+from monitor.stats.core.metrics import METRICS
 from tests.pages import DOCS, generator, page
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +23,7 @@ TEXTS = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in [*ROOT.glob("*.md"), ROOT / "deploy" / "README.md", *DOCS.rglob("*.md")]
 }
+MADE = generator("generate_stats")
 MOST_PROSE = 45_000
 """Words of the site without its reference and without code."""
 MOST_README = 700
@@ -163,6 +165,64 @@ def test_each_page_is_in_the_menu():
     listed = set(re.findall(r"(\S+\.md)$", menu, re.MULTILINE))
 
     assert [name for name in pages if name not in listed] == []
+
+
+def test_every_fence_of_a_page_is_closed():
+    made = {"statistics": MADE["page"](), **TEXTS}
+
+    assert [name for name, text in made.items() if text.count("```") % 2] == []
+
+
+def test_every_file_folder_and_package_is_named_as_it_is_on_the_page_about_the_architecture():
+    text = page("architecture")
+    named = set(re.findall(r"`((?:[a-z_0-9]+/)+(?:[a-z_0-9]+\.py)?)", text))
+    places = (ROOT / "monitor", ROOT)
+    picture = text.split("```")[1]
+    packages = [
+        path.name for path in (ROOT / "monitor").iterdir() if (path / "__init__.py").exists()
+    ]
+
+    assert len(named) > 30
+    assert {name for name in named if not any((at / name).exists() for at in places)} == set()
+    assert len(packages) > 10
+    assert {name for name in packages if f"{name}/" not in picture} == {"testing"}
+
+
+# The pages that are made of docstrings, and the examples of notices
+
+
+def test_pages_about_python_and_metrics_have_every_public_function_and_metric():
+    python, metrics = MADE["python_page"](), MADE["metrics_page"]()
+
+    assert [name for name in monitor.__all__ if f"\n## {name}\n" not in python] == []
+    assert [name for name in METRICS if f"| `{name}`: " not in metrics] == []
+
+
+def test_the_page_about_statistics_holds_every_public_function_with_its_example():
+    functions = [name for name in stats.__all__ if name[0].islower()]
+    text = MADE["page"]()
+
+    assert len(functions) > 50
+    for name in functions:
+        section = text.split(f"\n### {name}\n", 1)[1].split("\n### ", 1)[0]
+        assert "```python\n>>> " in section, name
+
+
+def test_the_examples_of_notices_are_current_and_say_what_how_sure_what_changed_and_what_to_do():
+    text = page("operations")
+    current = generator("generate_notices")["page"]
+    alert = text.split("### An alert", 1)[1].split("### A stale round", 1)[0]
+
+    assert current(text) == text, "run python docs/generate_notices.py"
+    for part in (
+        "precision is under its limit 0.7",
+        "% interval ",
+        "At most one false alarm per 52 rounds is promised",
+        "prevalence 7.4 % -> 1.2 % explains",
+        "What to do: pr-monitor show",
+        "In MLflow:",
+    ):
+        assert part in alert.replace("\n          ", " ").replace("\n      ", " "), part
 
 
 @pytest.mark.slow

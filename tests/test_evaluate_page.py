@@ -1,11 +1,6 @@
 """The page evaluate.md is true: its code prints what it shows, and feeds a monitor."""
 
-from __future__ import annotations
-
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +9,7 @@ from monitor.config.load import load_config
 from monitor.domain.settings import ReferenceMatrix
 from tests.cli.workplace import PEOPLE, Workplace
 from tests.pages import page
+from tests.workers import python
 
 ROOT = Path(__file__).parents[1]
 PAGE = page("evaluate")
@@ -41,14 +37,7 @@ def blocks(language):
 def test_the_pages_code_prints_what_the_page_shows(tmp_path):
     program = "\n".join([BEFORE, *blocks("python"), AFTER])
 
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "MLFLOW_DISABLE_TELEMETRY": "true"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", program, cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout == "".join([*blocks("text"), *blocks("yaml")])

@@ -1,7 +1,5 @@
 """One promise about false alarms over all monitors of a config."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

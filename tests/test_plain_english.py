@@ -1,7 +1,5 @@
 """Names and docstrings keep to the field's words: what remains of others may only become less."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """What `import monitor` offers in a notebook."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import cast
@@ -63,6 +61,7 @@ def test_every_result_reads_as_the_command_and_converts(place):
 
     assert looked_at(found).title == "Rates of the classifier, 95% intervals"
     assert repr(found) + "\n" == place.run("estimate", *words).out
+    assert found.to_dict() == json.loads(place.run("estimate", *words, "--json").out)
     assert found.estimate("recall")["point"] == pytest.approx(0.561, abs=0.001)
 
     plan = monitor.plan("mail", labels=100)
@@ -91,14 +90,6 @@ def test_a_picture_that_there_is_none_of_is_refused_by_name(place):
         monitor.compare(1)
 
 
-def test_an_estimate_is_what_the_command_prints(tmp_path):
-    words = [w for name, n in MATRIX.items() for w in (f"--{name.replace('_', '-')}", n)]
-
-    found = monitor.estimate(**MATRIX)
-
-    assert json.loads(Workplace(tmp_path).run("estimate", *words, "--json").out) == found.to_dict()
-
-
 def test_an_estimate_has_the_promised_keys_and_order():
     estimates = monitor.estimate(**MATRIX)["estimates"]
 
@@ -118,19 +109,6 @@ def test_a_higher_level_gives_a_wider_interval():
     ]
 
     assert widths[0] < widths[1]
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"fn": -1}, "fn is -1"),
-        ({"flagged_size": 100}, r"tp \+ fp = 160 items are labeled, but flagged_size is 100"),
-        ({"level": 1.0}, "level must lie strictly between 0 and 1"),
-    ],
-)
-def test_impossible_counts_are_refused_by_name(change, words):
-    with pytest.raises(InputRefused, match=words):
-        monitor.estimate(**MATRIX | change)
 
 
 def test_a_history_is_a_table_with_a_row_for_each_estimate(place):
@@ -189,6 +167,12 @@ def test_a_history_makes_no_tables(tmp_path):
     ("ask", "words"),
     [
         (lambda: monitor.compare(1, threshold=math.nan), "threshold is nan; it is a finite number"),
+        (lambda: monitor.estimate(**MATRIX | {"fn": -1}), "fn is -1"),
+        (
+            lambda: monitor.estimate(**MATRIX | {"flagged_size": 100}),
+            r"tp \+ fp = 160 items are labeled, but flagged_size is 100",
+        ),
+        (lambda: monitor.estimate(**MATRIX, level=1.0), "level must lie strictly between 0 and 1"),
         (lambda: monitor.compare(1, threshold=70), "all scores are shares"),
         (lambda: monitor.compare(1, threshold=cast("float", "0.6")), "threshold is '0.6'; it is"),
         (lambda: monitor.plan(precision=cast("float", "80%")), "precision is '80%'; it is a"),
@@ -210,6 +194,6 @@ def test_a_history_makes_no_tables(tmp_path):
         (lambda: monitor.plan("mail", precision_margin=0), "margin"),
     ],
 )
-def test_what_would_be_left_out_or_lead_to_a_wrong_number_is_refused(place, ask, words):
+def test_what_is_impossible_or_would_lead_to_a_wrong_number_is_refused(place, ask, words):
     with pytest.raises(InputRefused, match=words):
         ask()

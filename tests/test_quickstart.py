@@ -1,14 +1,12 @@
 """examples/quickstart.ipynb prints what it shows, and the image in it is the one it draws."""
 
-from __future__ import annotations
-
 import ast
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.workers import python
 
 ROOT = Path(__file__).parents[1]
 CELLS = json.loads((ROOT / "examples/quickstart.ipynb").read_text())["cells"]
@@ -47,14 +45,7 @@ def test_the_notebook_prints_what_it_shows(tmp_path):
         + [program("".join(cell["source"])) for cell in cells]
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": "", "MLFLOW_DISABLE_TELEMETRY": "true"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", code, cwd=tmp_path, PATH="")
 
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout == "".join(text for cell in cells for text in shown(cell))

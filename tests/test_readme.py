@@ -1,8 +1,5 @@
 """The README and the page about an own file are true: their commands run in their order."""
 
-from __future__ import annotations
-
-import csv
 import os
 import re
 import subprocess
@@ -16,6 +13,7 @@ import duckdb
 import pytest
 
 from monitor.config.load import load_config
+from tests.csv_files import read_rows, write_rows
 from tests.pages import page
 from tests.servers import free_port
 
@@ -89,14 +87,10 @@ def run(command, folder):
 
 def fill(path):
     """Answer as a person would: positive where the subject's number is a multiple of 25."""
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_rows(path)
     for row in rows:
         row["label"] = "1" if int(row["subject"].split()[1]) % 25 == 0 else "0"
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(path, rows)
     return len(rows)
 
 

@@ -1,7 +1,5 @@
 """A backup is of one moment; restored, nothing is lost and nothing is doubled."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sqlite3

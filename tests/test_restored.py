@@ -4,8 +4,6 @@ A folder as a user has it lives through weeks on a made-up clock that ends now: 
 filled, a hook listens, MLflow is a SQLite file. Then the store is put back to an earlier week.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -34,6 +32,7 @@ from monitor.tracking.connection import Connection
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
 from monitor.tracking.shown import MlflowRuns
 from tests.cli.workplace import Workplace
+from tests.csv_files import read_rows, write_rows
 from tests.hooks.receivers import Receiver
 from tests.servers import postgres_program
 from tests.storage.payloads import REPORTS
@@ -120,15 +119,11 @@ class Shop:
 
     def write_answers(self, path, filled, changed=0):
         """Answer a task file; the first answers may be given the other way round."""
-        with path.open(newline="") as stream:
-            rows = list(csv.DictReader(stream))
+        rows = read_rows(path)
         for place, row in enumerate(rows):
             said = row["truth"].endswith("1") != (place < changed)
             row |= {"label": f"{said:d}", "annotator": "ada"}
-        with filled.open("w", newline="") as stream:
-            writer = csv.DictWriter(stream, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows(filled, rows)
 
     def change_answers(self, number):
         """Let somebody correct answers of a closed round."""

@@ -1,7 +1,5 @@
 """What `make test` runs is decided in one place, and the commands that run it are told."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,49 +35,42 @@ def sorted_marks(item):
     return {mark.name for mark in item.marks}
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        Item("tests/faults/test_x.py::test_x"),
-        Item(fixtures=["tmp_path", "postgres_url"]),
-        Item(fixtures=["tmp_path", "label_studio"]),
-        *(Item(marks=[name]) for name in ("postgresql", "simulation", "slow", "soak")),
-    ],
-    ids=["faults", "a database", "label studio", "postgresql", "simulation", "slow", "soak"],
-)
-def test_what_takes_long_or_needs_postgresql_is_thorough(item):
-    assert "thorough" in sorted_marks(item)
+IN_STORE = "tests/storage/test_x.py::test_x"
+KINDS = {
+    "any other": (Item(fixtures=["tmp_path", "mlflow_url"]), set(), True),
+    "faults": (Item("tests/faults/test_x.py::test_x"), {"thorough"}, True),
+    "a database": (Item(fixtures=["tmp_path", "postgres_url"]), {"thorough"}, True),
+    "label studio": (Item(fixtures=["tmp_path", "label_studio"]), {"thorough"}, True),
+    **{
+        name: (Item(marks=[name]), {name, "thorough"}, name != "soak")
+        for name in ("postgresql", "simulation", "slow", "soak")
+    },
+    "a second store": (
+        Item(fixtures=["store_url"], marks=["postgresql"]),
+        {"postgresql", "thorough", "soak"},
+        False,
+    ),
+    "sqlite": (Item(fixtures=["store_url"]), set(), True),
+    "the store": (Item(IN_STORE, ["store_url"], ["postgresql"]), {"postgresql", "thorough"}, True),
+}
 
 
-def test_any_other_test_is_fast():
-    assert sorted_marks(Item(fixtures=["tmp_path", "mlflow_url"])) == set()
-
-
-@pytest.mark.parametrize(
-    ("item", "is_run"),
-    [
-        (Item(marks=["soak"]), False),
-        (Item(fixtures=["store_url"], marks=["postgresql"]), False),
-        (Item(fixtures=["store_url"]), True),
-        (Item("tests/storage/test_x.py::test_x", ["store_url"], ["postgresql"]), True),
-        (Item(marks=["postgresql"]), True),
-    ],
-)
-def test_only_the_soak_runs_what_is_left_to_it(item, is_run, monkeypatch):
+@pytest.mark.parametrize(("item", "marks", "is_run"), KINDS.values(), ids=KINDS)
+def test_what_takes_long_or_needs_a_server_is_thorough_and_only_the_soak_runs_what_is_left_to_it(
+    item, marks, is_run, monkeypatch
+):
     monkeypatch.setattr(tiers, "SOAK", False)
-    tiers.sort(item)
+    assert sorted_marks(item) == marks
     assert tiers.is_run(item) == is_run
 
     monkeypatch.setattr(tiers, "SOAK", True)
     assert tiers.is_run(item)
 
 
-def test_the_soak_runs_the_faults_and_what_is_left_to_it(monkeypatch):
+def test_the_soak_marks_the_faults_as_its_own(monkeypatch):
     monkeypatch.setattr(tiers, "SOAK", True)
 
     assert "soak" in sorted_marks(Item("tests/faults/test_x.py::test_x"))
-    assert "soak" in sorted_marks(Item(fixtures=["store_url"], marks=["postgresql"]))
-    assert "soak" not in sorted_marks(Item(marks=["postgresql"]))
 
 
 def test_tests_that_share_something_are_handed_out_together_and_their_places_exist():

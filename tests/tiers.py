@@ -1,15 +1,9 @@
 """Which tests wait for `make test-all` or for `make soak`, and which share a process."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.faults.sizes import SOAK
-
-if TYPE_CHECKING:
-    import pytest
 
 THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""

@@ -1,7 +1,5 @@
 """Processes of their own, as replicas of the program are: started, held, let go, killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -14,12 +12,23 @@ from typing import IO, cast
 ROOT = Path(__file__).parents[1]
 
 PREAMBLE = """\
-import json, os, sys, traceback
+import itertools, json, os, signal, sys, traceback
 
 
 def pause(word="ready"):
     print(word, flush=True)
     sys.stdin.readline()
+
+
+def killed_at(last):
+    # What is called at each point, and ends this process at the n-th as a power cut does.
+    points = itertools.count(1)
+
+    def point(*_):
+        if next(points) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return point
 
 
 def lives(live):
@@ -110,6 +119,19 @@ class Worker:
         """End it as a power cut does."""
         self.process.kill()
         self.process.communicate()
+
+
+def python(*words, cwd=None, **environment):
+    """Run Python with these words on this checkout; returns the process, which has ended."""
+    own = {"PYTHONPATH": str(ROOT), "MLFLOW_DISABLE_TELEMETRY": "true"}
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        cwd=cwd,
+        env={**os.environ, **own, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @contextmanager

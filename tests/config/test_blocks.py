@@ -1,7 +1,6 @@
 """Blocks of monitors in the config: written out as single ones, or refused by line."""
 
 import re
-from functools import partial
 
 import pytest
 
@@ -14,7 +13,7 @@ from monitor.domain.settings import RoundSettings
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.page import PageLabeler
 from monitor.wiring import build
-from tests.config_texts import read, refusals, sentences
+from tests.config_texts import refusals, sentences
 
 EACH = """\
 monitors:
@@ -36,16 +35,6 @@ monitors:
     schedule: {cron: "0 6 * * MON"}
     labeling: {kind: column, path: t.parquet, id: id, value: true_topic, matures: 5d}
 """
-
-
-@pytest.fixture
-def load(tmp_path):
-    return partial(read, tmp_path)
-
-
-@pytest.fixture
-def refused(tmp_path):
-    return partial(refusals, tmp_path)
 
 
 def changed(text, before, after):

@@ -2,10 +2,7 @@
 
 import json
 import re
-import subprocess
-import sys
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -20,20 +17,11 @@ from monitor.domain.sample_settings import Cells
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import LIMITED_METRICS, Limits, ReferenceMatrix, RoundSettings
 from monitor.stats.detection.half_space import WATCHABLE
-from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals, sentences
+from tests.config_texts import ENVIRONMENT, TEXT, changed, sentences
 from tests.pages import generator
+from tests.workers import python
 
 TOP = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def load(tmp_path):
-    return partial(read, tmp_path)
-
-
-@pytest.fixture
-def refused(tmp_path):
-    return partial(refusals, tmp_path)
 
 
 def test_the_shape_of_the_design_is_read_as_it_stands(load, tmp_path):
@@ -234,10 +222,6 @@ LISTS_OF_SECTIONS = {"show"}
 MAY_BE_LISTS = {"hooks", "path", "show", "table", "segments", "positive", "negative"}
 
 
-def _opened(part):
-    return [{}] if part in LISTS_OF_SECTIONS else {}
-
-
 @pytest.mark.parametrize("way", MONITOR_SETTINGS, ids=".".join)
 def test_every_setting_of_a_monitor_refuses_nonsense_by_its_own_line(refused, way):
     if way[0] == "limits" and "bounds" in way:
@@ -248,7 +232,11 @@ def test_every_setting_of_a_monitor_refuses_nonsense_by_its_own_line(refused, wa
         if part.startswith("="):
             inner["kind"] = part[1:]
             continue
-        inner = inner[0] if part == "[0]" else inner.setdefault(part, _opened(part))
+        inner = (
+            inner[0]
+            if part == "[0]"
+            else inner.setdefault(part, [{}] if part in LISTS_OF_SECTIONS else {})
+        )
     inner[way[-1]] = {"a": {"b": "c"}} if way[-1] in MAY_BE_LISTS else [[]]
     text = json.dumps({"monitors": [tree]}, indent=1)
     opening = re.compile(rf'"{way[-1]}": [\[{{]')
@@ -269,9 +257,7 @@ def test_importing_the_config_brings_in_nothing_heavy():
     heavy = "{'numpy', 'scipy', 'pandas', 'mlflow', 'duckdb', 'matplotlib', 'yaml', 'sqlalchemy'}"
     code = f"import sys, monitor.config.model; print(sorted({heavy} & set(sys.modules)))"
 
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert found.stdout.strip() == "[]"
+    assert python("-c", code).stdout.strip() == "[]"
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """The config: the environment, secrets, odd files and nonsense."""
 
 import re
-from functools import partial
 
 import pytest
 import sqlalchemy
@@ -15,16 +14,6 @@ from monitor.domain.errors import ConfigRefused
 from monitor.storage.database import Database
 from monitor.tracking.mlflow import MlflowHandler
 from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals
-
-
-@pytest.fixture
-def load(tmp_path):
-    return partial(read, tmp_path)
-
-
-@pytest.fixture
-def refused(tmp_path):
-    return partial(refusals, tmp_path)
 
 
 def test_variables_are_put_into_texts_whole_or_in_part_and_can_be_escaped(load):
@@ -242,12 +231,9 @@ def test_what_is_done_with_gold_items_is_refused_where_there_are_none(refused):
     )
 
 
-def _line_of(text, key):
-    return next(line for line in map(str.strip, text.splitlines()) if line.startswith(f"{key}:"))
-
-
 def _on_page(section):
-    return TEXT.replace(_line_of(TEXT, "labeling"), section)
+    line = next(line for line in TEXT.splitlines() if line.strip().startswith("labeling:"))
+    return TEXT.replace(line.strip(), section)
 
 
 @pytest.mark.parametrize("folder", ["repo_feature%2Ffoo", "50%off", "what?#b"])

@@ -1,7 +1,5 @@
 """A store on PostgreSQL with a round in each state, and the user that dashboards read it by."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url

@@ -1,15 +1,11 @@
 """The dashboard, and what Grafana does with the SQL of a panel before a database gets it."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "grafana"

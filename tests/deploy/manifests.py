@@ -1,7 +1,5 @@
 """The manifests of deploy/kubernetes, as a cluster would read them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

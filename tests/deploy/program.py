@@ -1,7 +1,5 @@
 """What orchestrators call in tests: the program of this checkout, and stand-ins that only end."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

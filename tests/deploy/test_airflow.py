@@ -1,7 +1,5 @@
 """The DAG of deploy/airflow, imported and run by a real Airflow in an environment of its own."""
 
-from __future__ import annotations
-
 import functools
 import json
 

@@ -1,7 +1,5 @@
 """What cron, systemd and the image call is a command of the program."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """What the compose file starts is a command of the program, on a config that it can read."""
 
-from __future__ import annotations
-
 import yaml
 
 from monitor.config.load import load_config

@@ -1,7 +1,5 @@
 """The job of deploy/dagster, imported and run by a real Dagster in an environment of its own."""
 
-from __future__ import annotations
-
 import functools
 import json
 

@@ -1,7 +1,5 @@
 """The image installs what the locks pin, and takes from the checkout only what it is given."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

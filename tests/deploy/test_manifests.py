@@ -1,7 +1,5 @@
 """The manifests for Kubernetes fit its schemas, the program, the config and the image."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

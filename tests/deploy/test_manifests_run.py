@@ -1,7 +1,5 @@
 """What the manifests start is started: their commands, config and secrets, on PostgreSQL."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

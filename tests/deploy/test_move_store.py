@@ -1,7 +1,5 @@
 """A store moves to another database whole, and goes on there."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Spark job is run by a real spark-submit, and what starts it on Databricks fits its types."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

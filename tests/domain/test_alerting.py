@@ -57,22 +57,21 @@ def test_no_evidence_is_gathered_while_an_alert_is_open():
     assert not paused.fires
 
 
-def test_a_new_chain_starts_from_nothing_after_an_alert_ended():
-    paused = read(read(None, STRONG), alert_open=True)
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        ({}, {"limit": 0.7}),
+        ({}, {"log_threshold": log_threshold(26, 2)}),
+        ({"alert_open": True}, {}),
+    ],
+    ids=["another limit", "another promise", "an alert that ended"],
+)
+def test_a_new_chain_starts_from_nothing(before, change):
+    last = read(read(None, STRONG), (1.0, 1.0, 1.0), **before)
 
-    again = read(paused, QUIET)
+    after = read(last, QUIET, **change)
 
-    assert again.chain == paused.chain + 1
-    assert again.log_m == Evidence().after(QUIET).log_m
-
-
-@pytest.mark.parametrize("change", [{"limit": 0.7}, {"log_threshold": log_threshold(26, 2)}])
-def test_another_limit_or_promise_restarts_the_evidence(change):
-    before = read(None, (1.0, 1.0, 1.0))
-
-    after = read(before, QUIET, **change)
-
-    assert after.chain == before.chain + 1
+    assert after.chain == last.chain + 1
     assert after.log_m == Evidence().after(QUIET).log_m
 
 
@@ -133,22 +132,17 @@ def test_a_value_keeps_a_limit_on_its_side_and_at_it():
     assert [keeps("at_most", 0.8, value) for value in (0.8, 0.81)] == [True, False]
 
 
-def test_recomputed_evidence_equals_the_running_one():
-    rounds = [(0.5, 0.4, 0.3), (0.0,) * 3, (1.0, 1.5, 2.0)]
-    last = None
-    for log_e in rounds:
-        last = read(last, log_e)
-
-    assert last is not None
-    assert evidence_of(rounds).log_m == last.log_m
-
-
-def test_evidence_after_each_round_is_that_of_the_chain_up_to_it():
+def test_evidence_after_each_round_is_that_of_the_chain_up_to_it_and_equals_the_running_one():
     quiet = (0.0, 0.0, 0.0)  # takes no step
     log_e = [(0.3, 0.9, -0.2), quiet, (1.1, 2.0, 3.5), (-0.4, -1.0, -2.5), quiet]
 
     found = evidence_after_each(log_e)
+    running, last = [], None
+    for of_round in log_e:
+        last = read(last, of_round, log_threshold=99.0)
+        running.append(last.log_m)
 
+    assert [each.log_m for each in found] == running
     assert found == [evidence_of(log_e[: place + 1]) for place in range(len(log_e))]
     assert len({each.log_m for each in found}) == 3
     assert evidence_after_each([]) == []

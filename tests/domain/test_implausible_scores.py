@@ -1,7 +1,5 @@
 """Codes for a missing score and scores of two scales are told from those of classifiers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

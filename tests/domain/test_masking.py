@@ -1,7 +1,5 @@
 """Secrets in what other programs say: taken out in every form, and nothing else with them."""
 
-from __future__ import annotations
-
 import base64
 from urllib.parse import quote
 

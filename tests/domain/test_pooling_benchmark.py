@@ -1,7 +1,5 @@
 """The benchmark of pooled estimates does what the monitor does, and claims are what it found."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

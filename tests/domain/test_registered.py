@@ -1,7 +1,5 @@
 """Which versions an alias named for a window, by the looks at it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

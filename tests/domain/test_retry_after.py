@@ -1,7 +1,5 @@
 """How long a server asks to be left alone, however it says so."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

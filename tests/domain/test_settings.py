@@ -1,7 +1,5 @@
 """What a round freezes."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

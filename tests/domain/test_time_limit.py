@@ -1,7 +1,5 @@
 """Reading that takes too long is stopped, and leaves the way free for the next."""
 
-from __future__ import annotations
-
 import threading
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Look at an SVG picture: its words and marks, and where they stand."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """Scales: where values fall and which are labeled."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

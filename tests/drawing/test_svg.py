@@ -1,7 +1,5 @@
 """Shapes as text: well-formed whatever the words, and small."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.drawing.svg import path, picture, text_at

@@ -1,7 +1,5 @@
 """Labeled sets of the classifier of Table 1 of Shang et al., to the item."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

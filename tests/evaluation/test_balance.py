@@ -1,7 +1,5 @@
 """Sets that look as if they were drawn otherwise than it is said are warned about."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the labels are by the way they were drawn: beside the library, statsmodels and samplics."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,10 +1,6 @@
 """What an evaluation holds: estimates, curves, figures, and all of it as JSON."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -12,6 +8,7 @@ import monitor
 from monitor.domain.errors import InputRefused
 from tests.drawing import looking
 from tests.evaluation.sets import SIZES, cells, drawn_by_class
+from tests.workers import python
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +26,7 @@ def test_importing_monitor_loads_next_to_nothing_and_an_evaluation_in_a_notebook
         "print({'mlflow', 'sqlalchemy', 'duckdb'} & set(sys.modules))"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
+    done = python("-c", script)
 
     assert done.stdout.split() == ["set()", "set()"]
 

@@ -1,7 +1,5 @@
 """Labeled items that cannot be used are refused with what was found, where, and what to do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

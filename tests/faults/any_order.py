@@ -1,12 +1,12 @@
 """A small monitor whose outside fails, dies and comes back on demand, in one process."""
 
-from __future__ import annotations
-
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 
 from monitor.domain import crashpoint
 from monitor.domain.alerting import AlertState
@@ -35,10 +35,6 @@ from tests.rounds.scene import (
     settings,
     week_of_rows,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
 
 WEEKS = 12
 EARLIER = 4
@@ -201,7 +197,7 @@ class Stage:
             labeler=self.labeler,
             clock=lambda: self.now,
         )
-        config: Any = _Config((context.settings,))
+        config: Any = SimpleNamespace(monitors=(context.settings,))
         return Application(
             config=config,
             database=worker.database,
@@ -321,11 +317,6 @@ class Stage:
     def close(self):
         for worker in self.workers:
             worker.database.close()
-
-
-@dataclass(frozen=True)
-class _Config:
-    monitors: tuple[MonitorSettings, ...]
 
 
 class at_points:  # noqa: N801  reads as what it does

@@ -4,8 +4,6 @@ The product guards most things twice. Where one guard alone hides the lack of th
 taken out, and the name says so.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import update

@@ -1,7 +1,5 @@
 """Between the program and PostgreSQL: cuts a connection at a COMMIT, before or after it counts."""
 
-from __future__ import annotations
-
 import os
 import select
 import socket

@@ -17,7 +17,7 @@ def _coarse():
 
 @pytest.fixture
 def tell_figures(request):
-    """Note a row of the table: ``tell_figures("R2", what=..., size=..., violations=0)``."""
+    """Note a row of the table: ``tell_figures("R2", what=..., size=...)``."""
     return figures.teller(request.node)
 
 

@@ -1,7 +1,5 @@
 """A day of one round a minute: its files, and a replica that lives through it minute by minute."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """A round, its correction and its model's tags, delivered through faults to a real MLflow."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -189,6 +187,16 @@ class Story:
         with open(path) as stream:  # noqa: PTH123
             version = json.load(stream)["version"]
         return [] if version == 2 else [f"report.json is of version {version}"]
+
+
+def all_runs(client, experiment_id):
+    """All runs of an experiment, however many pages of them there are."""
+    token = None
+    while True:
+        page = client.search_runs([experiment_id], max_results=500, page_token=token)
+        yield from page
+        if not (token := page.token):
+            return
 
 
 def somebody_deletes_it(story):

@@ -1,7 +1,5 @@
 """A clock for processes of the installed program that a test sets while they run (libfaketime)."""
 
-from __future__ import annotations
-
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

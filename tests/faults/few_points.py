@@ -1,7 +1,5 @@
 """Estimates that cost milliseconds: what is tested is not how fine they are."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil
@@ -45,11 +43,7 @@ def _parameters():
         for parameter in inspect.signature(function).parameters.values()
         if parameter.name in {"points", "draws"} and isinstance(parameter.default, int)
     ]
-    return [each for each in found if each[1].name == "draws" or _is_power_of_2(each[1].default)]
-
-
-def _is_power_of_2(default):
-    return default & (default - 1) == 0
+    return [(of, p) for of, p in found if p.name == "draws" or not p.default & (p.default - 1)]
 
 
 def _with_default(function, name, points):

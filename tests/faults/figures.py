@@ -1,7 +1,5 @@
 """The table of what the fault tests did, which `docs/reliability.md` shows after `make soak`."""
 
-from __future__ import annotations
-
 import time
 
 NAME = "figures"
@@ -12,7 +10,7 @@ def teller(node):
     """Return what notes a row of the table with the test's report, whichever process runs it."""
     started = time.monotonic()
 
-    def tell(number, *, what, size, violations):
+    def tell(number, *, what, size, violations=0):
         minutes = f"{(time.monotonic() - started) / 60:.1f}"
         node.user_properties.append((NAME, (number, what, str(size), str(violations), minutes)))
 

@@ -3,32 +3,27 @@
 `breaches` takes the store and what the outside holds, however a test made them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import text
 
 from monitor.domain.report import EstimateRow, RoundReport
 from monitor.domain.slots import slots_between
 from monitor.rounds import versions
+from monitor.storage.database import Database
 from monitor.storage.labels import label_store
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_store
 from monitor.tracking import values
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from datetime import datetime
-
-    from monitor.storage.database import Database
 
 
 @dataclass(frozen=True)
@@ -307,6 +302,18 @@ ENDED = (
     "select ended_round_id, metric, side, id from alerts"
     " where state = 'resolved' and ended_why like 'by round %'"
 )
+
+
+LATE_ALERTS = """
+with closings as (
+    select e.id as place, r.id, r.slot, r.history_id, r.monitor_id from round_events e
+    join rounds r on r.id = e.round_id where e.before = 'labeling' and e.after = 'closed'
+)
+select count(*) from alerts join closings mine on mine.id = alerts.fired_round_id
+where exists (select 1 from closings newer where newer.slot > mine.slot
+    and newer.place < mine.place and newer.{of} = mine.{of})
+"""
+"""Counts alerts of rounds that closed after a newer one of the same history, or monitor."""
 
 
 def _log_r(steps):

@@ -4,8 +4,6 @@
 its own, so what it patches ends with it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os
@@ -28,7 +26,7 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.faults import world as worlds
 from tests.faults.invariants import accepted_labels, breaches
-from tests.faults.world import World, live
+from tests.faults.world import ONE, World, live
 
 SECRET = "canary-of-a-secret"  # noqa: S105  the password in the store's address
 
@@ -57,7 +55,7 @@ class Nursery:
             live(world)  # so that its forks find everything loaded and compiled
 
     @contextmanager
-    def world(self, rounds=1, *, late=False, recovers=False, two_waves=False):
+    def world(self, story=ONE):
         """A new world, gone afterwards."""
         self.count += 1
         folder = self.folder / f"world{self.count}"
@@ -65,14 +63,7 @@ class Nursery:
         name = f"world_{os.getpid()}_{self.count}"
         url = self._new_store(folder, name)
         try:
-            yield World(
-                url,
-                str(folder),
-                rounds,
-                late=late,
-                recovers=recovers,
-                two_waves=two_waves,
-            )
+            yield World(url, str(folder), story)
         finally:
             if self.server:
                 self._ask(f"drop database if exists {name} with (force)")
@@ -159,9 +150,9 @@ class At:
         self.left -= 1
 
 
-def names_of_points(nursery, rounds=1, **story) -> tuple[list[str], list[str]]:
+def names_of_points(nursery, story=ONE) -> tuple[list[str], list[str]]:
     """Names of the crash points of a life that nothing happens to, in order, and what was wrong."""
-    with nursery.world(rounds, **story) as world:
+    with nursery.world(story) as world:
         code = whole_life(world, at_points=lambda name: world.note("point", name))
         found = [*judge(world, kills=0), *([f"it ended with {code}"] if code else [])]
         return world.noted("point"), [f"a quiet life: {each}" for each in found]
@@ -183,6 +174,14 @@ def judge(world, *, kills, accepted=frozenset(), in_the_way=()) -> list[str]:
     database.close()
     met = [what for line in world.noted("trouble") for what in line["what"]]
     return found + [f"trouble: {what}" for what in met if not _may_be(what, in_the_way)]
+
+
+def mended(world, where, codes=(), **judged) -> list[str]:
+    """Let one more life go to the end; say what is wrong then, and if any life ended badly."""
+    last = whole_life(world, patient=True)
+    wrong = judge(world, **judged)
+    wrong += [f"the lives ended with {codes}, then {last}"] if any([*codes, last]) else []
+    return [f"{where}: {each}" for each in wrong]
 
 
 def _may_be(what, in_the_way):

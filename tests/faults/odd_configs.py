@@ -1,7 +1,5 @@
 """Config files as nobody should write them, for tests that read very many."""
 
-from __future__ import annotations
-
 import json
 
 import yaml

@@ -1,7 +1,5 @@
 """Label files as spreadsheets, scripts and strangers make them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

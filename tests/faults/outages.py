@@ -1,8 +1,6 @@
 """The database cut off around COMMIT, stopped, full, locked; a life goes on by itself."""
 
 # ruff: noqa: S311  chance that can be repeated is what is wanted
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -16,7 +14,7 @@ from sqlalchemy.engine import make_url
 
 from monitor.storage import database
 from tests.faults.commit_proxy import LOST_ANSWER, LOST_REQUEST, CommitProxy
-from tests.faults.lives import At, end_of, judge, names_of_points, start, whole_life
+from tests.faults.lives import At, end_of, mended, names_of_points, start, whole_life
 from tests.servers import Postgres
 
 TOLD = "Nothing changed, or it is unknown whether it did; running again is safe"
@@ -40,12 +38,13 @@ def cut_off(nursery, *, count, seed):
             with nursery.world() as world:
                 code = _cut(world, place, way)
                 # What it could not write back is claimed by it for minutes, unless it is gone.
-                last = whole_life(world, patient=True)
-                wrong = judge(world, kills=1, in_the_way=WAITS)
-                wrong += [f"the lives ended with {code}, {last}"] if code or last else []
-                found += [f"{way}, {place}: {each}" for each in wrong]
-                met += any(TOLD in str(line["what"]) for line in world.noted("trouble"))
+                found += mended(world, f"{way}, {place}", [code], kills=1, in_the_way=WAITS)
+                met += _was_told(world)
     return {"cuts": 2 * len(chosen), "told": met, "violations": found}
+
+
+def _was_told(world):
+    return any(TOLD in str(line["what"]) for line in world.noted("trouble"))
 
 
 def _cut(world, place, way):
@@ -76,10 +75,7 @@ def file_faults(nursery, *, pages):
 def _met_and_mended(world, what, told, codes):
     met = [each for line in world.noted("trouble") for each in line["what"]]
     told += [each for each in met if "cannot be used now" in each]
-    last = whole_life(world, patient=True)
-    wrong = judge(world, kills=1, in_the_way=WAITS)
-    wrong += [f"the lives ended with {codes}, then {last}"] if any([*codes, last]) else []
-    return [f"{what}: {each}" for each in wrong]
+    return mended(world, what, codes, kills=1, in_the_way=WAITS)
 
 
 def _full(world, more):
@@ -130,12 +126,8 @@ def server_restarts(nursery, *, runs, seed, control, folder_of_server, port):
             stops = At(rng.randrange(len(names)), lambda _: server.stop())
             pid = start(world, at_points=stops, patient=True)
             _start_again(server, pid, world)
-            code = end_of(pid)
-            last = whole_life(world, patient=True)
-            wrong = judge(world, kills=1, in_the_way=WAITS)
-            wrong += [f"the lives ended with {code}, {last}"] if code or last else []
-            found += [f"run {run}: {each}" for each in wrong]
-            told += any(TOLD in str(line["what"]) for line in world.noted("trouble"))
+            found += mended(world, f"run {run}", [end_of(pid)], kills=1, in_the_way=WAITS)
+            told += _was_told(world)
     return {"runs": runs, "told": told, "violations": found}
 
 

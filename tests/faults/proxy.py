@@ -1,7 +1,5 @@
 """An HTTP proxy on loopback before a real server: it loses, spoils, delays what it is told to."""
 
-from __future__ import annotations
-
 import math
 import re
 import socket

@@ -5,8 +5,6 @@ so a killed process leaves what a killed client of a real server leaves.
 """
 
 # ruff: noqa: ARG002  the arguments are those of MlflowClient
-from __future__ import annotations
-
 import sqlite3
 import uuid
 from contextlib import closing, contextmanager

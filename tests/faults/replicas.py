@@ -1,16 +1,14 @@
 """Several lives at once: some killed, some stopped for longer than their claims last."""
 
 # ruff: noqa: S311  chance that can be repeated is what is wanted
-from __future__ import annotations
-
 import os
 import random
 import signal
 import time
 
 from monitor.storage import database
-from tests.faults.lives import At, die, end_of, judge, names_of_points, start, stop, whole_life
-from tests.faults.world import claims_last
+from tests.faults.lives import At, die, end_of, mended, names_of_points, start, stop
+from tests.faults.world import claims_last, usual
 
 CLAIM, USUAL_CLAIM = 0.3, 300
 """Seconds that a claim lasts where lives are stopped for longer, and about as many in life."""
@@ -38,22 +36,16 @@ def together(nursery, *, replicas, runs, seed):
     """Let replicas go through two rounds side by side, and kill some of them."""
     rng = random.Random(seed)
     names, found = names_of_points(nursery)
-    usual, kills = len(names), 0
+    kills = 0
     for run in range(runs):
-        with nursery.world(rounds=2) as world:
-            left = [int(rng.random() * usual) for _ in range(replicas)]
-            lives = {_killed_after(world, place): place for place in left}
+        with nursery.world(usual(2)) as world:
+            left = [int(rng.random() * len(names)) for _ in range(replicas)]
+            lives = {start(world, at_points=At(place, die), patient=True): place for place in left}
             mine = _until_all_end(world, lives)
-            ended = whole_life(world, patient=True)
-            wrong = judge(world, kills=mine, in_the_way=OTHERS)
-            wrong += [f"the last life ended with {ended}"] if ended else []
-            found += [f"run {run} of {replicas} replicas, seed {seed}: {each}" for each in wrong]
+            where = f"run {run} of {replicas} replicas, seed {seed}"
+            found += mended(world, where, kills=mine, in_the_way=OTHERS)
             kills += mine
     return {"runs": runs, "kills": kills, "violations": found}
-
-
-def _killed_after(world, place):
-    return start(world, at_points=At(place, die), patient=True)
 
 
 def _until_all_end(world, lives):
@@ -131,7 +123,4 @@ def _wait_for(pid, world):
 def _ended(world, pids, where, stops=1):
     codes = [end_of(pid) for pid in pids]
     claims_last(USUAL_CLAIM)
-    last = whole_life(world, patient=True)
-    wrong = judge(world, kills=stops * 3, in_the_way=LOCKED)
-    wrong += [f"the lives ended with {codes}, then {last}"] if any([*codes, last]) else []
-    return [f"{where}: {each}" for each in wrong]
+    return mended(world, where, codes, kills=stops * 3, in_the_way=LOCKED)

@@ -1,7 +1,5 @@
 """How large the fault tests are: small in `make test-all`, large in `make soak`."""
 
-from __future__ import annotations
-
 import os
 
 SOAK = os.environ.get("SOAK") == "1"

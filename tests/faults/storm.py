@@ -7,8 +7,6 @@ classifier is bad: so their rounds close after newer ones and fire.
 """
 
 # ruff: noqa: S311  chance that can be repeated is what is wanted
-from __future__ import annotations
-
 import csv
 import io
 import os
@@ -28,6 +26,7 @@ import duckdb
 
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between, window_of
+from tests.csv_files import read_rows
 from tests.faults.fake_clock import SLEEP
 from tests.faults.sizes import sized
 from tests.workers import ROOT
@@ -343,8 +342,7 @@ class People:
         self._replace(folder / name, as_csv(rows))
 
     def _answer(self, path):
-        with path.open(newline="") as stream:
-            rows = list(csv.DictReader(stream))
+        rows = read_rows(path)
         who = self.storm.rng.choice(PEOPLE)
         for row in rows:
             row |= {"label": row["subject"][-1:], "annotator": who, "note": "as it reads"}
@@ -379,11 +377,7 @@ class People:
 
     @property
     def tasks(self):
-        found = []
-        for path in self.folder.glob("*.csv"):
-            with path.open(newline="") as stream:
-                found += [row["task"] for row in csv.DictReader(stream)]
-        return found
+        return [row["task"] for path in self.folder.glob("*.csv") for row in read_rows(path)]
 
 
 def as_csv(rows):

@@ -1,7 +1,5 @@
 """Kills at every crash point of a round."""
 
-from __future__ import annotations
-
 from tests.faults.lives import (
     At,
     die,
@@ -10,11 +8,9 @@ from tests.faults.lives import (
     names_of_points,
     whole_life,
 )
-from tests.faults.world import LATE_ALERT, SECOND_WAVE
+from tests.faults.world import ASKS_TWICE, ENDS_LATE, FIRES_LATE, LATE_ALERT, SECOND_WAVE
 
 KILLED = -9
-LATE_ROUNDS = 3
-"""Rounds of the story in which one closes after a newer one and fires."""
 
 
 def everywhere(nursery, *, every=False, every_nth=1, only=""):
@@ -38,55 +34,55 @@ def everywhere(nursery, *, every=False, every_nth=1, only=""):
 
 def where_a_late_round_fires(nursery, *, every_nth=1):
     """Kill at points of the pass in which a round closes after a newer one and fires an alert."""
-    return _where_a_late_round_closes(nursery, "alert.firing", every_nth, late=True)
+    return _where_a_late_round_closes(nursery, FIRES_LATE, "alert.firing", every_nth)
 
 
 def where_an_alert_ends(nursery, *, every_nth=1):
     """Kill at points of the pass in which a round closes after a newer one and ends an alert."""
-    return _where_a_late_round_closes(nursery, "alert.resolved", every_nth, recovers=True)
+    return _where_a_late_round_closes(nursery, ENDS_LATE, "alert.resolved", every_nth)
 
 
-def _where_a_late_round_closes(nursery, event, every_nth, **story):
-    story |= {"rounds": LATE_ROUNDS}
-    names, found = names_of_points(nursery, **story)
-    with nursery.world(**story) as world:
-        whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
-        stages = world.noted("point")
+def _where_a_late_round_closes(nursery, story, event, every_nth):
+    def check(world):
         told = [line["event"] for line in world.noted("told")].count(event)
-    found += [f"{event} was told {told} times, wanted by the log and a hook"] * (told != 2)
-    done = _killed_in_a_stage(nursery, LATE_ALERT, names, stages, every_nth, **story)
-    return done | {"violations": [*found, *done["violations"]]}
+        return [f"{event} was told {told} times, wanted by the log and a hook"] * (told != 2)
+
+    return _killed_in_a_stage(nursery, story, LATE_ALERT, every_nth, check)
 
 
 def where_a_second_wave_goes_out(nursery, *, every_nth=1):
     """Kill at points of the pass in which a first round draws and hands out its second wave."""
-    names, found = names_of_points(nursery, two_waves=True)
-    with nursery.world(two_waves=True) as world:
-        whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
-        stages, tasks = world.noted("point"), len(list((world.path / "labels").glob("*.csv")))
-    found += [f"{tasks} files of tasks were written, wanted one a wave"] * (tasks != 2)
+
+    def check(world):
+        tasks = len(list((world.path / "labels").glob("*.csv")))
+        return [f"{tasks} files of tasks were written, wanted one a wave"] * (tasks != 2)
+
     every_nth = 1 + every_nth // 6  # its points are few
-    done = _killed_in_a_stage(nursery, SECOND_WAVE, names, stages, every_nth, two_waves=True)
-    return done | {"violations": [*found, *done["violations"]]}
+    return _killed_in_a_stage(nursery, ASKS_TWICE, SECOND_WAVE, every_nth, check)
 
 
-def _killed_in_a_stage(nursery, stage, names, stages, every_nth=1, **story):
-    """Kill lives at points of one stage, given the name and the stage of each point."""
+def _killed_in_a_stage(nursery, story, stage, every_nth, check):
+    """Kill lives at points of one stage of a story; ``check`` looks at a life without a kill."""
+    names, found = names_of_points(nursery, story)
+    with nursery.world(story) as world:
+        whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
+        stages = world.noted("point")
+        found += check(world)
     of_stage = [
         place
         for place, (when, name) in enumerate(zip(stages, names, strict=True))
         if when == stage and not name.startswith(("before", "begin"))
     ]
-    chosen, found = of_stage[::every_nth], []
+    chosen = of_stage[::every_nth]
     for place in chosen:
-        with nursery.world(**story) as world:
+        with nursery.world(story) as world:
             found += _wrong_after_a_kill(world, place, names[place])
     return {"points": len(of_stage), "kills": len(chosen), "violations": found}
 
 
 def _wrong_after_a_kill(world, place, name):
     """Kill one life at a point, let the next go to the end; say what is wrong then."""
-    died = _killed_at(world, place)
+    died = whole_life(world, at_points=At(place, die, lambda met: world.note("killed", met)))
     accepted = labels_now(world)
     ended = whole_life(world)
     wrong = judge(world, kills=1, accepted=accepted)
@@ -101,7 +97,3 @@ def points(nursery):
     """Names of the crash points of a round."""
     names, found = names_of_points(nursery)
     return {"names": names, "violations": found}
-
-
-def _killed_at(world, place):
-    return whole_life(world, at_points=At(place, die, lambda name: world.note("killed", name)))

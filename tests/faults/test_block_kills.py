@@ -1,7 +1,5 @@
 """A pass over a block of monitors that is killed anywhere draws the same in its next life, once."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """R7: a clock that was days ahead and is right again holds up no notice and hides no round."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 
@@ -17,6 +15,7 @@ from monitor.storage.database import clock_ms
 from monitor.storage.rounds import round_claims
 from monitor.storage.tables import effects, rounds
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, overview, settings
+from tests.rounds.sinks import Sink
 from tests.service.web.serving import samples
 from tests.storage.payloads import PAYLOADS
 from tests.storage.rows import add_effect, add_round, claimed, claimed_effect
@@ -25,23 +24,9 @@ AHEAD = timedelta(days=10)
 ELSEWHERE = "another-machine/17/1"
 
 
-class Hook:
-    """Takes what it gets, unless it is down."""
-
-    def __init__(self):
-        self.got = []
-        self.error = None
-
-    def deliver(self, effect):
-        if self.error is not None:
-            raise self.error
-        self.got.append(effect.payload.get("event", effect.key))
-        return "taken"
-
-
 @pytest.fixture
 def hook():
-    return Hook()
+    return Sink()
 
 
 def deliver_at(database, hook, now):
@@ -58,8 +43,7 @@ def scene(database):
     scene.now += AHEAD
     scene.week(3, precision=0.1)
     scene.run()
-    scene.answer()
-    scene.run()
+    scene.label()
     assert scene.round(3).slot == MONDAY + 2 * WEEK > scene.now - AHEAD
     return scene
 
@@ -102,7 +86,7 @@ def test_a_wait_that_is_not_too_long_is_kept(database, hook):
 
 def test_a_sink_that_takes_nothing_is_told_though_its_turn_began_in_the_future(scene, hook):
     hook.error = DeliveryFailed("it does not answer")
-    log = Hook()
+    log = Sink()
     deliver(scene.database, {"ops": hook, "log": log}, lambda: scene.now)
     scene.now -= AHEAD
 
@@ -110,7 +94,7 @@ def test_a_sink_that_takes_nothing_is_told_though_its_turn_began_in_the_future(s
         deliver(scene.database, {"ops": hook, "log": log}, lambda: scene.now)
         scene.now += timedelta(hours=1)
 
-    assert "delivery.dead" in log.got
+    assert "delivery.dead" in log.events()
 
 
 def test_the_newest_estimate_on_show_and_on_the_model_is_one_whose_time_has_come(scene):
@@ -194,8 +178,7 @@ def test_what_is_odd_is_on_the_page_of_the_model_though_a_round_lies_ahead(datab
         scene.week(number, **({"share": 0.004} if number == 3 else {}))
     for number in (1, 2):
         scene.run(number)
-        scene.answer()
-        scene.run()
+        scene.label()
     scene.now += 2 * WEEK  # a clock that is ahead draws round 4
     scene.run()
     scene.now -= WEEK

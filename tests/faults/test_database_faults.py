@@ -21,7 +21,6 @@ def test_connections_cut_around_commit_lose_and_double_nothing(lives, tell_figur
         "R6",
         what="connection cut so that COMMIT or its answer is lost, postgresql",
         size=f"{done['cuts']} cuts",
-        violations=len(done["violations"]),
     )
 
 
@@ -41,7 +40,6 @@ def test_a_full_disk_and_a_lock_are_told_in_a_sentence_and_lose_nothing(lives, t
         "R6",
         what="full disk, and a write lock held longer than anybody waits, sqlite",
         size=f"{done['faults']} faults",
-        violations=len(done["violations"]),
     )
 
 
@@ -63,7 +61,6 @@ def test_a_server_that_crashes_during_rounds_loses_and_doubles_nothing(lives, te
         "R6",
         what="PostgreSQL stopped as by a crash during a round, and started again",
         size=f"{done['runs']} stops",
-        violations=len(done["violations"]),
     )
 
 

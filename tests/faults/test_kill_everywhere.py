@@ -16,10 +16,7 @@ def test_a_round_killed_at_any_point_is_whole_after_the_next_life(
     assert done["violations"] == []
     assert done["kills"] > 80 / every_nth
     tell_figures(
-        "R1",
-        what=f"kill -9 at every crash point of a round, {kind}",
-        size=f"{done['kills']} kills",
-        violations=len(done["violations"]),
+        "R1", what=f"kill -9 at every crash point of a round, {kind}", size=f"{done['kills']} kills"
     )
 
 
@@ -39,12 +36,7 @@ def test_alerts_of_late_rounds_and_second_waves_come_once_and_whole_wherever_it_
 
     assert done["violations"] == []
     assert done["kills"] > sized(small=0, soak=8)
-    tell_figures(
-        "R1",
-        what=f"kill -9 {STORIES[story]}, {kind}",
-        size=f"{done['kills']} kills",
-        violations=len(done["violations"]),
-    )
+    tell_figures("R1", what=f"kill -9 {STORIES[story]}, {kind}", size=f"{done['kills']} kills")
 
 
 def test_the_round_that_is_killed_comes_by_all_that_is_done_outside(lives):

@@ -1,8 +1,5 @@
 """R4 for labels through files: half-written, gone, unreadable, disk full, once or for a while."""
 
-from __future__ import annotations
-
-import csv
 import errno
 import os
 import time
@@ -16,10 +13,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling import file_stability, label_files, reading
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
+from tests.csv_files import read_rows, write_rows
 from tests.faults.sizes import sized
 from tests.rounds.scene import MONDAY, Scene, settings
 
@@ -35,8 +32,7 @@ def store_url(tmp_path):
 @pytest.fixture
 def scene(database, tmp_path):
     """A monitor whose tasks go to a folder, with a week of predictions."""
-    sample = Sample(max_labels=TASKS, bands=Bands(flagged=1, passed=1))
-    scene = Scene(database, settings(sample=sample, deadline=DEADLINE))
+    scene = Scene(database, settings(labels=TASKS, deadline=DEADLINE))
     scene.labeler = cast("Any", FilesLabeler(FilesSettings(), tmp_path))
     scene.week(1)
     return scene
@@ -203,15 +199,19 @@ def run(scene):
 def fill(scene, folder):
     """Answer every task, as one person in one file."""
     [tasks] = folder.glob("*.csv")
-    with tasks.open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = read_rows(tasks)
     for row in rows:
         item = scene.rows("select item_id from tasks where key = :key", key=row["task"])[0]
         row |= {"label": scene.truth[item["item_id"]], "annotator": "ada"}
-    with (folder / "filled" / "ada.csv").open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(folder / "filled" / "ada.csv", rows)
+
+
+@pytest.fixture
+def folder(scene, tmp_path):
+    """The folder of a round that is out, with an answer to every task."""
+    run(scene)
+    fill(scene, tmp_path / "labels")
+    return tmp_path / "labels"
 
 
 @pytest.mark.parametrize("fault", SENDING)
@@ -230,15 +230,11 @@ def test_tasks_stand_in_the_folder_once_whatever_kept_them_from_being_written(
     assert (state, [path.name for path in left if path.name != "filled"]) == ("labeling", [])
     assert after is None
     [path] = folder.glob("*.csv")
-    with path.open(newline="") as stream:
-        assert len({row["task"] for row in csv.DictReader(stream)}) == TASKS
+    assert len({row["task"] for row in read_rows(path)}) == TASKS
 
 
 @pytest.mark.parametrize("fault", COLLECTING)
-def test_no_label_is_lost_that_could_not_be_read_for_a_while(scene, tmp_path, fault):
-    folder = tmp_path / "labels"
-    run(scene)
-    fill(scene, folder)
+def test_no_label_is_lost_that_could_not_be_read_for_a_while(scene, folder, fault):
 
     with fault(folder):
         for _ in range(2):
@@ -256,11 +252,8 @@ def test_no_label_is_lost_that_could_not_be_read_for_a_while(scene, tmp_path, fa
 
 @pytest.mark.parametrize("cut", range(1, 45, sized(small=11, soak=1)))
 def test_a_file_in_two_pieces_gives_its_labels_and_no_others_wherever_it_was_cut(
-    scene, tmp_path, cut
+    scene, folder, cut
 ):
-    folder = tmp_path / "labels"
-    run(scene)
-    fill(scene, folder)
     [path] = (folder / "filled").iterdir()
     whole = path.read_bytes().replace(b",ada,", b",ada lovelace,")
 
@@ -284,10 +277,7 @@ def test_a_file_in_two_pieces_gives_its_labels_and_no_others_wherever_it_was_cut
         (timedelta(minutes=15), ("labeling", "abandoned", "abandoned")),
     ],
 )
-def test_a_deadline_waits_a_little_for_a_file_that_is_not_whole(scene, tmp_path, waits, states):
-    folder = tmp_path / "labels"
-    run(scene)
-    fill(scene, folder)
+def test_a_deadline_waits_a_little_for_a_file_that_is_not_whole(scene, folder, waits, states):
     [path] = (folder / "filled").iterdir()
     whole = path.read_bytes()
     path.write_bytes(whole.rstrip())
@@ -306,10 +296,7 @@ def test_a_deadline_waits_a_little_for_a_file_that_is_not_whole(scene, tmp_path,
 
 
 @pytest.mark.parametrize("fault", [cannot_be_listed, is_not_mounted])
-def test_a_round_is_not_closed_while_its_folder_cannot_be_looked_into(scene, tmp_path, fault):
-    folder = tmp_path / "labels"
-    run(scene)
-    fill(scene, folder)
+def test_a_round_is_not_closed_while_its_folder_cannot_be_looked_into(scene, folder, fault):
     scene.now = MONDAY + DEADLINE
 
     with fault(folder):
@@ -322,10 +309,7 @@ def test_a_round_is_not_closed_while_its_folder_cannot_be_looked_into(scene, tmp
     assert scene.round(1).partial is False
 
 
-def test_an_answer_keeps_its_time_when_its_file_goes_away_while_it_is_read(scene, tmp_path):
-    folder = tmp_path / "labels"
-    run(scene)
-    fill(scene, folder)
+def test_an_answer_keeps_its_time_when_its_file_goes_away_while_it_is_read(scene, folder):
     [path] = (folder / "filled").iterdir()
     os.utime(path, (scene.now.timestamp(), scene.now.timestamp()))
 

@@ -1,7 +1,5 @@
 """R1 for Label Studio: `kill -9`, and answers that get lost, while tasks go out and labels come."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -22,8 +20,6 @@ TASKS = {
 # Each line is a life in which a round is drawn, labeled and closed; it kills itself at its n-th
 # crash point. People in Label Studio live on: they correct every fourth answer.
 LIVES = """
-import signal
-from itertools import count
 from pathlib import Path
 
 import structlog
@@ -51,17 +47,10 @@ def label(labeler):
 
 
 def live(last):
-    points = count(1)
-
-    def point(_):
-        if next(points) == last:
-            os.kill(os.getpid(), signal.SIGKILL)
-
     scene = scene_of(Database(url), labels=8)
     scene.labeler = labeler_on(studio, token, store=store)
-    crashpoint.hook = point
-    scene.week(1)
-    scene.run(1)
+    crashpoint.hook = killed_at(last)
+    scene.draw(1)
     for _ in range(3):
         label(scene.labeler)
         scene.run()
@@ -131,9 +120,7 @@ def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(
 
     assert ends > 6
     assert [one for one in left if one != ([["aa", "bb"]], False)] == []
-    tell_figures(
-        "R1", what="ended while a round of Label Studio closes", size=f"{ends} ends", violations=0
-    )
+    tell_figures("R1", what="ended while a round of Label Studio closes", size=f"{ends} ends")
 
 
 def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(
@@ -164,5 +151,4 @@ def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(
         "R1",
         what="kill -9 while people label in Label Studio, sqlite",
         size=f"{len(codes) - 1} kills",
-        violations=0,
     )

@@ -1,7 +1,5 @@
 """R12: a day of one round a minute, two replicas, one fault in a hundred calls, on one store."""
 
-from __future__ import annotations
-
 import json
 import random
 from contextlib import ExitStack, closing
@@ -11,12 +9,13 @@ import pytest
 from sqlalchemy import text
 
 from monitor.storage.database import Database
-from monitor.tracking import values
 from monitor.tracking.connection import load_mlflow
-from tests.faults import day
+from tests.faults import day, invariants
+from tests.faults.deliveries import all_runs
+from tests.faults.invariants import Case, Outside
+from tests.faults.outside import wrong_notices, wrong_runs
 from tests.faults.proxy import FAULTS, FaultProxy
 from tests.hooks.receivers import Receiver
-from tests.storage.payloads import REPORTS
 from tests.workers import worker
 
 pytestmark = [pytest.mark.server, pytest.mark.soak]
@@ -60,11 +59,15 @@ class Day:
 
     def violations(self, client, hook):
         """What is wrong once nothing waits."""
-        return [
-            *self._wrong_rounds(),
-            *self._wrong_runs(client),
-            *self._wrong_notices(hook),
-        ]
+        with closing(Database(f"sqlite:///{self.folder}/monitor.db")) as database:
+            case = Case(database, Outside(), day.BEGIN, repeats=0, accepted=())
+            return [
+                *self._wrong_rounds(),
+                *self._wrong_points(client),
+                *wrong_runs(case, client, "day"),
+                *wrong_notices(case, hook.got),
+                *[found for check in OF_THE_STORE for found in check(case)],
+            ]
 
     def _wrong_rounds(self):
         found = self.rows("select slot, state, partial from rounds order by 1")
@@ -76,38 +79,19 @@ class Day:
         for slot, row in zip(slots, found, strict=True):
             if row[1:] != ("closed", 0):
                 yield f"round of {slot} is {row[1:]}"
-        for what, query in QUERIES.items():
-            for row in self.rows(query):
-                yield f"{what}: {row}"
+        for row in self.rows(NOT_ONE_ANSWER):
+            yield f"an item without one task and one answer: {row}"
 
-    def _wrong_runs(self, client):
-        told = dict.fromkeys(range(1, len(self.rows("select 1 from rounds")) + 1))
-        query = REPORTS
-        for (payload,) in self.rows(query):
-            report = json.loads(payload)
-            told[report["round"]] = values.digest(report)
-        shown = [
-            (int(run.data.tags["monitor.round"]), run.data.tags.get("monitor.digest"))
-            for run in all_runs(client, "day/mail")
-        ]
-        if sorted(shown) != sorted(told.items()):
-            yield f"runs: {sorted(set(shown) ^ set(told.items()))[:5]}, {len(shown)} in all"
-        fleet = all_runs(client, "day")
-        if len(fleet) != 1:
-            yield f"{len(fleet)} runs of the monitor"
+    def _wrong_points(self, client):
+        fleet = client.get_experiment_by_name("day")
+        runs = list(all_runs(client, fleet.experiment_id))
+        if len(runs) != 1:
+            yield f"{len(runs)} runs of the monitor"
             return
-        points = client.get_metric_history(fleet[0].info.run_id, "round/labels")
-        if sorted({point.step for point in points}) != list(told):  # corrections add to a step
+        points = client.get_metric_history(runs[0].info.run_id, "round/labels")
+        steps = range(1, len(self.rows("select 1 from rounds")) + 1)
+        if {point.step for point in points} != {*steps}:  # corrections add to a step
             yield f"{len(points)} points"
-
-    def _wrong_notices(self, hook):
-        query = "select payload from effects where sink = 'ops' order by id"
-        wanted = [json.loads(payload)["id"] for (payload,) in self.rows(query)]
-        got = [headers["webhook-id"] for _, headers, _ in hook.got]
-        if list(dict.fromkeys(got)) != wanted:
-            yield f"notices {wanted} came as {got}"
-        if not wanted:
-            yield "there was no notice"
 
 
 WAITING = (
@@ -115,26 +99,13 @@ WAITING = (
     "select count(*) from rounds where state <> 'closed' or claimed_until >= "
     "cast((julianday('now') - 2440587.5) * 86400000 as integer)",  # a claim left over runs out
 )
-QUERIES = {
-    "a sample of another size": "select round_id, count(*) from items group by 1 "
-    "having count(*) <> 20",
-    "an item without one task and one answer": "select i.round_id, i.id from items i "
-    "left join tasks t on t.round_id = i.round_id and t.item_id = i.id "
-    "left join label_events e on e.round_id = i.round_id and e.item_id = i.id "
-    "group by 1, 2 having count(distinct t.key) <> 1 or count(distinct e.id) <> 1",
-    "an effect that is not done": "select key, status from effects where status <> 'done'",
-}
-
-
-def all_runs(client, experiment):
-    found = client.get_experiment_by_name(experiment)
-    runs, token = [], None
-    while True:
-        page = client.search_runs([found.experiment_id], max_results=500, page_token=token)
-        runs += page
-        token = page.token
-        if not token:
-            return runs
+NOT_ONE_ANSWER = """
+select i.round_id, i.id from items i
+left join tasks t on t.round_id = i.round_id and t.item_id = i.id
+left join label_events e on e.round_id = i.round_id and e.item_id = i.id
+group by 1, 2 having count(distinct t.key) <> 1 or count(distinct e.id) <> 1
+"""
+OF_THE_STORE = (invariants.one_sample_per_round, invariants.all_effects_are_done)
 
 
 def test_a_day_with_faults_gives_every_round_once_and_memory_stays(
@@ -178,4 +149,5 @@ def test_a_day_with_faults_gives_every_round_once_and_memory_stays(
     tell_figures("R12", what=what, size=f"{MINUTES} rounds", violations=len(violations))
     assert violations == []
     assert faults
+    assert hook.got
     assert rss[-1] <= rss[1] * 1.15

@@ -1,7 +1,5 @@
 """R4: whichever answer is lost, spoiled or late, once or for ever: one run, nothing forgotten."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,9 +1,8 @@
 """R15: faults of what writes the predictions; mended within the grace none costs a round."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -15,9 +14,6 @@ from monitor.sources.table_settings import Columns
 from monitor.storage.results import concern_store
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 from tests.storage.payloads import PAYLOADS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PASS = timedelta(hours=6)
 GRACE = WEEK / 4

@@ -20,7 +20,6 @@ def test_replicas_that_are_killed_make_one_round_of_each_slot(lives, tell_figure
         "R3",
         what=f"{replicas} replicas at once, each killed once, {kind}",
         size=f"{runs} runs, {done['kills']} kills",
-        violations=len(done["violations"]),
     )
 
 
@@ -36,5 +35,4 @@ def test_who_wakes_after_its_claim_ran_out_doubles_nothing(lives, tell_figures, 
         "R3",
         what=f"SIGSTOP longer than the claim, then CONT ({how.replace('_', ' ')}), {kind}",
         size=f"{done['stops']} stops",
-        violations=len(done["violations"]),
     )

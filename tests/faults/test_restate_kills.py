@@ -1,7 +1,5 @@
 """A restatement that is killed at any point is done once."""
 
-from __future__ import annotations
-
 import shutil
 
 from monitor.domain.model import Answer
@@ -10,7 +8,7 @@ from tests.rounds.restatements import restate_precision, scene_of, stands
 from tests.workers import lives_until_one_is_whole
 
 LIVES = """
-import shutil, signal
+import shutil
 
 import structlog
 
@@ -26,15 +24,8 @@ folder = sys.argv[1]
 
 def live(number):
     shutil.copy(f"{folder}/start.db", f"{folder}/{number}.db")
-    met = []
-
-    def kill(name):
-        met.append(name)
-        if len(met) == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-
     scene = scene_of(Database(f"sqlite:///{folder}/{number}.db"), after=3, labels=40)
-    crashpoint.hook = kill
+    crashpoint.hook = killed_at(number)
     with few_points(2**10):
         restate_precision(scene, 2, to=Answer.NEGATIVE)
 

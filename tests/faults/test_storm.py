@@ -1,8 +1,5 @@
 """R13: a storm from outside over some monitors, and the calm after it."""
 
-from __future__ import annotations
-
-import json
 import random
 import signal
 import time
@@ -11,27 +8,23 @@ from collections import Counter
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from monitor.domain.errors import EXIT_TRY_LATER
-from monitor.domain.report import RoundReport
 from monitor.domain.state import RoundState
 from monitor.storage.database import Database
 from monitor.storage.rounds import round_store
-from monitor.tracking import values
 from monitor.tracking.connection import load_mlflow
-from monitor.tracking.mlflow import ROUND_KEY
 from tests.faults import invariants
 from tests.faults.fake_clock import FakeClock
 from tests.faults.invariants import Case, Outside
+from tests.faults.outside import wrong_notices, wrong_runs
 from tests.faults.proxy import FAULTS, FaultProxy
 from tests.faults.sizes import SOAK, sized
 from tests.faults.storm import DAY, FIRST, SLOTS_A_DAY, Storm
 from tests.hooks.receivers import Receiver
-from tests.storage.payloads import REPORTS
 
 pytestmark = pytest.mark.server
 
@@ -57,15 +50,7 @@ UNSETTLED = (
     "select count(*) from rounds where state in ('open', 'labeling')",
     "select count(*) from rounds where state = 'closed' and estimated_revision <> label_revision",
 )
-LATE_ALERTS = """
-with closings as (
-    select e.id as place, r.id, r.slot, r.monitor_id from round_events e
-    join rounds r on r.id = e.round_id where e.before = 'labeling' and e.after = 'closed'
-)
-select count(*) from alerts join closings mine on mine.id = alerts.fired_round_id
-where exists (select 1 from closings newer where newer.slot > mine.slot
-    and newer.place < mine.place and newer.monitor_id = mine.monitor_id)
-"""
+LATE_ALERTS = invariants.LATE_ALERTS.format(of="monitor_id")
 
 
 class Weather:
@@ -249,59 +234,6 @@ def who_answered(storm, key):
         for row in rows
         if row["task"] == key
     }
-
-
-def wrong_runs(case, client, prefix):
-    """One run for each round, which shows its last version."""
-    last = {}
-    query = REPORTS
-    for (payload,) in case.rows(query):
-        report = json.loads(payload) if isinstance(payload, str) else payload
-        last[report["round_key"]] = report
-    shown: dict[str, list[Any]] = {}
-    for run in runs_under(client, prefix):
-        shown.setdefault(run.data.tags[ROUND_KEY], []).append(run)
-    if sorted(shown) != sorted(last):
-        yield f"MLflow and the store differ in runs: {sorted(set(shown) ^ set(last))}"
-    for key in set(shown) & set(last):
-        if len(shown[key]) != 1:
-            yield f"{key} has {len(shown[key])} runs"
-        wanted = values.metrics(RoundReport.model_validate(last[key]))
-        found = shown[key][0].data.metrics
-        if {name: found.get(name) for name in wanted} != wanted:
-            yield f"the run of {key} does not show version {last[key]['version']}"
-
-
-def runs_under(client, prefix):
-    """All runs of monitors."""
-    for experiment in client.search_experiments(filter_string=f"name LIKE '{prefix}/%'"):
-        token = None
-        while True:
-            page = client.search_runs([experiment.experiment_id], page_token=token)
-            yield from page
-            if not (token := page.token):
-                break
-
-
-def wrong_notices(case, got):
-    """Each arrives, by one id and with one body, and those of a monitor in order."""
-    bodies: dict[str, set[bytes]] = {}
-    for _, headers, body in got:
-        bodies.setdefault(headers["webhook-id"], set()).add(body)
-    for notice, texts in bodies.items():
-        if len(texts) > 1:
-            yield f"notice {notice} came with {len(texts)} bodies"
-    first = {notice: place for place, notice in enumerate(bodies)}
-    query = "select monitor_id, payload from effects where sink = 'ops' order by id"
-    wanted: dict[int, list[str]] = {}
-    for monitor, payload in case.rows(query):
-        notice = json.loads(payload) if isinstance(payload, str) else payload
-        wanted.setdefault(monitor, []).append(notice["id"])
-    for monitor, ids in wanted.items():
-        if lost := [notice for notice in ids if notice not in first]:
-            yield f"notices of monitor {monitor} never came: {lost}"
-        elif sorted(ids, key=first.__getitem__) != ids:
-            yield f"notices of monitor {monitor} came in another order than {ids}"
 
 
 def wrong_log(folder):

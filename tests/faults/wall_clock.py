@@ -3,8 +3,6 @@
 Written apart from `monitor.domain.slots`: nothing here knows cronsim, and nothing there walks.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache

@@ -5,26 +5,23 @@ comes, people fill the task files, somebody changes an answer after the round cl
 late labels ends. The clock is the stage's.
 """
 
-from __future__ import annotations
-
-import csv
 import json
 import os
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import structlog
 from sqlalchemy import Engine, text
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.domain.settings import Limits, MonitorSettings, ReferenceMatrix
+from monitor.domain.settings import Limits, MonitorSettings, ReferenceMatrix, RoundSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.context import MonitorContext
 from monitor.service import loop
@@ -34,131 +31,121 @@ from monitor.storage.outbox import effect_store
 from monitor.storage.rounds import round_claims
 from monitor.testing import MemorySource
 from monitor.tracking.connection import load_mlflow
+from monitor.wiring import Application
+from tests.csv_files import read_rows, write_rows
 from tests.faults import recorded_mlflow
 from tests.faults.few_points import fewer_points
 from tests.faults.invariants import Outside
 from tests.faults.recorded_mlflow import everything_in, recorded_handler, recorded_runs
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, settings, week_of_rows
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from monitor.domain.settings import RoundSettings
-    from monitor.wiring import Application
-
 CANARY = "canary-of-a-payload"
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 TRIES = 60
 SETTINGS = settings(
-    sample=Sample(max_labels=12, bands=Bands(flagged=1, passed=1)),
+    labels=12,
     limits=Limits.model_validate({"precision": 0.9, "false_alarm_every": 2}),
     hooks=("ops",),
     reference=ReferenceMatrix(tp=48, fp=5, fn=32, tn=915),
     late_labels=timedelta(days=3),
 )
 PATIENT = SETTINGS.model_copy(update={"deadline": timedelta(days=21)})
-LATE_STORY = (
-    ("wait", 1, timedelta(0)),
-    ("fill", 1, DAY),
-    ("wait", 2, WEEK),
-    ("wait", 3, 2 * WEEK),
-    ("fill", 3, 2 * WEEK + DAY),
-    ("fill", 2, 2 * WEEK + 2 * DAY),
-    ("change", 2, 2 * WEEK + 3 * DAY),
-    ("wait", 3, 2 * WEEK + 6 * DAY),
-)
-LATE_ALERT = 5
-"""The second round closes after the third in this stage, and fires an alert or ends one."""
-RECOVERS = PATIENT.model_copy(
+FAR_LIMIT = PATIENT.model_copy(
     update={"limits": Limits.model_validate({"precision": 0.4, "false_alarm_every": 2})}
 )
 """A limit so far from what good rounds have that two of them end an alert."""
 TWO_WAVES = SETTINGS.model_copy(
     update={"sample": Sample(max_labels=100, bands=Bands(flagged=2, passed=2))}
 )
-WAVES_STORY = (
-    ("wait", 1, timedelta(0)),
-    ("first", 1, DAY),
-    ("fill", 1, DAY + HOUR),
-    ("change", 1, 2 * DAY),
-    ("wait", 1, 6 * DAY),
-)
-SECOND_WAVE = 1
-"""The second wave of the round goes out in this stage."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What people do, and what the clock shows then; ``number`` is the round's."""
+    """What people do, and what the clock shows so long after the first slot, of which round."""
 
     act: str
     number: int
-    now: datetime
+    after: timedelta
+
+    @property
+    def now(self) -> datetime:
+        return MONDAY + self.after
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happens in a world; the classifier is ``worst`` in the rounds that are ``bad``."""
+
+    rounds: int
+    stages: tuple[Stage, ...]
+    settings: RoundSettings = SETTINGS
+    bad: frozenset[int] = frozenset(range(9))
+    worst: float = 0.15
+    count: int = 100
+
+
+def usual(rounds: int) -> Story:
+    """Bad rounds, each drawn, labeled, and corrected."""
+    acts = (("wait", timedelta(0)), ("fill", DAY), ("change", 2 * DAY))
+    slots = [(number, (number - 1) * WEEK) for number in range(1, rounds + 1)]
+    stages = [Stage(act, number, slot + after) for number, slot in slots for act, after in acts]
+    return Story(rounds, (*stages, Stage("wait", rounds, slots[-1][1] + 6 * DAY)))
+
+
+CLOSES_LATE = (
+    Stage("wait", 1, timedelta(0)),
+    Stage("fill", 1, DAY),
+    Stage("wait", 2, WEEK),
+    Stage("wait", 3, 2 * WEEK),
+    Stage("fill", 3, 2 * WEEK + DAY),
+    Stage("fill", 2, 2 * WEEK + 2 * DAY),
+    Stage("change", 2, 2 * WEEK + 3 * DAY),
+    Stage("wait", 3, 2 * WEEK + 6 * DAY),
+)
+LATE_ALERT = 5
+"""The second round closes after the third in this stage, and fires an alert or ends one."""
+ONE = usual(1)
+FIRES_LATE = Story(3, CLOSES_LATE, PATIENT, bad=frozenset({2}))
+ENDS_LATE = Story(3, CLOSES_LATE, FAR_LIMIT, bad=frozenset({1}), worst=0)
+SECOND_WAVE = 1
+"""The second wave of the round goes out in this stage."""
+ASKS_TWICE = Story(
+    1,
+    (
+        Stage("wait", 1, timedelta(0)),
+        Stage("first", 1, DAY),
+        Stage("fill", 1, DAY + HOUR),
+        Stage("change", 1, 2 * DAY),
+        Stage("wait", 1, 6 * DAY),
+    ),
+    TWO_WAVES,
+    count=300,
+)
 
 
 @dataclass(frozen=True)
 class World:
-    """Where everything is.
-
-    In a ``late`` one only the second of three rounds fires an alert, and it closes last; in one
-    that ``recovers`` the first fires it, and the second ends it, which closes last as well. With
-    ``two_waves`` the one round asks people twice.
-    """
+    """Where everything is, and what happens there."""
 
     url: str
     folder: str
-    rounds: int = 1
-    late: bool = False
-    recovers: bool = False
-    two_waves: bool = False
+    story: Story = ONE
 
     @property
     def path(self) -> Path:
         return Path(self.folder)
 
     @property
-    def stages(self) -> list[Stage]:
-        if self.late or self.recovers:
-            return [Stage(act, number, MONDAY + after) for act, number, after in LATE_STORY]
-        if self.two_waves:
-            return [Stage(act, number, MONDAY + after) for act, number, after in WAVES_STORY]
-        stages = []
-        for number in range(1, self.rounds + 1):
-            slot = MONDAY + (number - 1) * WEEK
-            stages += [
-                Stage("wait", number, slot),
-                Stage("fill", number, slot + DAY),
-                Stage("change", number, slot + 2 * DAY),
-            ]
-        return [*stages, Stage("wait", self.rounds, slot + 6 * DAY)]
-
-    @property
-    def asked(self) -> RoundSettings:
-        if self.recovers:
-            return RECOVERS
-        if self.two_waves:
-            return TWO_WAVES
-        return PATIENT if self.late else SETTINGS
-
-    @property
-    def bad(self) -> Collection[int]:
-        """Rounds in which the classifier is bad."""
-        if self.recovers:
-            return {1}
-        return {2} if self.late else range(self.rounds + 1)
+    def stages(self) -> tuple[Stage, ...]:
+        return self.story.stages
 
     def application(self, clock) -> Application:
         """Build what a pass of the service needs of `monitor.wiring.Application`."""
         store = Database(self.url)
         context = MonitorContext(
-            settings=MonitorSettings(name="mail", round=self.asked),
+            settings=MonitorSettings(name="mail", round=self.story.settings),
             database=store,
-            source=source(
-                self.rounds,
-                self.bad,
-                worst=0 if self.recovers else 0.15,
-                count=300 if self.two_waves else 100,
-            ),
+            source=source(self.story),
             labeler=FilesLabeler(FilesSettings(), self.path),
             clock=clock,
         )
@@ -187,16 +174,18 @@ class World:
         lines = path.read_text().splitlines() if path.exists() else []
         return [row for row in map(whole_row, lines) if row is not None]
 
-    def as_json(self):
-        return json.dumps(asdict(self))
 
-
-def source(rounds, bad, worst, count):
+def source(story):
     rows: list[dict[str, Any]] = []
-    for number in range(1, rounds + 1):
+    for number in range(1, story.rounds + 1):
         start = MONDAY + (number - 2) * WEEK
-        precision = worst if number in bad else 1
-        drawn, truth = week_of_rows(start, count=count, share=0.2, precision=precision, seed=number)
+        drawn, truth = week_of_rows(
+            start,
+            count=story.count,
+            share=0.2,
+            precision=story.worst if number in story.bad else 1,
+            seed=number,
+        )
         for row in drawn:
             row["text"] = f"{CANARY}, in truth {truth[row['id']]}"
         rows += drawn
@@ -325,14 +314,17 @@ def act(world, stage) -> bool:
         return True
     begun = {
         "first": folder / f"{name}.csv",
-        "fill": folder / (f"{name}.part2.csv" if world.two_waves else f"{name}.csv"),
+        "fill": folder / (f"{name}.part2.csv" if world.story is ASKS_TWICE else f"{name}.csv"),
         "change": folder / f"filled/{name}-fill.csv",
     }[stage.act]
     if not begun.exists():
         return False
-    with begun.open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    answers = [_changed(rows[0])] if stage.act == "change" else [_filled(row) for row in rows]
+    rows = read_rows(begun)
+    answers = (
+        [rows[0] | {"label": str(1 - int(rows[0]["label"]))}]
+        if stage.act == "change"
+        else [_filled(row) for row in rows]
+    )
     _write(target, answers, stage.now.timestamp())
     return True
 
@@ -341,17 +333,10 @@ def _filled(row):
     return row | {"label": str(int("in truth 1" in row["text"])), "annotator": "ada"}
 
 
-def _changed(row):
-    return row | {"label": str(1 - int(row["label"]))}
-
-
 def _write(target, rows, at):
     """Let a file appear whole and with its time, since others look into the folder meanwhile."""
     unfinished = target.parent / f".{os.getpid()}"
-    with unfinished.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(unfinished, rows)
     os.utime(unfinished, (at, at))
     unfinished.replace(target)
 
@@ -401,13 +386,13 @@ def outside(world: World, secrets) -> Outside:
     labels = world.path / "labels"
     said: dict[str, str] = {}
     for path in sorted((labels / "filled").glob("*.csv"), key=lambda p: p.stat().st_mtime):
-        said |= {row["task"]: row["label"] for row in _rows_of(path)}
+        said |= {row["task"]: row["label"] for row in read_rows(path)}
     told = world.noted("told")
     log = world.path / "log.txt"
     return Outside(
         runs=recorded_runs(world.path / "mlflow.db"),
         told=told,
-        tasks=[row["task"] for path in labels.glob("*.csv") for row in _rows_of(path)],
+        tasks=[row["task"] for path in labels.glob("*.csv") for row in read_rows(path)],
         said=said,
         texts={
             "log": log.read_text() if log.exists() else "",
@@ -416,8 +401,3 @@ def outside(world: World, secrets) -> Outside:
         },
         secrets=secrets,
     )
-
-
-def _rows_of(path):
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))

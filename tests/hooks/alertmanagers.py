@@ -1,21 +1,17 @@
 """Alertmanagers: a stand-in that checks what API v2 asks for, and the real one if installed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal
 import subprocess
-import threading
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import httpx
 
-from tests.servers import cannot_start, free_port
+from tests.servers import LocalServer, QuietHandler, cannot_start, free_port
 
 KEYS = {"labels", "annotations", "startsAt", "endsAt", "generatorURL"}
 CONFIG = """
@@ -43,10 +39,8 @@ def wrong_with(alerts):
     return None
 
 
-class StandIn(ThreadingHTTPServer):
+class StandIn(LocalServer):
     """Takes alerts as Alertmanager 0.25 does, merges those with equal labels, and may forget."""
-
-    daemon_threads = True
 
     def __init__(self):
         self.known: dict[frozenset[tuple[str, str]], dict[str, str]] = {}
@@ -54,24 +48,18 @@ class StandIn(ThreadingHTTPServer):
         self.status = 200
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
+        class Handler(QuietHandler):
+            def respond(self):
                 alerts = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 wrong = wrong_with(alerts) or (self.path != "/am/api/v2/alerts" and self.path)
                 status = 400 if wrong else outer.status
                 if status == 200:
                     outer.take(dict(self.headers.items()), alerts)
                 answer = json.dumps({"code": 601, "message": wrong or ""}).encode()
-                self.send_response(status)
-                self.send_header("content-length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
+                self.answer(status, answer)
 
-            def log_message(self, *_):
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/am"
+        super().__init__(Handler)
+        self.url = f"{self.root}/am"
 
     def take(self, headers, alerts):
         self.posts.append((headers, alerts))
@@ -85,14 +73,6 @@ class StandIn(ThreadingHTTPServer):
             for alert in self.known.values()
             if datetime.fromisoformat(alert["endsAt"]) > now
         ]
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
 
 
 class Real:

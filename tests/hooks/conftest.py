@@ -1,7 +1,5 @@
 """Hooks as the config gives them."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.config.load import load_config

@@ -1,14 +1,11 @@
 """Receivers on loopback, and the notice that they get."""
 
-from __future__ import annotations
-
-import threading
 import time
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from monitor.domain.model import Effect, EffectKind
 from monitor.domain.notice import Notice
+from tests.servers import LocalServer, QuietHandler
 
 TOKEN = "T0KEN-in-the-path"  # noqa: S105  made up
 
@@ -34,43 +31,22 @@ def effect(**changes):
     return Effect(1, "notice/1", EffectKind.NOTICE, "ops", "mail-travel", content, 1)
 
 
-class Receiver(ThreadingHTTPServer):
+class Receiver(LocalServer):
     """Keeps what it gets and gives the answers it is told to, the last one again and again."""
-
-    daemon_threads = True
 
     def __init__(self, *statuses, location=None, wait=0.0, answer="", retry_after=None):
         self.got = got = []
         left = list(statuses or [204])
+        named = {"Retry-After": retry_after, "location": location}
+        headers = [(name, value) for name, value in named.items() if value]
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
+        class Handler(QuietHandler):
+            def respond(self):
                 body = self.rfile.read(int(self.headers["content-length"]))
                 got.append((self.path, dict(self.headers.items()), body))
                 time.sleep(wait)
-                self.send_response(left.pop(0) if len(left) > 1 else left[0])
-                if retry_after:
-                    self.send_header("Retry-After", retry_after)
-                if location:
-                    self.send_header("location", location)
-                self.send_header("content-length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer.encode())
+                status = left.pop(0) if len(left) > 1 else left[0]
+                self.answer(status, answer.encode(), headers)
 
-            def log_message(self, *_):
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.root = f"http://127.0.0.1:{self.server_address[1]}"
+        super().__init__(Handler)
         self.url = f"{self.root}/hook/{TOKEN}?q=1"
-
-    def handle_error(self, *_):
-        """Say nothing of clients that went away."""
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()

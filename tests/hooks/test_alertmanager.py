@@ -1,7 +1,5 @@
 """Alerts open, stay and end in Alertmanager as they do here."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """What Apprise sends to a receiver on loopback, and what it says when it cannot."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

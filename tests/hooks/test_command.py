@@ -1,7 +1,5 @@
 """What a program gets, and what is said of one that fails."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

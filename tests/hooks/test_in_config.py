@@ -1,7 +1,5 @@
 """Hooks as they stand in the config: which parts are secret depends on the kind."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.errors import ConfigRefused

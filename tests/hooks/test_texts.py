@@ -1,7 +1,5 @@
 """Nothing that a stranger may write into a text steers what shows it."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import io
 import json
@@ -20,6 +19,7 @@ from monitor.config import adapters
 from monitor.testing import SourceContract, example_rows
 from tests import pages
 from tests.cli.workplace import Ended, Workplace
+from tests.csv_files import read_rows, write_rows
 
 TOP = Path(__file__).parents[2]
 EXAMPLE = Path(__file__).parent / "jsonl"
@@ -106,7 +106,7 @@ def config(tmp_path):
     return write
 
 
-def write_rows(path, rows):
+def write_predictions(path, rows):
     lines = [json.dumps(row | {"time": row["time"] and row["time"].isoformat()}) for row in rows]
     path.write_text("\n".join(lines))
 
@@ -122,19 +122,15 @@ class TestExample(SourceContract):
 
     def source(self, rows):
         adapter = importlib.import_module("monitor_jsonl").ADAPTER
-        write_rows(self.folder / "p.jsonl", rows)
+        write_predictions(self.folder / "p.jsonl", rows)
         section = {"path": "p.jsonl", "threshold": 0.5, "show": ["text"], "segments": ["country"]}
         return adapter.make(adapter.settings.model_validate(section), self.folder)
 
 
 def fill(folder):
     [path] = folder.glob("labels/*.csv")
-    with path.open(newline="") as stream:
-        rows = [row | {"label": "1", "annotator": "ada"} for row in csv.DictReader(stream)]
-    with (folder / "labels/filled" / path.name).open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    rows = [row | {"label": "1", "annotator": "ada"} for row in read_rows(path)]
+    write_rows(folder / "labels/filled" / path.name, rows)
     return rows
 
 
@@ -143,7 +139,7 @@ def test_a_config_uses_a_source_of_an_installed_package_from_check_to_estimate(
 ):
     shutil.copy(store_tables, tmp_path / "monitor.db")
     config(source=JSONL)
-    write_rows(
+    write_predictions(
         tmp_path / "predictions.jsonl", example_rows(2000, start=NOW - timedelta(21), days=21)
     )
 
@@ -162,35 +158,18 @@ def test_a_config_uses_a_source_of_an_installed_package_from_check_to_estimate(
     assert (page["state"], sum(stratum["labeled"] for stratum in page["strata"])) == ("closed", 20)
 
 
-def test_an_unknown_kind_is_refused_with_all_that_are_installed(installed, config, ran):
-    config(source="{kind: parquet}", labeling="{kind: file}")
+UNMADE = """
+from typing import Literal
+from monitor.domain.adapters import SourceAdapter, SourceSettings
 
-    refused = ran("check", site=installed)
+class Settings(SourceSettings):
+    kind: Literal['queue'] = 'queue'
 
-    assert refused.code == 78
-    assert (
-        "source.kind: 'parquet' is not known; installed are duckdb, sql, lake, spark, jsonl"
-        in refused.err
-    )
-    assert (
-        "labeling.kind: 'file' is not known; did you mean files? "
-        "(installed are files, column, page, label_studio, mlflow)" in (refused.err)
-    )
+def make(settings, folder):
+    raise KeyError("canary")
 
-
-def test_what_a_section_of_an_installed_kind_has_wrong_is_shown_by_its_own_settings(
-    installed, config, ran
-):
-    config(source="{kind: jsonl, pth: predictions.jsonl, threshold: high}")
-
-    refused = ran("check", site=installed)
-
-    assert refused.code == 78
-    assert "source.pth: there is no such setting here; did you mean path?" in refused.err
-    assert "source.threshold: it should be a valid number, found 'high'" in refused.err
-    assert "source.path: this setting is missing" in refused.err
-
-
+ADAPTER = SourceAdapter(Settings, make)
+"""
 BAD = {
     "cannot be imported": ("import no_such_library", "ModuleNotFoundError: No module named"),
     "ends the import": ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
@@ -221,19 +200,34 @@ BAD = {
         "ADAPTER = SourceAdapter(Settings, dict)",
         "its settings cannot be read (PydanticUserError)",
     ),
+    "makes no source": (UNMADE, "nothing could be made of its settings (KeyError)"),
 }
-UNMADE = """
-from typing import Literal
-from monitor.domain.adapters import SourceAdapter, SourceSettings
+REFUSED = {
+    "an unknown kind": (
+        {"source": "{kind: parquet}", "labeling": "{kind: file}"},
+        "source.kind: 'parquet' is not known; installed are duckdb, sql, lake, spark, jsonl",
+        "labeling.kind: 'file' is not known; did you mean files? "
+        "(installed are files, column, page, label_studio, mlflow)",
+    ),
+    "settings of its own": (
+        {"source": "{kind: jsonl, pth: predictions.jsonl, threshold: high}"},
+        "source.pth: there is no such setting here; did you mean path?",
+        "source.threshold: it should be a valid number, found 'high'",
+        "source.path: this setting is missing",
+    ),
+}
 
-class Settings(SourceSettings):
-    kind: Literal['queue'] = 'queue'
 
-def make(settings, folder):
-    raise KeyError("canary")
+@pytest.mark.parametrize(("sections", "said"), [(s, t) for s, *t in REFUSED.values()], ids=REFUSED)
+def test_what_is_wrong_with_an_installed_kind_or_its_section_is_told(
+    installed, config, ran, sections, said
+):
+    config(**sections)
 
-ADAPTER = SourceAdapter(Settings, make)
-"""
+    refused = ran("check", site=installed)
+
+    assert refused.code == 78
+    assert [words for words in said if words not in refused.err] == []
 
 
 @pytest.mark.parametrize(("code", "why"), BAD.values(), ids=BAD)
@@ -243,24 +237,11 @@ def test_a_broken_package_is_named_with_its_entry_point_and_the_reason(
     site = package("acme-queue", "pr_monitor.sources", "queue", code)
     config(source="{kind: queue}")
 
-    refused = ran("check", site=site)
-
-    assert refused.code == 78
-    named = "package acme-queue 1.0 (entry point queue = acme_queue:ADAPTER of pr_monitor.sources)"
-    assert f"source.kind: {named}: " in refused.err
-    assert why in refused.err
-    assert "Traceback" not in refused.err
-
-
-def test_a_package_that_makes_no_source_is_named_and_not_what_it_said(package, config, ran):
-    site = package("acme-queue", "pr_monitor.sources", "queue", UNMADE)
-    config(source="{kind: queue}")
-
     refused = ran("run-once", site=site)
 
     assert refused.code == 78
-    assert "package acme-queue 1.0" in refused.err
-    assert "nothing could be made of its settings (KeyError)" in refused.err
+    assert "package acme-queue 1.0 (entry point queue = acme_queue:ADAPTER of pr_" in refused.err
+    assert why in refused.err
     assert "Traceback" not in refused.err
     assert "canary" not in refused.err
 

@@ -1,9 +1,7 @@
 """A block of classes whose monitors share the labeling page, and people who name classes there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -15,14 +13,10 @@ from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.service.pages.labeling.task_queue import TaskQueue
+from monitor.storage.database import Database
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 from tests.service.pages.people import hand
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from monitor.storage.database import Database
 
 CLASSES = ("travel", "finance", "news")
 QUESTION = "What is this mail about?"
@@ -33,7 +27,7 @@ SAMPLE = Sample(max_labels=24, bands=Bands(flagged=1, passed=1))
 class OfClass(Scene):
     """The monitor of one class, whose rounds ask as they were opened."""
 
-    block: ClassPage
+    block: "ClassPage"
 
     @property
     def context(self):

@@ -3,9 +3,16 @@
 import pytest
 
 from tests.faults.few_points import few_points
+from tests.rounds.scene import Scene, settings
 
 
 @pytest.fixture(autouse=True)
 def _coarse(request):
     with few_points(getattr(request.module, "POINTS", 2**8)):
         yield
+
+
+@pytest.fixture
+def scene(database):
+    """A monitor that has no round yet."""
+    return Scene(database, settings())

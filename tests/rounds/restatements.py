@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 from monitor.domain.model import Collected, LabelEvent
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import restating
 from monitor.rounds.restating import RestateRequest
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
@@ -11,8 +10,7 @@ from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
 def scene_of(database, *, after=0, labels=400):
     """A monitor whose rounds take late labels for a day; ``after`` rounds have been there."""
-    sample = Sample(max_labels=labels, bands=Bands(flagged=1, passed=1))
-    asked_for = settings(limits=LIMITS, sample=sample, late_labels=timedelta(days=1))
+    asked_for = settings(limits=LIMITS, labels=labels, late_labels=timedelta(days=1))
     scene = Scene(database, asked_for)
     for number in range(1, after + 1):
         scene.week(number, precision=0.85, recall=0.6)

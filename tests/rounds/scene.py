@@ -1,11 +1,9 @@
 """A classifier in memory, weeks of its predictions, and the people who label them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sqlalchemy import JSON, text
@@ -23,14 +21,12 @@ from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.status import Overview, overviews
+from monitor.storage.database import Database
 from monitor.storage.results import alert_store, concern_store, report_store
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import metadata
 from monitor.testing import MemoryLabeler, MemorySource
 from tests.storage.payloads import REPORTS
-
-if TYPE_CHECKING:
-    from monitor.storage.database import Database
 
 MONDAY = datetime(2025, 3, 3, 6, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -106,6 +102,16 @@ class Scene:
         self.source.rows += rows
         self.truth |= truth
 
+    def read(self, query, *args, **named):
+        """Ask the store with one of its functions."""
+        with self.database.read() as connection:
+            return query(connection, *args, **named)
+
+    def write(self, change, *args, **named):
+        """Change the store with one of its functions."""
+        with self.database.write() as connection:
+            return change(connection, *args, **named)
+
     def run(self, number=None):
         """Let the clock show the slot of a round and run what is due."""
         if number is not None:
@@ -141,20 +147,31 @@ class Scene:
         """Let people say the opposite of what they said."""
         self.labeler.answers |= {item: OTHER[self.labeler.answers[item]] for item in items}
 
-    def play(self, number, **changes):
-        """Run a whole round: predictions, draw, labels, close."""
+    def draw(self, number, **changes):
+        """Add predictions and draw their round."""
         self.week(number, **changes)
         self.run(number)
-        self.answer()
-        self.run()
-        if self.round(number).state is RoundState.LABELING:  # its second wave is out now
-            self.answer()
-            self.run()
         return self.round(number)
 
+    def label(self, share=1.0):
+        """Let people answer what is out, and run what is due then."""
+        self.answer(share)
+        self.run()
+
+    def finish(self, number):
+        """Let people answer all that a round asks of them, so that it closes."""
+        self.label()
+        if self.round(number).state is RoundState.LABELING:  # its second wave is out now
+            self.label()
+        return self.round(number)
+
+    def play(self, number, **changes):
+        """Run a whole round: predictions, draw, labels, close."""
+        self.draw(number, **changes)
+        return self.finish(number)
+
     def round(self, number):
-        with self.database.read() as connection:
-            rounds = round_store.find_rounds(connection, self.name)
+        rounds = self.read(round_store.find_rounds, self.name)
         return next(round_ for round_ in rounds if round_.number == number)
 
     def rows(self, query, **values):
@@ -170,8 +187,7 @@ class Scene:
     def report(self, number, version=None):
         """The report of a version of a round, or of its newest."""
         found = self.round(number)
-        with self.database.read() as connection:
-            return report_store.read_report(connection, found.id, version or found.version)
+        return self.read(report_store.read_report, found.id, version or found.version)
 
     def notices(self, sink="log"):
         """What a sink is told, in that order."""
@@ -179,13 +195,11 @@ class Scene:
         return [row["payload"] for row in self.rows(query, sink=sink)]
 
     def alerts(self):
-        with self.database.read() as connection:
-            return alert_store.find_alerts(connection)
+        return self.read(alert_store.find_alerts)
 
     def concerns(self, number):
         """Concerns about a round: the sentence of each kind."""
-        with self.database.read() as connection:
-            return concern_store.read_concerns(connection, self.round(number).id)
+        return self.read(concern_store.read_concerns, self.round(number).id)
 
     def overview(self):
         """Ask how the monitor stands."""
@@ -208,11 +222,12 @@ class Log:
         return "taken"
 
 
-def settings(**changes) -> RoundSettings:
+def settings(*, labels=200, **changes) -> RoundSettings:
+    """Settings of a round that draws so many items by class, unless ``sample`` says otherwise."""
     asked: dict[str, Any] = {
         "threshold": THRESHOLD,
         "schedule": Schedule(cron="0 6 * * MON"),
-        "sample": Sample(max_labels=200, bands=Bands(flagged=1, passed=1)),
+        "sample": Sample(max_labels=labels, bands=Bands(flagged=1, passed=1)),
         "deadline": timedelta(days=5),
         "late_labels": timedelta(days=90),
     }

@@ -10,16 +10,14 @@ from sqlalchemy import text
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer, Stratum
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
 from monitor.presentation.outcome import to_do_sentences
 from monitor.rounds import run
-from monitor.rounds.estimation.estimate import estimate_round
-from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.round_page import read_report
 from monitor.storage.results import alert_store
 from monitor.storage.samples.frame_store import StratumTally
+from tests.rounds.estimation.tallies import estimated
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
@@ -31,8 +29,7 @@ def notices(scene, sink="log"):
 @played
 def scene(database):
     """A good round."""
-    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
-    scene = Scene(database, settings(limits=LIMITS, sample=sample, hooks=("ops",)))
+    scene = Scene(database, settings(limits=LIMITS, labels=400, hooks=("ops",)))
     play_good(scene, 1)
     return scene
 
@@ -274,8 +271,7 @@ def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database)
     scene.week(6)
     scene.truth |= dict.fromkeys([*scene.truth][::15], Answer.CANNOT_TELL)
     scene.run(6)
-    scene.answer()
-    scene.run()
+    scene.label()
     now = scene.overview()
 
     assert (early.status, early.learning_rounds_remaining, early.proposed_limits) == (
@@ -320,11 +316,7 @@ def read_flagged(labeled, positive):
         )
         for of_flagged in ((100, 80), (labeled, positive))
     )
-    asked = settings(limits=LIMITS)
-    known = history_states([before, now], None, asked.pooling)[-1]
-    found = estimate_round(
-        now, [before], known, evidence=[now], reference=None, settings=asked, seed=1
-    )
+    found = estimated([before, now], settings(limits=LIMITS))
     return {reading.limit.metric: reading for reading in found.readings}
 
 

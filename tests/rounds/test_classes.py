@@ -1,7 +1,5 @@
 """A block of classes: what is reported once all rounds of a window have ended, and what is not."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -298,8 +296,7 @@ def test_a_window_before_all_others_takes_the_step_before_them(block):
 
     for scene in block.monitors.values():
         assert len([*run.backfill(scene.context, MONDAY - WEEK, MONDAY)]) == 1
-        scene.answer()
-        scene.run()
+        scene.label()
 
     assert {scene.round(0).slot for scene in block.monitors.values()} == {MONDAY}
     filled = [report for report in block.reports if report.slot == MONDAY]

@@ -94,8 +94,7 @@ def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_lab
     """As when `backfill` runs beside the service: its rounds are past their deadline at once."""
     scene = Scene(database, settings(deadline=timedelta(0)))
     scene.labeler.answers = scene.truth
-    scene.week(1, count=400)
-    scene.run(1)
+    scene.draw(1, count=400)
     scene.week(2, count=400)
 
     def other_worker_draws():
@@ -178,8 +177,7 @@ def test_a_round_that_another_worker_hands_out_just_now_is_neither_asked_about_n
 
 def test_a_deadline_waits_for_a_labeler_that_cannot_be_asked(database):
     scene = Scene(database, settings())
-    scene.week(1, count=400)
-    scene.run(1)
+    scene.draw(1, count=400)
     scene.answer()
     scene.now += scene.settings.deadline
     scene.labeler.down = True

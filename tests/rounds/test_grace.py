@@ -191,59 +191,53 @@ def steady(database):
     """Three rounds were drawn, of 2000 predictions each."""
     scene = Scene(database, settings(hooks=("ops",), **LONG))
     for number in (1, 2, 3):
-        scene.week(number)
-        scene.run(number)
+        scene.draw(number)
     return scene
 
 
-def test_a_window_with_less_than_half_the_usual_rows_is_waited_for(steady):
-    steady.week(4, count=900)
+START = MONDAY + 2 * WEEK
+SUSPECT = {
+    "lost_traffic": (
+        week_of_rows(START, count=900, seed=4)[0],
+        "900 predictions from 2025-03-17 06:00 to 2025-03-24 06:00 UTC, where 2000 are usual in "
+        "windows like it (are all of them there?)",
+    ),
+    "old_rows": (
+        [row for row in week_of_rows(START, seed=4)[0] if row["time"] < START + WEEK - DAY],
+        "the newest prediction from 2025-03-17 06:00 to 2025-03-24 06:00 UTC is of 2025-03-23 "
+        "05:58, 24 h before its end, where 5 min was the most in windows like it (are all of them "
+        "there?)",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SUSPECT)
+def test_a_window_with_less_than_half_the_usual_or_old_rows_is_waited_for_and_drawn_with_a_concern(
+    steady, kind
+):
+    rows, said = SUSPECT[kind]
+    steady.source.rows += rows
     why = waits(steady, 4)
-    steady.source.rows = [row for row in steady.source.rows if row["time"] < MONDAY + 2 * WEEK]
-    steady.week(4, count=1000)  # half of them
+    steady.now += WEEK / 4
     steady.run()
 
-    assert why == (
-        "900 predictions from 2025-03-17 06:00 to 2025-03-24 06:00 UTC, where 2000 are usual "
-        "in windows like it (are all of them there?)"
-    )
+    assert why == said
+    assert steady.round(4).state == "labeling"
+    assert steady.concerns(4) == {kind: why}
+    assert len(told(steady)) == 1
+
+
+def test_half_the_usual_rows_are_enough(steady):
+    steady.draw(4, count=1000)
+
     assert steady.round(4).state == "labeling"
     assert steady.concerns(4) == {}
 
 
-def test_a_small_window_is_drawn_after_the_grace_with_a_concern(steady):
-    steady.week(4, count=900)
-    why = waits(steady, 4)
-    steady.now += WEEK / 4
-    steady.run()
-
-    assert steady.round(4).state == "labeling"
-    assert steady.concerns(4) == {"lost_traffic": why}
-    assert len(told(steady)) == 1
-
-
-def test_a_window_whose_newest_row_is_older_than_usual_is_waited_for(steady):
-    start = MONDAY + 2 * WEEK
-    rows, _ = week_of_rows(start, seed=4)
-    steady.source.rows += [row for row in rows if row["time"] < start + WEEK - DAY]
-    why = waits(steady, 4)
-    steady.now += WEEK / 4
-    steady.run()
-
-    assert why == (
-        "the newest prediction from 2025-03-17 06:00 to 2025-03-24 06:00 UTC is of 2025-03-23 "
-        "05:58, 24 h before its end, where 5 min was the most in windows like it (are all of them "
-        "there?)"
-    )
-    assert steady.concerns(4) == {"old_rows": why}
-
-
 def test_earlier_windows_that_cannot_be_read_any_more_hold_no_round_up(steady, monkeypatch):
-    start = MONDAY + 2 * WEEK
-    rows, _ = week_of_rows(start, seed=4)
-    steady.source.rows += [row for row in rows if row["time"] < start + WEEK - DAY]
+    steady.source.rows += SUSPECT["old_rows"][0]
     for name in ("scan", "count"):
-        monkeypatch.setattr(steady.source, name, only_from(start, getattr(steady.source, name)))
+        monkeypatch.setattr(steady.source, name, only_from(START, getattr(steady.source, name)))
 
     steady.run(4)
 

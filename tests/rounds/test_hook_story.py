@@ -1,16 +1,13 @@
 """An alert from its firing to its end, as real hooks on loopback get it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 from sqlalchemy import func, update
 from standardwebhooks import Webhook
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.rounds.delivery.deliver import deliver
@@ -21,9 +18,6 @@ from tests.hooks.alertmanagers import StandIn
 from tests.hooks.receivers import Receiver
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, Scene, settings
-
-if TYPE_CHECKING:
-    from monitor.domain.ports import EffectHandler
 
 pytestmark = pytest.mark.server
 
@@ -47,7 +41,7 @@ class Story:
             {"url": webhook.url, "secret": SECRET, "allow_private": True}
         )
         kept = AlertmanagerSettings(kind="alertmanager", url=alertmanager.url, allow_private=True)
-        self.handlers: dict[str, EffectHandler] = {
+        self.handlers: dict[str, Any] = {
             "ops": WebhookHandler(asked, "ops", link=lambda notice: f"http://m/{notice.round}"),
             "am": AlertmanagerHandler(kept, "am", clock=lambda: self.scene.now),
         }
@@ -70,8 +64,7 @@ class Story:
         ]
 
     def alert(self, state=None):
-        with self.scene.database.read() as connection:
-            alerts = alert_store.find_alerts(connection, state=state)
+        alerts = self.scene.read(alert_store.find_alerts, state=state)
         return next(alert for alert in alerts if alert.metric == "precision")
 
     def recover(self, first):
@@ -86,8 +79,7 @@ class Story:
 @played
 def scene(database):
     """A good round and one that fires, of which nobody was told yet."""
-    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
-    scene = Scene(database, settings(limits=LIMITS, sample=sample, hooks=("ops", "am")))
+    scene = Scene(database, settings(limits=LIMITS, labels=400, hooks=("ops", "am")))
     scene.play(1, precision=0.85)
     scene.play(2, precision=0.3)
     return scene
@@ -144,15 +136,14 @@ def test_an_alert_stays_open_in_an_alertmanager_that_forgets_until_it_ends_here(
     # The order of what is told is that of the effects, so keeping may not run ahead of them.
     story.alertmanager.status = 503
     story.scene.now += timedelta(days=2)
-    with story.scene.database.write() as connection:
-        fired = alert_store.fire(
-            connection,
-            round_=story.scene.round(3),
-            metric="recall",
-            side="at_least",
-            limit=0.4,
-            now=story.scene.now,
-        )
+    fired = story.scene.write(
+        alert_store.fire,
+        round_=story.scene.round(3),
+        metric="recall",
+        side="at_least",
+        limit=0.4,
+        now=story.scene.now,
+    )
 
     assert story.deliver().failed == {}
     assert fired.state is AlertState.FIRING

@@ -1,7 +1,5 @@
 """A judge's verdicts cut the strata of each round; only people's labels count."""
 
-from __future__ import annotations
-
 import contextlib
 from datetime import timedelta
 from types import SimpleNamespace
@@ -43,9 +41,7 @@ def play(scene, number, verdict=good, **changes):
         if "verdict" not in row:
             row["verdict"] = verdict(scene.truth[row["id"]] is Answer.POSITIVE, rng)
     scene.run(number)
-    for _ in range(3):
-        scene.answer()
-        scene.run()
+    scene.finish(number)
     assert scene.round(number).state is RoundState.CLOSED
     return JudgeRow.model_validate(scene.report(number)["judge"])
 
@@ -59,7 +55,8 @@ def own_estimate(scene, number, metric):
 
 
 def true_values(scene, number):
-    rows = [row for row in scene.source.rows if _in_window(scene.round(number).window, row)]
+    window = scene.round(number).window
+    rows = [row for row in scene.source.rows if window.start <= row["time"] < window.end]
     positive = [row for row in rows if scene.truth[row["id"]] is Answer.POSITIVE]
     found = sum(row["score"] >= THRESHOLD for row in positive)
     flagged = sum(row["score"] >= THRESHOLD for row in rows)
@@ -72,10 +69,6 @@ def true_values(scene, number):
         "tpr": yes / len(positive),
         "fpr": (said - yes) / no_positive,
     }
-
-
-def _in_window(window, row):
-    return window.start <= row["time"] < window.end
 
 
 @pytest.mark.parametrize(
@@ -224,11 +217,8 @@ def test_an_unknown_verdict_is_steered_by_neither_yes_nor_no(prior):
 def test_a_judge_that_comes_starts_without_labels_that_no_verdict_cuts(database):
     scene = judged(database)
     scene.settings = settings(sample=CELLS)
-    scene.week(1)
-    scene.run(1)
-    for _ in range(3):
-        scene.answer()
-        scene.run()
+    scene.draw(1)
+    scene.finish(1)
     scene.settings = settings(sample=CELLS, judge=JUDGE)
     play(scene, 2)
 
@@ -339,9 +329,7 @@ def test_items_without_a_score_are_not_taken_for_items_without_a_verdict(databas
         row |= {"predicted": row["score"] >= THRESHOLD, "verdict": number % 3 == 0}
         row["score"] = None if number % 4 == 0 else row["score"]
     scene.run(1)
-    for _ in range(3):
-        scene.answer()
-        scene.run()
+    scene.finish(1)
 
     found = JudgeRow.model_validate(scene.report(1)["judge"])
     assert (found.size, found.missing, scene.concerns(1)) == (1500, 0, {})

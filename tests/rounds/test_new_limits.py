@@ -2,26 +2,23 @@
 
 from datetime import timedelta
 
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
 from monitor.rounds.round_page import read_report
 from tests.rounds.played import played
 from tests.rounds.scene import Scene, settings
 
-SAMPLE = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
 RECALL = Limits.model_validate({"recall": 0.4})
 
 
 @played
 def scene(database):
     """Two closed rounds without limits, and three that wait for labels which come later."""
-    scene = Scene(database, settings(sample=SAMPLE, deadline=timedelta(weeks=4)))
+    scene = Scene(database, settings(labels=300, deadline=timedelta(weeks=4)))
     scene.labeler.asks_people = False
     for number in (1, 2):
         scene.play(number, count=2000)
     for number in (3, 4, 5):
-        scene.week(number, count=2000, recall=0.15)
-        scene.run(number)
+        scene.draw(number, count=2000, recall=0.15)
     return scene
 
 
@@ -97,8 +94,7 @@ def test_a_new_limit_says_at_once_which_closed_rounds_miss_it(scene):
 
 
 def newest_report(scene):
-    with scene.database.read() as connection:
-        return read_report(connection, scene.context.settings.name, None, None)
+    return scene.read(read_report, scene.context.settings.name, None, None)
 
 
 def sent_to_mlflow(scene):

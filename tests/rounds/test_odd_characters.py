@@ -1,19 +1,13 @@
 """What strangers wrote into predictions goes through a whole round, on both databases."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import duckdb
 import pytest
 
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_settings import DuckdbSettings
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
-
-if TYPE_CHECKING:
-    from monitor.testing import MemorySource
 
 ODD = "C\x00Z\x1b[31m"
 SHOWN = r"C\x00Z\x1b[31m"
@@ -46,8 +40,8 @@ def scene(database, tmp_path):
     source = DuckdbSettings.model_validate(
         {"path": "p.parquet", "columns": columns, "threshold": 0.5}
     )
-    asked = settings(sample=Sample(max_labels=20, bands=Bands(flagged=1, passed=1)))
-    return Scene(database, asked, cast("MemorySource", DuckdbSource(source, tmp_path)))
+    asked = settings(labels=20)
+    return Scene(database, asked, cast("Any", DuckdbSource(source, tmp_path)))
 
 
 def test_a_round_of_odd_ids_texts_values_and_versions_is_drawn(scene):

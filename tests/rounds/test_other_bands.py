@@ -7,13 +7,12 @@ from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings, week_of
 
 POINTS = 2**10
 
-ONE = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
 THREE = Sample(max_labels=400, bands=Bands(flagged=2, passed=3))
 
 
 @pytest.fixture
 def scene(database):
-    return Scene(database, settings(sample=ONE))
+    return Scene(database, settings(labels=400))
 
 
 def reference(scene):
@@ -38,8 +37,7 @@ def play_quiet(scene, number):
     scene.source.rows += rows
     scene.truth |= truth
     scene.run(number)
-    scene.answer()
-    scene.run()
+    scene.label()
 
 
 def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(scene):
@@ -58,8 +56,7 @@ def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(scene):
 
     # Bands that change twice keep the items of both.
     scene.settings = settings(sample=Sample(max_labels=400, bands=Bands(flagged=1, passed=2)))
-    scene.week(4)
-    scene.run(4)
+    scene.draw(4)
 
     found = reference(scene)
     assert set(found) == {"flagged", "passed-1", "passed-2"}
@@ -68,9 +65,8 @@ def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(scene):
     assert 0.8 * flagged["n"] < found["flagged"][1] <= flagged["n"]
 
     # The bands of before go on with their own history.
-    scene.settings = settings(sample=ONE)
-    scene.week(5)
-    scene.run(5)
+    scene.settings = settings(labels=400)
+    scene.draw(5)
 
     rows = scene.rows("select number, history_id from rounds order by number")
     histories = [row["history_id"] for row in rows]
@@ -79,7 +75,7 @@ def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(scene):
 
 
 def test_the_pooled_interval_does_not_jump_to_that_of_the_round_alone(scene):
-    scene.settings = settings(sample=Sample(max_labels=700, bands=Bands(flagged=1, passed=1)))
+    scene.settings = settings(labels=700)
     for number in (1, 2, 3):
         play_quiet(scene, number)
     before = width(scene, 3, "pooled") / width(scene, 3, "round")
@@ -102,8 +98,7 @@ def test_only_items_since_the_last_change_come_along(scene):
     )
 
     scene.settings = settings(sample=THREE)
-    scene.week(4, precision=0.35)
-    scene.run(4)
+    scene.draw(4, precision=0.35)
 
     found = reference(scene)
     assert sum(found[name][1] for name in ("flagged-1", "flagged-2")) == late["labeled"]
@@ -116,9 +111,8 @@ def test_the_labels_from_before_launch_are_added_where_nothing_changed(scene):
     scene.play(1)
     [row] = scene.rows("select sum(labeled) as labeled from counts where stratum like 'flagged%'")
 
-    scene.settings = settings(sample=ONE, reference=REFERENCE)
-    scene.week(2)
-    scene.run(2)
+    scene.settings = settings(labels=400, reference=REFERENCE)
+    scene.draw(2)
 
     matrix = REFERENCE.tp + REFERENCE.fp
     assert matrix < reference(scene)["flagged"][1] <= matrix + row["labeled"]
@@ -133,7 +127,6 @@ def test_another_classifier_gets_nothing(scene, change, version):
     scene.play(1)
     scene.settings = settings(sample=THREE, **change)
     scene.source.threshold = change.get("threshold", scene.source.threshold)
-    scene.week(2, version=version)
-    scene.run(2)
+    scene.draw(2, version=version)
 
     assert reference(scene) is None

@@ -5,7 +5,6 @@ import pytest
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
 from monitor.rounds import run, versions
 from monitor.stats.detection.recovery import Recovery
@@ -16,8 +15,7 @@ from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 @played
 def scene(database):
     """A good round."""
-    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
-    scene = Scene(database, settings(limits=LIMITS, sample=sample, deadline=52 * WEEK))
+    scene = Scene(database, settings(limits=LIMITS, labels=400, deadline=52 * WEEK))
     scene.play(1, precision=0.85)
     return scene
 
@@ -32,8 +30,7 @@ def alert_events(scene):
 def open_rounds(scene, rates):
     """Open a round a week, labels still to come, each with its precision."""
     for number, precision in rates.items():
-        scene.week(number, precision=precision)
-        scene.run(number)
+        scene.draw(number, precision=precision)
 
 
 def close(scene, *numbers):

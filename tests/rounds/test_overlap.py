@@ -25,8 +25,7 @@ YES, NO = Answer.POSITIVE, Answer.NEGATIVE
 def scene(database):
     """A round that is out."""
     scene = Scene(database, settings(overlap=0.25, adjudicator="eve"))
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     return scene
 
 
@@ -44,13 +43,11 @@ def answer_second(scene, *, wrong=0):
 
 
 def agreement_of(scene, found):
-    with scene.database.read() as connection:
-        return overlap_store.read_agreement(connection, found.id, found.version)
+    return scene.read(overlap_store.read_agreement, found.id, found.version)
 
 
 def copies_of(scene, found):
-    with scene.database.read() as connection:
-        return overlap_store.read_copies(connection, found.id)
+    return scene.read(overlap_store.read_copies, found.id)
 
 
 def test_the_first_quarter_of_each_stratum_by_draw_goes_to_a_second_person_blind_to_the_first(
@@ -77,8 +74,7 @@ def test_the_first_quarter_of_each_stratum_by_draw_goes_to_a_second_person_blind
 
 def test_a_round_waits_for_the_second_copies(scene):
     found = scene.round(1)
-    scene.answer()
-    scene.run()
+    scene.label()
     waiting = scene.round(1)
     unanswered = [collect.unanswered(scene.context, slot) for slot in (1, 2)]
 

@@ -23,8 +23,7 @@ def scene(database, request):
 
 
 def open_round(scene, number):
-    scene.week(number, count=600, precision=0.3 if number in {4, 5} else 0.8)
-    scene.run(number)
+    scene.draw(number, count=600, precision=0.3 if number in {4, 5} else 0.8)
 
 
 def close(scene, number):
@@ -47,15 +46,9 @@ def forget_packed(scene, *numbers):
         connection.execute(delete(packed_counts).where(packed_counts.c.round_id.in_(ids)))
 
 
-def forget_all_packed(scene):
-    with scene.database.write() as connection:
-        connection.execute(delete(packed_counts))
-
-
 def past_of(scene, number):
     round_ = scene.round(number)
-    with scene.database.read() as connection:
-        return past_counts.read_past(connection, round_.history_id, before=round_.slot)
+    return scene.read(past_counts.read_past, round_.history_id, before=round_.slot)
 
 
 def counted(past):
@@ -115,7 +108,7 @@ def test_what_was_published_is_what_a_replay_without_any_packed_row_gives(scene)
     published = published_rows(scene)
     rows = scene.rows("select count(*) as n from packed_counts")[0]["n"]
 
-    forget_all_packed(scene)
+    forget_packed(scene, 1, 2, 3, 4)
 
     assert pooled_rows(scene, 1) == published
     assert rows == len(published) == 4
@@ -128,8 +121,7 @@ def test_a_round_reads_the_strata_of_earlier_rounds_where_they_are_not_packed_an
         close(scene, number)
     change_answers(scene, 1)
     packed = past_of(scene, 3)
-    with scene.database.read() as connection:
-        stored = read_counts(connection, [each.id for each in packed])
+    stored = scene.read(read_counts, [each.id for each in packed])
     asked = rounds_whose_counts_are_read(scene)
     open_round(scene, 4)
     close(scene, 4)

@@ -26,8 +26,7 @@ def scene(database):
 
 
 def drawn(scene, number):
-    scene.week(number)
-    scene.run(number)
+    scene.draw(number)
     return scene.round(number)
 
 
@@ -64,8 +63,7 @@ def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene)
     before = labels_of(scene, found)
     scene.answer()
     collect(scene.context, [found.id])
-    with scene.database.write() as connection:
-        claim = round_claims.claim_round(connection, found.id)
+    claim = scene.write(round_claims.claim_round, found.id)
     assert claim is not None
 
     versions.close(scene.context, found, claim, reason="in", labels=before)
@@ -80,8 +78,7 @@ def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene)
 def test_labels_of_several_rounds_are_those_of_each(scene):
     rounds = [scene.play(number) for number in (1, 2)]
 
-    with scene.database.read() as connection:
-        together = read_all_labels(connection, rounds)
+    together = scene.read(read_all_labels, rounds)
 
     assert together == {round_.id: labels_of(scene, round_) for round_ in rounds}
     assert all(round_labels.labeled for round_labels in together.values())

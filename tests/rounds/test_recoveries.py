@@ -7,7 +7,6 @@ import pytest
 
 from monitor.cli.views.status_page import overview_json
 from monitor.domain.report import AlertRow, RecoveryRow
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.presentation.alerts import recovery_sentence
 from monitor.rounds.estimation.recovery import PATHS
 from monitor.rounds.estimation.tally import Tally
@@ -24,13 +23,11 @@ from tests.rounds.scene import LIMITS, Scene, settings
 @played
 def scene(database):
     """Two good rounds, one that fires, and a fourth that is open for long."""
-    sample = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
-    asked = settings(limits=LIMITS, sample=sample, deadline=timedelta(days=50))
+    asked = settings(limits=LIMITS, labels=300, deadline=timedelta(days=50))
     scene = Scene(database, asked)
     for number, precision in enumerate((0.85, 0.85, 0.2), start=1):
         scene.play(number, precision=precision)
-    scene.week(4, precision=0.76)
-    scene.run(4)
+    scene.draw(4, precision=0.76)
     return scene
 
 
@@ -77,8 +74,7 @@ def test_the_report_of_a_late_round_moves_what_status_says_though_a_newer_round_
     """A round closes last in a history that no newer round is in, so no newer report is written."""
     scene.settings = scene.settings.model_copy(update={"threshold": 0.52})
     scene.source.threshold = 0.52
-    scene.week(5, precision=0.9)
-    scene.run(5)
+    scene.draw(5, precision=0.9)
     scene.answer_round(5)
     scene.run()
     before = [recovery.rounds for recovery in scene.overview().recoveries.values()]

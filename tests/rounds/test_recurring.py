@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.presentation.round_document import page_sections
 from monitor.rounds.round_page import read_page
 from monitor.stats.core.counts import Counts
@@ -22,8 +21,7 @@ PRECISION = Limit("precision", 0.7, "at_least")
 @played
 def scene(database):
     """Two closed rounds, half of whose items are in both."""
-    sample = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
-    scene = Scene(database, settings(limits=LIMITS, sample=sample))
+    scene = Scene(database, settings(limits=LIMITS, labels=300))
     play(scene, 1, first=0)
     play(scene, 2, first=200)
     return scene
@@ -41,18 +39,13 @@ def week(scene, number, *, first, count=400, **changes):
 def play(scene, number, **of_week):
     week(scene, number, **of_week)
     scene.run(number)
-    scene.answer()
-    scene.run()
-    if scene.round(number).state == "labeling":
-        scene.answer()
-        scene.run()
+    scene.finish(number)
     assert scene.round(number).state == "closed"
 
 
 def recurring(scene, *numbers):
     rounds = [scene.round(number) for number in numbers]
-    with scene.database.read() as connection:
-        found = read_recurring(connection, rounds)
+    found = scene.read(read_recurring, rounds)
     return [found[round_.id] for round_ in rounds]
 
 
@@ -63,8 +56,7 @@ def items(scene, number):
 
 def counted(scene, number, left_out):
     """What people said about the items of a round but those left out, stratum by stratum."""
-    with scene.database.read() as connection:
-        labels = read_labels(connection, scene.round(number))
+    labels = scene.read(read_labels, scene.round(number))
     rows = [
         (part.size, [i.id for i in labels.items if i.stratum == part.stratum.name])
         for part in labels.strata
@@ -104,8 +96,7 @@ def test_evidence_leaves_out_the_items_that_a_closed_round_asked_about_also_when
     for item in items(scene, 2):
         scene.truth[item.id] = Answer.NEGATIVE
     scene.now += timedelta(days=1)
-    scene.answer()
-    scene.run()
+    scene.label()
 
     assert scene.round(2).version > 1
     assert log_e(scene, 2) == pytest.approx(fresh_evidence(scene, both).tolist()) != before
@@ -117,8 +108,7 @@ def fresh_evidence(scene, left_out):
 
 
 def test_of_two_open_rounds_the_one_that_closes_first_counts_an_item(database):
-    sample = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
-    asked = settings(limits=LIMITS, sample=sample, deadline=timedelta(days=30))
+    asked = settings(limits=LIMITS, labels=300, deadline=timedelta(days=30))
     scene = Scene(database, asked)
     for number, first in ((1, 0), (2, 200)):
         week(scene, number, first=first)
@@ -137,29 +127,25 @@ def test_of_two_open_rounds_the_one_that_closes_first_counts_an_item(database):
     assert recurring(scene, 1)[0] >= both
     scene.now += timedelta(minutes=1)
     while scene.round(1).state == "labeling":
-        scene.answer()
-        scene.run()
+        scene.label()
     assert recurring(scene, 2) == [frozenset()]
     assert recurring(scene, 1)[0] >= both
 
 
 def test_where_all_items_come_back_nothing_fires_and_people_are_told_why(database):
     """Also where another version of the model flags them."""
-    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
-    scene = Scene(database, settings(limits=LIMITS, sample=sample))
+    scene = Scene(database, settings(limits=LIMITS, labels=400))
     play(scene, 1, first=0, count=300, precision=0.85, version="1")
     for number in (2, 3, 4):
         week(scene, number, first=0, count=300, version="2")
         scene.truth = dict.fromkeys(scene.truth, Answer.NEGATIVE)  # precision falls to .1
         scene.truth |= {f"i{i:05}": Answer.POSITIVE for i in range(0, 300, 9)}
         scene.run(number)
-        scene.answer()
-        scene.run()
+        scene.label()
 
     drawn = len(items(scene, 4))
     assert scene.round(1).history_id != scene.round(2).history_id
-    with scene.database.read() as connection:
-        page = read_page(connection, scene.name, 4, None)
+    page = scene.read(read_page, scene.name, 4, None)
     [evidence] = [one for one in page_sections(page) if one.title == "Evidence"]
     assert [len(each) for each in recurring(scene, 2, 3, 4)] == [drawn] * 3
     assert [log_e(scene, number) for number in (2, 3, 4)] == [[0.0] * 3] * 3

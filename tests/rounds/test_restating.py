@@ -148,8 +148,7 @@ def change_one_answer(scene, number):
 
 
 def test_a_round_that_is_open_while_older_ones_are_restated_finds_the_same_evidence(scene):
-    scene.week(3, precision=0.6, recall=0.6)
-    scene.run(3)
+    scene.draw(3, precision=0.6, recall=0.6)
     scene.answer()
     collect(scene.context, [scene.round(3).id])
     without_it = log_e_of(scene, 3)
@@ -284,8 +283,7 @@ def test_what_an_annotator_said_who_was_wrong_can_be_taken_out(good):
 
 def test_a_round_that_is_not_final_or_that_another_worker_has_is_refused(good):
     scene = good
-    scene.week(4)
-    scene.run(4)
+    scene.draw(4)
 
     for number, why in (
         (4, "round 4 of mail is labeling; only closed rounds can be restated"),
@@ -293,8 +291,7 @@ def test_a_round_that_is_not_final_or_that_another_worker_has_is_refused(good):
     ):
         with pytest.raises(InputRefused, match=why):
             restate(scene, number)
-    with scene.database.write() as connection:
-        round_claims.claim_round(connection, scene.round(2).id)
+    scene.write(round_claims.claim_round, scene.round(2).id)
     with pytest.raises(TryLater, match="another worker is busy with round 2"):
         restate_precision(scene, 2, to=Answer.NEGATIVE)
     scene.now -= timedelta(days=7)
@@ -332,8 +329,7 @@ def test_late_labels_of_the_round_itself_are_counted_before_it_is_restated(scene
 
 
 def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkeypatch):
-    scene.week(3, precision=0.85, recall=0.6)
-    scene.run(3)
+    scene.draw(3, precision=0.85, recall=0.6)
     scene.answer()
     real, times = read_supplements, []
 

@@ -67,8 +67,7 @@ def slot(number):
 @played
 def scene(database):
     """A monitor whose store knows round 1 only, though three more came due."""
-    sample = Sample(max_labels=100, bands=Bands(flagged=1, passed=1))
-    scene = Restored(database, settings(limits=LIMITS, sample=sample, hooks=("ops",)))
+    scene = Restored(database, settings(limits=LIMITS, labels=100, hooks=("ops",)))
     scene.play(1)
     for number in range(2, 5):
         scene.week(number)
@@ -166,8 +165,7 @@ def test_a_round_of_score_cells_is_drawn_by_its_cells_again_and_not_by_the_bands
 def test_a_round_restored_between_its_waves_hands_out_the_second_as_it_was(database):
     sample = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
     scene = Restored(database, settings(sample=sample))
-    scene.week(1, share=0.2)
-    scene.run(1)
+    scene.draw(1, share=0.2)
     first = {row["stratum"]: row["first_wave"] for row in scene.rows("select * from strata")}
     planned = {name: size + 5 + i for i, (name, size) in enumerate(first.items())}
     scene.runs.of(1, planned=planned, first=first)
@@ -195,13 +193,11 @@ def test_what_cannot_be_drawn_any_more_holds_nothing_up_and_says_why(scene, runs
 
 def test_a_round_that_was_labeling_starts_above_what_mlflow_shows(database):
     scene = Restored(database, settings())
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     scene.runs.of(1, version=4)
 
     found, [(before, _)] = scene.restored()
-    scene.answer()
-    scene.run()
+    scene.label()
 
     assert (found.opened, found.retire, before.estimated_version) == ((), 1, 0)
     assert (scene.round(1).version, scene.round(1).first_version) == (5, 5)

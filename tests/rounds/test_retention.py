@@ -17,31 +17,12 @@ class NotInstalled(ConfigRefused):
     """Why a labeler refuses."""
 
 
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings())
-
-
 def shown(scene):
     """Numbers of the rounds of which the store holds texts."""
     rows = scene.rows(
         "select distinct r.number from payloads p join rounds r on r.id = p.round_id order by 1"
     )
     return [row["number"] for row in rows]
-
-
-def test_an_abandoned_round_shows_nothing_from_the_next_run_on(scene):
-    scene.week(1)
-    scene.run(1)
-    before = shown(scene)
-    scene.now += timedelta(days=6)
-
-    scene.run()
-
-    assert before == [1]
-    assert scene.round(1).state == "abandoned"
-    assert shown(scene) == []
-    assert scene.labeler.sent == {}
 
 
 def test_a_closed_round_shows_its_items_as_long_as_it_takes_labels(scene):
@@ -87,8 +68,7 @@ def test_what_a_removed_monitor_showed_is_deleted_once_its_labels_are_over(scene
     """A round that was open then takes none from its deadline on."""
     scene.play(1)
     closed = scene.round(1).closed_at
-    scene.week(2)
-    scene.run(2)
+    scene.draw(2)
     deadline = scene.round(2).deadline
     second = timedelta(seconds=1)
 
@@ -104,8 +84,7 @@ def test_what_a_removed_monitor_showed_is_deleted_once_its_labels_are_over(scene
 
 
 def test_a_forgotten_item_is_labeled_and_counted_all_the_same(scene):
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     tasks = scene.labeler.sent[scene.round(1).name]
     item = min(task.item_id for task in tasks.values())
 

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from sqlalchemy import update
 
 from monitor.domain.model import Answer
@@ -16,31 +15,24 @@ from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 
 
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings())
-
-
 @played
 def drawn(database):
     """A round whose items are out."""
     scene = Scene(database, settings())
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     return scene
 
 
 @played
 def closed(drawn):
     """That round with all its labels."""
-    drawn.answer()
-    drawn.run()
+    drawn.label()
     return drawn
 
 
 def test_a_due_slot_becomes_a_blind_sample_in_labelers_hands_by_settings_that_stay(drawn):
     scene = drawn
-    scene.settings = settings(sample=Sample(max_labels=50, bands=Bands(flagged=1, passed=1)))
+    scene.settings = settings(labels=50)
 
     found = scene.round(1)
     assert found.state is RoundState.LABELING
@@ -130,8 +122,7 @@ def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(
     assert (row["low"], row["high"]) == (row["bound_low"], row["bound_high"])
 
     early = scene.overview()
-    scene.answer()
-    scene.run()
+    scene.label()
     late = scene.overview()
 
     assert (early.status, early.last_partial) == ("attention", True)
@@ -161,10 +152,8 @@ def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(drawn):
 
 
 def test_a_window_smaller_than_the_plan_is_labeled_whole(scene):
-    scene.week(1, count=120)
-    scene.run(1)
-    scene.answer()
-    scene.run()
+    scene.draw(1, count=120)
+    scene.label()
 
     [row] = scene.rows(
         "select low, high from latest_estimates"
@@ -222,27 +211,6 @@ def test_labels_later_than_late_labels_are_not_asked_for(scene):
     assert scene.round(1).version == 1
 
 
-def test_a_round_that_closes_after_a_later_one_renews_it(scene):
-    scene.settings = settings(deadline=timedelta(days=30))
-    scene.week(1)
-    scene.run(1)
-    first = dict(scene.labeler.sent)
-    scene.week(2)
-    scene.run(2)
-    for name in first:
-        del scene.labeler.sent[name]
-    scene.answer()
-    scene.run()
-    assert scene.round(2).version == 1
-    assert scene.round(1).state is RoundState.LABELING
-
-    scene.labeler.sent = first
-    scene.answer()
-    scene.run()
-
-    assert (scene.round(1).version, scene.round(2).version) == (1, 2)
-
-
 def test_a_window_of_two_versions_watches_the_newest_and_counts_the_other(scene):
     scene.week(1, version="7")
     for row in scene.source.rows[1500:]:
@@ -287,8 +255,7 @@ def test_stored_labels_outlive_a_labeler_that_forgets_them(closed):
     scene.labeler._given.clear()
     scene.run()
 
-    with scene.database.read() as connection:
-        labels = label_store.current_labels(connection, scene.round(1).id)
+    labels = scene.read(label_store.current_labels, scene.round(1).id)
     assert len(labels) == 200
     assert scene.round(1).version == 1
 
@@ -305,8 +272,7 @@ def answer_few_mistakes(scene, share=0.35):
 
 def test_mistakes_without_answers_leave_no_interval_that_excludes_the_truth(scene):
     for number in range(1, 4):
-        scene.week(number)
-        scene.run(number)
+        scene.draw(number)
         answer_few_mistakes(scene)
         scene.now += timedelta(days=5)
         scene.run()
@@ -331,26 +297,17 @@ def rows_of(scene, number, *, pooled):
     return [row for row in found if (row["basis"] == "pooled") == pooled]
 
 
-def change_a_label_of(scene, number):
-    scene.turn(scene.items(number)[0])
-    scene.run()
-
-
-def as_of_an_older_release(scene):
-    """Stored points as another method had them."""
-    with scene.database.write() as connection:
-        connection.execute(update(estimates).values(point=estimates.c.low, method="the old one"))
-
-
 def test_a_round_whose_labels_change_is_estimated_anew_and_a_later_one_keeps_its_own_numbers(
     closed,
 ):
     scene = closed
     scene.play(2)
-    as_of_an_older_release(scene)
+    with scene.database.write() as connection:  # points as another method had them
+        connection.execute(update(estimates).values(point=estimates.c.low, method="the old one"))
     own, with_history = (rows_of(scene, 2, pooled=pooled) for pooled in (False, True))
 
-    change_a_label_of(scene, 1)
+    scene.turn(scene.items(1)[0])
+    scene.run()
 
     assert [scene.round(number).version for number in (1, 2)] == [2, 2]
     assert not any(row["method"] == "the old one" for row in rows_of(scene, 1, pooled=False))

@@ -57,24 +57,6 @@ def test_an_hourly_job_runs_every_sixty_minutes_through_both_nights():
     assert {b - a for a, b in pairwise(year)} == {timedelta(hours=1)}
 
 
-@pytest.mark.parametrize(
-    ("cron", "lag"),
-    [
-        ("30 2 * * *", timedelta(0)),
-        ("30 * * * *", timedelta(hours=6)),
-        ("0 0 * * MON", timedelta(0)),
-    ],
-)
-def test_windows_of_a_year_touch_and_never_overlap(cron, lag):
-    schedule = prague(cron, lag=lag)
-    slots = slots_between(schedule, utc(1, 1), utc(12, 31))
-
-    windows = [window_of(schedule, slot) for slot in slots]
-
-    assert all(a.end == b.start for a, b in pairwise(windows))
-    assert [window.end + lag for window in windows] == slots
-
-
 def test_daily_windows_are_shorter_in_spring_and_longer_in_autumn():
     slots = slots_between(NIGHTLY, utc(1, 1), utc(12, 31))
 
@@ -176,8 +158,7 @@ def test_the_page_names_the_dates_that_are_tested():
 def test_a_round_closed_by_a_clock_that_is_behind_takes_late_labels_no_less_long(database):
     scene = Scene(database, settings(late_labels=timedelta(days=3)))
     scene.play(1)
-    scene.week(2)
-    scene.run(2)
+    scene.draw(2)
     due = scene.now
     scene.answer()
     scene.now = due - timedelta(days=6)

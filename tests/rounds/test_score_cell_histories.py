@@ -44,8 +44,7 @@ def quiet(database):
 
 def rows_of(scene, number, version=None):
     round_ = scene.round(number)
-    with scene.database.read() as connection:
-        found = estimate_store.read_estimates(connection, round_.id, version or round_.version)
+    found = scene.read(estimate_store.read_estimates, round_.id, version or round_.version)
     return {(row.metric, row.basis, row.estimand): row for row in found}
 
 
@@ -144,15 +143,13 @@ def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(qui
 
 def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_labels(scene):
     scene.settings = settings(sample=CELLS.model_copy(update={"second_wave": None}))
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     scene.answer()
     for item in scene.rows("select id from items where stratum = 'passed-30'"):
         scene.labeler.answers[item["id"]] = Answer.CANNOT_TELL
     scene.run()
     scene.settings = settings(sample=BANDS)
-    scene.week(2)
-    scene.run(2)
+    scene.draw(2)
 
     report = scene.report(1)
     [cell] = [cell for cell in report["cells"] if cell["stratum"] == "passed-30"]
@@ -232,11 +229,7 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
     for place, row in enumerate(scene.source.rows):
         row["client"] = f"client {place % 2}"
     scene.run(1)
-    scene.answer()
-    scene.run()
-    if scene.round(1).state == "labeling":
-        scene.answer()
-        scene.run()
+    scene.finish(1)
 
     round_ = scene.round(1)
     whole = rows_of(scene, 1)
@@ -273,8 +266,7 @@ def test_a_simulation_goes_by_the_strata_that_the_last_round_was_drawn_by(scene)
 
 def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):
     scene = quiet
-    scene.week(4)
-    scene.run(4)
+    scene.draw(4)
     scene.answer(0.5)
     scene.now += timedelta(days=5)
     scene.run()

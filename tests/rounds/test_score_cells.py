@@ -39,8 +39,7 @@ def one_round(database):
 
 
 def strata_of(scene, number):
-    with scene.database.read() as connection:
-        return frame_store.read_strata(connection, scene.round(number).id)
+    return scene.read(frame_store.read_strata, scene.round(number).id)
 
 
 def test_the_cells_of_the_first_round_are_frozen_with_the_history(one_round):
@@ -116,8 +115,7 @@ def test_a_budget_cut_under_two_labels_a_cell_is_told_and_cells_without_one_lose
     assert {part.planned for part in strata} == {0, 1}
     [note] = scene.rows("select reason from round_issues where reason like '45 labels are fewer%'")
     assert "every stratum's floor was lowered alike" in note["reason"]
-    with scene.database.read() as connection:
-        rows = estimate_store.read_estimates(connection, scene.round(2).id, 1)
+    rows = scene.read(estimate_store.read_estimates, scene.round(2).id, 1)
     [row] = [row for row in rows if (row.metric, row.estimand, row.basis) == PREVALENCE]
     passed = [part for part in strata if not part.stratum.flagged]
     assert sum(part.size for part in passed) > 1800
@@ -134,8 +132,8 @@ def test_labels_go_where_answers_differ_once_some_are_known(scene):
 
     one, two = (strata_of(scene, number) for number in (1, 2))
     early, both, after = (
-        share_of_cells([of(part) for part in parts if not part.stratum.flagged])
-        for parts, of in ((one, first_wave_of), (one, planned_of), (two, planned_of))
+        share_of_cells([getattr(part, of) for part in parts if not part.stratum.flagged])
+        for parts, of in ((one, "first_wave"), (one, "planned"), (two, "planned"))
     )
     # The lowest half of the passed scores holds no positive: only the share by size goes there.
     assert after[:20].sum() < 0.9 * both[:20].sum() < 0.8 * early[:20].sum()
@@ -196,8 +194,7 @@ def test_the_labels_under_bands_are_the_reference_of_the_cells_and_the_other_way
     found = [row["reference"] for row in rows]
     assert [len(each or {}) for each in found] == [0, 60]  # the bands' own history goes on
     assert sum(n for _, n in found[1].values()) > 250
-    with scene.database.read() as connection:
-        rows = estimate_store.read_estimates(connection, scene.round(2).id, 1)
+    rows = scene.read(estimate_store.read_estimates, scene.round(2).id, 1)
     own, pooled = (
         next(row for row in rows if (row.metric, row.estimand, row.basis) == of)
         for of in (("precision", "rate", "round"), ("precision", "rate", "pooled"))
@@ -253,14 +250,6 @@ BANDS = ["flagged-1", "flagged-2", "passed-1", "passed-2", "passed-3", "passed-4
 def rising(*values):
     assert None not in values
     assert list(values) == sorted(set(values))
-
-
-def first_wave_of(part):
-    return part.first_wave
-
-
-def planned_of(part):
-    return part.planned
 
 
 def share_of_cells(labels):

@@ -55,15 +55,13 @@ def whole(database):
     scene = Scene(database, ASKED)
     drawn(scene)
     for _ in range(2):
-        scene.answer()
-        scene.run()
+        scene.label()
     assert scene.round(1).state is RoundState.CLOSED
     return scene
 
 
 def drawn(scene):
-    scene.week(1, count=2000, share=0.2)
-    scene.run(1)
+    scene.draw(1, count=2000, share=0.2)
     return scene.round(1)
 
 
@@ -72,8 +70,7 @@ def sent(scene):
 
 
 def strata_of(scene, round_):
-    with scene.database.read() as connection:
-        return frame_store.read_strata(connection, round_.id)
+    return scene.read(frame_store.read_strata, round_.id)
 
 
 def reserve(scene):
@@ -96,8 +93,7 @@ def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_
     [asked] = scene.overview().open_rounds
     assert (asked.answered, asked.wanted) == (0, len(early))
 
-    scene.answer()
-    scene.run()
+    scene.label()
 
     round_ = scene.round(1)
     assert round_.state is RoundState.LABELING
@@ -269,8 +265,7 @@ def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_
     early = len(sent(scene))
     first = {row["stratum"]: row["id"] for row in reversed(reserve(scene))}
     for item in first.values():
-        with scene.database.read() as connection:
-            [holder] = payload_store.rounds_with_item(connection, item)
+        [holder] = scene.read(payload_store.rounds_with_item, item)
         found = retention.forget_item(
             scene.database, holder, item, [scene.labeler], scene.context.clock
         )
@@ -281,8 +276,7 @@ def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_
 
     assert not sent(scene) & set(first.values())
     assert len(sent(scene)) == TOTAL
-    scene.answer()
-    scene.run()
+    scene.label()
     assert not scene.round(1).partial
     assert early < TOTAL
 
@@ -349,8 +343,7 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
 def test_a_plan_knows_the_first_round_and_the_round_after_it_has_one_wave(whole):
     planned = scan_to_plan(whole.context)
     new = Scene(whole.database, whole.settings, source=whole.source, name="new", now=whole.now)
-    whole.week(2, count=2000, share=0.2)
-    whole.run(2)
+    whole.draw(2, count=2000, share=0.2)
 
     assert planned.basis == "one earlier round"
     assert planned.prospect.prior_rates.source not in {"scores", "nothing"}
@@ -399,8 +392,7 @@ def test_a_second_person_gets_the_same_share_of_the_second_wave(blank):
     scene = blank
     scene.settings = scene.settings.model_copy(update={"overlap": 0.25})
     drawn(scene)
-    scene.answer()
-    scene.run()
+    scene.label()
 
     rows = scene.rows(
         'select i.stratum, i."order", s.first_wave, t.slot from tasks t '
@@ -437,8 +429,7 @@ def refuse(*_, **__):
 
 def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(whole):
     scene, closed = whole, whole.round(1)
-    with scene.database.read() as connection:
-        labels = read_labels(connection, closed)
+    labels = scene.read(read_labels, closed)
     turned = next(item.id for item in labels.items if item.wave == 2)
     scene.turn(turned)
 

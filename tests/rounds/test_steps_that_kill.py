@@ -16,6 +16,7 @@ from monitor.storage.outbox.effect_store import DEADLY_ATTEMPTS
 from monitor.storage.tables import effects, rounds
 from monitor.wiring import Application
 from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings, week_of_rows
+from tests.rounds.sinks import Sink
 from tests.storage.rows import add_effect, add_round, claimed_effect
 
 
@@ -122,22 +123,6 @@ def test_a_round_that_was_left_once_goes_on_as_any_other(mail):
 # A delivery that ends its process does not end every process, and who wakes late is mended.
 
 
-class DeadlySink:
-    """Ends whoever delivers one effect; takes all others."""
-
-    def __init__(self, key):
-        self.key = key
-        self.deaths = 0
-        self.got = []
-
-    def deliver(self, effect):
-        if effect.key == self.key:
-            self.deaths += 1
-            raise Death
-        self.got.append(effect.key)
-        return "taken"
-
-
 def stored(database, key):
     with database.read() as connection:
         return connection.execute(select(effects).where(effects.c.key == key)).one()
@@ -160,12 +145,12 @@ def test_a_delivery_that_ends_every_process_is_left_to_itself_after_some_and_tri
     add_effect(database, round_id, "deadly")
     add_effect(database, add_round(database, monitor="spam"), "other")
     add_effect(database, add_round(database, number=2), "next")
-    ops, now, waits = DeadlySink("deadly"), MONDAY, []
+    ops, now, waits = Sink(failing={"deadly": Death()}), MONDAY, []
 
     lives(database, ops, DEADLY_ATTEMPTS + 4)
 
     found = stored(database, "deadly")
-    assert ops.deaths == 1 + DEADLY_ATTEMPTS
+    assert ops.failures == 1 + DEADLY_ATTEMPTS
     assert (found.status, found.tries, found.claimed_until) == ("dead", DEADLY_ATTEMPTS + 1, None)
     assert "ended, or hung, before it was done" in found.last_error
     assert {"other", "next"} < set(ops.got)
@@ -176,7 +161,7 @@ def test_a_delivery_that_ends_every_process_is_left_to_itself_after_some_and_tri
         now += waits[-1]
         lives(database, ops, 2, now)
 
-    assert ops.deaths == 1 + DEADLY_ATTEMPTS + 3
+    assert ops.failures == 1 + DEADLY_ATTEMPTS + 3
     assert timedelta(minutes=10) < waits[0] < waits[1] < waits[2]
 
 
@@ -184,11 +169,11 @@ def test_a_delivery_that_failed_often_and_is_then_killed_once_is_tried_at_once(d
     add_effect(database, add_round(database), "deadly")
     with database.write() as connection:
         connection.execute(update(effects).values(tries=40, last_error="it does not answer"))
-    ops = DeadlySink("deadly")
+    ops = Sink(failing={"deadly": Death()})
 
     lives(database, ops, 2)
 
-    assert ops.deaths == 2
+    assert ops.failures == 2
 
 
 class Storm:
@@ -233,7 +218,7 @@ def test_what_was_being_delivered_when_its_process_ended_comes_after_all_else(da
     add_effect(database, add_round(database), "deadly")
     for place in range(3):
         add_effect(database, add_round(database, monitor=f"monitor-{place}"), f"other-{place}")
-    ops = DeadlySink("deadly")
+    ops = Sink(failing={"deadly": Death()})
 
     lives(database, ops, 1)
     before = list(ops.got)
@@ -241,7 +226,7 @@ def test_what_was_being_delivered_when_its_process_ended_comes_after_all_else(da
 
     assert before == []
     assert ops.got == ["other-0", "other-1", "other-2"]
-    assert ops.deaths == 2
+    assert ops.failures == 2
 
 
 @pytest.mark.parametrize("kind", [EffectKind.ROUND_RUN, EffectKind.FLEET_POINT])
@@ -253,7 +238,7 @@ def test_what_was_delivered_since_a_claim_was_lost_is_delivered_again(database, 
     sleeper = claimed_effect(database, stored(database, "version-1").id)
     with database.write() as connection:
         connection.execute(update(effects).values(claimed_until=0))
-    mlflow = DeadlySink("none")
+    mlflow = Sink()
     deliver(database, {"mlflow": mlflow}, lambda: MONDAY)
 
     with database.write() as connection:

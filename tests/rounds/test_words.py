@@ -6,7 +6,6 @@ from monitor.cli.views.round_page import echo_round
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
 from monitor.domain.notice import Notice
 from monitor.domain.report import CauseRow
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.hooks.texts import body
 from monitor.rounds.reporting.notices import alert_notice
 from monitor.rounds.round_page import read_page
@@ -15,13 +14,11 @@ from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, Scene, settings
 from tests.tracking.reports import make_report
 
-SAMPLE = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
-
 
 @played
 def scene(database):
     """A first round."""
-    scene = Scene(database, settings(limits=LIMITS, sample=SAMPLE))
+    scene = Scene(database, settings(limits=LIMITS, labels=400))
     scene.play(1, precision=0.85)
     return scene
 
@@ -29,8 +26,7 @@ def scene(database):
 @played
 def fired(scene):
     """A second round whose labels came after thirty hours, and say that precision fell."""
-    scene.week(2, precision=0.3)
-    scene.run(2)
+    scene.draw(2, precision=0.3)
     scene.answer()
     scene.now += timedelta(hours=30)
     scene.run()
@@ -44,8 +40,7 @@ def firing(scene):
 
 
 def page_of(scene, number):
-    with scene.database.read() as connection:
-        return read_page(connection, scene.name, number, None)
+    return scene.read(read_page, scene.name, number, None)
 
 
 def shown(scene, number, capsys):

@@ -1,7 +1,5 @@
 """Hooks reach no address inside the network by any way of writing it, unless the config allows."""
 
-from __future__ import annotations
-
 import socket
 from contextlib import contextmanager
 

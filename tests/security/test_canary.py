@@ -1,7 +1,5 @@
 """A canary in every secret and in every text that people label: where is it after a full run?"""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

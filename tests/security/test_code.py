@@ -1,7 +1,5 @@
 """The program runs no code that comes as data: ruff looks, and this where ruff has no rule."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

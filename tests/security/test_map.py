@@ -1,7 +1,5 @@
 """The page about security names tests that exist, and names all that were written for it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The list of parts that a release ships with is held against the lock: `make sbom`."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names and values from configs and files are names and values in SQL, whatever is in them."""
 
-from __future__ import annotations
-
 import csv
 from datetime import timedelta
 

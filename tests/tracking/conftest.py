@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.faults.proxy import FaultProxy
+from tests.servers import LocalServer, QuietHandler
 
 
 @pytest.fixture
@@ -19,42 +18,21 @@ def proxy(mlflow_url):
         yield running
 
 
-class Stub(ThreadingHTTPServer):
+class Stub(LocalServer):
     """Answers every request but the health check with one status, or as a function of its path."""
-
-    daemon_threads = True
 
     def __init__(self, status, body=b"{}", wait=0.0):
         self.asked = asked = []
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
+        class Handler(QuietHandler):
+            def respond(self):
                 time.sleep(wait)
                 asked.append(self.path)
                 code, text = status(self.path) if callable(status) else (status, body)
-                self.send_response(200 if self.path == "/health" else code)
-                self.send_header("content-length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
+                self.answer(200 if self.path == "/health" else code, text)
 
-            do_POST = do_GET  # noqa: N815
-
-            def log_message(self, *_):
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
-
-    def handle_error(self, *_):
-        """Say nothing of clients that went away."""
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
+        super().__init__(Handler)
+        self.url = self.root
 
 
 def handler_for(url, prefix, *, timeout="60s"):

@@ -1,7 +1,5 @@
 """The evaluator's class, and what pytest leaves alone here."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

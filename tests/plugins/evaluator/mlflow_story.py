@@ -3,8 +3,6 @@
 `mlflow.models.evaluate` changes settings, loggers and patches of the process that calls it.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

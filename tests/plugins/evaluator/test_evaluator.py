@@ -1,12 +1,7 @@
 """The evaluator in MLflow: what it logs, returns and refuses."""
 
-from __future__ import annotations
-
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tomllib
 from contextlib import nullcontext
 from importlib.metadata import EntryPoint
@@ -18,6 +13,7 @@ import pytest
 import monitor
 from monitor.domain.errors import InputRefused
 from tests.evaluation.sets import SIZES, drawn_by_class
+from tests.workers import python
 
 ROOT = Path(__file__).parents[3]
 FILES = {
@@ -46,14 +42,8 @@ def url(tmp_path_factory, mlflow_tables):
 def told(url):
     """What `mlflow_story` was told by MLflow."""
     artifacts = Path(url.removeprefix("sqlite:///")).with_name("artifacts").as_uri()
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.plugins.evaluator.mlflow_story", url, artifacts],
-        cwd=ROOT,
-        env=os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true", "GIT_PYTHON_REFRESH": "quiet"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    story = ("-m", "tests.plugins.evaluator.mlflow_story", url, artifacts)
+    done = python(*story, cwd=ROOT, GIT_PYTHON_REFRESH="quiet")
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -221,9 +211,7 @@ def test_what_mlflow_imports_to_list_its_evaluators_loads_little_of_ours():
         "print(sorted(name for name in sys.modules if name.startswith('monitor')))"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = python("-c", script)
 
     assert done.stdout.splitlines()[-1] == str(
         [

@@ -1,7 +1,5 @@
 """The benchmark of the labeling page runs in Label Studio too, at a tiny size."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.labeling_page import labeling_stream, mail, timed

@@ -1,12 +1,9 @@
 """What answers in place of a Label Studio, and answers that a real one rarely gives."""
 
-from __future__ import annotations
-
 import json
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -23,6 +20,7 @@ from monitor.plugins.label_studio.projects import (
     owner_of,
 )
 from tests.label_studio import TOKEN, labeler_on, result, settings
+from tests.servers import LocalServer, QuietHandler
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 STORE = "one store"
@@ -35,33 +33,15 @@ def answering(*answers):
     """Serve these answers in turn, the last one for ever; yields the address and what was asked."""
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
+    class Handler(QuietHandler):
+        def respond(self):
             asked.append(self.path)
             status, content, *headers = answers[min(len(asked), len(answers)) - 1]
             body = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            for name, value in headers:
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(status, body, headers)
 
-        do_POST = do_GET  # noqa: N815  the name is the base class's
-
-        def log_message(self, *_):
-            """Write nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.block_on_close = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with LocalServer(Handler) as server:
+        yield server.root, asked
 
 
 def refusal_of(kind, *answers):
@@ -150,20 +130,14 @@ def test_a_server_that_says_nothing_is_given_up(monkeypatch):
     monkeypatch.setattr(over_http, "SECONDS", 0.05)
     silent = threading.Event()
 
-    class Silent(BaseHTTPRequestHandler):
-        def do_GET(self):
+    class Silent(QuietHandler):
+        def respond(self):
             silent.wait(10)
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Silent) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            with pytest.raises(LabelsUnavailable, match=r"did not answer within 0\.05 s"):
-                labeler_on(f"http://127.0.0.1:{server.server_port}").usable()
-        finally:
-            silent.set()
-            server.shutdown()
-            thread.join()
+    with LocalServer(Silent) as server:
+        with pytest.raises(LabelsUnavailable, match=r"did not answer within 0\.05 s"):
+            labeler_on(server.root).usable()
+        silent.set()
 
 
 def test_tasks_that_come_or_go_while_they_are_read_withdraw_nothing(monkeypatch):

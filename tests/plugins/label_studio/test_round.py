@@ -1,7 +1,5 @@
 """A round of a small monitor in Label Studio, by the commands and a script over its interface."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

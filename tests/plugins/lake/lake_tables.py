@@ -1,7 +1,5 @@
 """Tables of Delta and Iceberg for tests, and sources over them."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

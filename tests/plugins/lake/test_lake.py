@@ -1,7 +1,5 @@
 """Delta and Iceberg tables keep the contract of sources, and each scan reads one snapshot."""
 
-from __future__ import annotations
-
 import shutil
 import traceback
 from datetime import UTC, datetime, timedelta

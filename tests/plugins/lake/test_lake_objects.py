@@ -1,7 +1,5 @@
 """Tables of a lake in a store of objects: a real server on loopback that speaks S3."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from datetime import timedelta

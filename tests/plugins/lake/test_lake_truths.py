@@ -1,7 +1,5 @@
 """Labels by column from another table of the lake that the predictions are in."""
 
-from __future__ import annotations
-
 import shutil
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """People in MLflow's review view: what its page posts when they click, and what it shows them."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What counts of what people, programs and strangers write at a trace in MLflow."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

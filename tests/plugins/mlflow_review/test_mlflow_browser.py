@@ -1,7 +1,5 @@
 """What a browser makes of texts of strangers in MLflow's review view, and of a click there."""
 
-from __future__ import annotations
-
 import re
 import time
 from datetime import UTC, datetime

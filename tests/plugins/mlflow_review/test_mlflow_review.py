@@ -2,8 +2,6 @@
 
 # ruff: noqa: ARG002  the contract passes more than each way needs
 
-from __future__ import annotations
-
 import threading
 import traceback
 from datetime import UTC, datetime
@@ -33,8 +31,18 @@ def view(mlflow_url):
 
 
 @pytest.fixture
-def labeler(view, database):
-    return review_labeler(view.url, view.name, database, lambda: NOW)
+def labeler_at(database):
+    """Make the labeler of a server, and of an experiment there."""
+
+    def made(url, experiment="monitor/mail/labels", **asked):
+        return review_labeler(url, experiment, database, lambda: NOW, **asked)
+
+    return made
+
+
+@pytest.fixture
+def labeler(view, labeler_at):
+    return labeler_at(view.url, view.name)
 
 
 class TestMlflowReview(LabelerContract):
@@ -190,9 +198,9 @@ def test_a_forgotten_task_is_not_sent_again_and_its_answer_stands(labeler, view)
     assert read.problems == ()
 
 
-def test_a_round_keeps_its_question_also_for_its_second_wave(labeler, view, database):
+def test_a_round_keeps_its_question_also_for_its_second_wave(labeler, view, labeler_at):
     labeler.send("r", ALL[:1])
-    other = review_labeler(view.url, view.name, database, lambda: NOW, question="Is it urgent?")
+    other = labeler_at(view.url, view.name, question="Is it urgent?")
 
     other.send("r", ALL)
     other.send("next", [Task("dd", "item-dd", {"text": "text of dd"})])
@@ -212,13 +220,13 @@ def test_second_copies_have_a_queue_of_their_own(labeler, view):
     assert sizes == {"r": 3, "r second copies": 1}
 
 
-def test_two_workers_at_once_make_one_queue_and_each_trace_once(view, database):
+def test_two_workers_at_once_make_one_queue_and_each_trace_once(view, labeler_at):
     tasks = [Task(f"t{n:02}", f"i{n}", {"text": f"text {n}"}) for n in range(30)]
     failed = []
 
     def work():
         try:
-            review_labeler(view.url, view.name, database, lambda: NOW).send("r", tasks)
+            labeler_at(view.url, view.name).send("r", tasks)
         except Exception as error:  # noqa: BLE001  it is shown below
             failed.append(error)
 
@@ -307,10 +315,10 @@ def stands(view):
 @pytest.mark.slow
 @pytest.mark.parametrize("step", ["send", "close", "forget"])
 def test_a_step_cut_off_anywhere_and_done_again_leaves_what_it_leaves_uncut(
-    mlflow_url, database, monkeypatch, step
+    mlflow_url, monkeypatch, step, labeler_at
 ):
     def begun(view):
-        labeler = review_labeler(view.url, view.name, database, lambda: NOW)
+        labeler = labeler_at(view.url, view.name)
         if step != "send":
             labeler.send("r", ALL)
             view.answer("aa", Answer.POSITIVE)
@@ -341,8 +349,8 @@ def test_a_step_cut_off_anywhere_and_done_again_leaves_what_it_leaves_uncut(
     assert cuts >= 6
 
 
-def test_a_server_that_is_away_is_told_and_loses_nothing(view, database):
-    gone = review_labeler("http://127.0.0.1:9", view.name, database, lambda: NOW)
+def test_a_server_that_is_away_is_told_and_loses_nothing(labeler_at):
+    gone = labeler_at("http://127.0.0.1:9")
 
     for act in (
         lambda: gone.send("r", ALL),
@@ -369,9 +377,9 @@ def test_a_server_that_is_away_is_told_and_loses_nothing(view, database):
         (400, b'{"error_code": "X", "message": "no \\u001b[31m"}', LabelsRefused, "no \\x1b[31m"),
     ],
 )
-def test_each_refusal_of_a_server_has_its_sentence(database, status, body, error, said):
+def test_each_refusal_of_a_server_has_its_sentence(status, body, error, said, labeler_at):
     with Stub(status, body) as server:
-        labeler = review_labeler(server.url, "monitor/mail/labels", database, lambda: NOW)
+        labeler = labeler_at(server.url)
 
         with pytest.raises(error) as raised:
             labeler.collect(TASKS, None)
@@ -380,25 +388,23 @@ def test_each_refusal_of_a_server_has_its_sentence(database, status, body, error
     assert "\x1b" not in str(raised.value)
 
 
-def test_a_server_that_answers_slowly_or_without_end_is_given_up(database, monkeypatch):
+def test_a_server_that_answers_slowly_or_without_end_is_given_up(monkeypatch, labeler_at):
     with Stub(200, b"{}", wait=5) as server:
-        slow = review_labeler(
-            server.url, "monitor/mail/labels", database, lambda: NOW, timeout="1s"
-        )
+        slow = labeler_at(server.url, timeout="1s")
         with pytest.raises(LabelsUnavailable, match="does not answer"):
             slow.collect(TASKS, None)
     monkeypatch.setattr(mlflow_rest, "MOST_BYTES", 100)
     with Stub(200, b" " * 200) as server:
-        long = review_labeler(server.url, "monitor/mail/labels", database, lambda: NOW)
+        long = labeler_at(server.url)
         with pytest.raises(LabelsRefused, match="answers more than 100 bytes"):
             long.collect(TASKS, None)
 
 
-def test_no_credential_is_in_what_a_server_or_a_library_says(database, monkeypatch):
+def test_no_credential_is_in_what_a_server_or_a_library_says(monkeypatch, labeler_at):
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "canary-0123")
     said = b'{"error_code": "X", "message": "no user of Bearer canary-0123, use ?sig=canary-4"}'
     with Stub(400, said) as server:
-        labeler = review_labeler(server.url, "monitor/mail/labels", database, lambda: NOW)
+        labeler = labeler_at(server.url)
         with pytest.raises(LabelsRefused, match="no user of Bearer") as refused:
             labeler.collect(TASKS, None)
         texts = [str(refused.value)]
@@ -411,8 +417,8 @@ def test_no_credential_is_in_what_a_server_or_a_library_says(database, monkeypat
     assert not [text for text in texts if "canary" in text or "canar\\" in text]
 
 
-def test_an_mlflow_in_a_file_is_refused_with_the_way_out(database):
-    labeler = review_labeler("sqlite:///mlflow.db", "monitor/mail/labels", database, lambda: NOW)
+def test_an_mlflow_in_a_file_is_refused_with_the_way_out(labeler_at):
+    labeler = labeler_at("sqlite:///mlflow.db")
 
     with pytest.raises(LabelsRefused, match=r"needs an MLflow server.*mlflow server --backend"):
         labeler.usable()
@@ -427,8 +433,8 @@ def test_a_check_names_the_place_and_makes_nothing(labeler, view):
         view.experiment  # noqa: B018
 
 
-def test_a_second_person_is_refused_where_everybody_has_one_name(view, database):
-    labeler = review_labeler(view.url, view.name, database, lambda: NOW, overlap=0.1)
+def test_a_second_person_is_refused_where_everybody_has_one_name(view, labeler_at):
+    labeler = labeler_at(view.url, view.name, overlap=0.1)
 
     with pytest.raises(LabelsRefused, match="everybody there is 'default'"):
         labeler.usable()
@@ -447,13 +453,11 @@ def test_an_experiment_that_was_deleted_is_told(labeler, view):
         labeler.collect(TASKS, None)
 
 
-def test_a_question_that_is_there_in_another_kind_is_refused(labeler, view):
+def test_a_question_that_is_there_in_another_kind_is_refused(labeler, view, labeler_at):
     labeler.send("other", [Task("dd", "item-dd", {"text": "text"})])
     text = {"name": "Is it spam?", "type": "FEEDBACK", "input": {"text": {}}}
     view.call("POST", f"{V3}/label-schemas/create", experiment_id=view.experiment, **text)
-    asked = review_labeler(
-        view.url, view.name, labeler._database, lambda: NOW, question="Is it spam?"
-    )
+    asked = labeler_at(view.url, view.name, question="Is it spam?")
 
     with pytest.raises(LabelsRefused, match="that yes and no do not answer"):
         asked.send("r", ALL)

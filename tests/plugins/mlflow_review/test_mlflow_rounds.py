@@ -1,15 +1,12 @@
 """A round labeled in MLflow's review view, from its draw to its estimate."""
 
-from __future__ import annotations
-
-import csv
-
 import pytest
 
 from monitor.domain.errors import LabelsUnavailable
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
 from monitor.labeling.files import FilesLabeler, FilesSettings
+from tests.csv_files import read_rows, write_rows
 from tests.plugins.mlflow_review.review_people import View, review_labeler
 from tests.rounds.scene import Scene, settings
 
@@ -19,8 +16,7 @@ LABELS = {Answer.POSITIVE: "1", Answer.NEGATIVE: "0", Answer.CANNOT_TELL: "canno
 
 def drawn(scene, labeler):
     scene.labeler = labeler
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     return scene
 
 
@@ -63,13 +59,11 @@ def test_a_round_labeled_in_mlflow_has_the_estimate_of_the_same_round_labeled_in
 
 def fill(folder, answers):
     for path in folder.glob("*.csv"):
-        with path.open(newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        with (folder / "filled" / path.name).open("w", newline="") as stream:
-            writer = csv.DictWriter(stream, rows[0])
-            writer.writeheader()
-            said = ({"label": LABELS[answers[row["task"]]], "annotator": "ada"} for row in rows)
-            writer.writerows({**row, **more} for row, more in zip(rows, said, strict=True))
+        said = [
+            {**row, "label": LABELS[answers[row["task"]]], "annotator": "ada"}
+            for row in read_rows(path)
+        ]
+        write_rows(folder / "filled" / path.name, said)
 
 
 def test_a_round_waits_for_a_server_that_is_away_and_does_not_close_without_its_answers(

@@ -1,7 +1,5 @@
 """What people see in MLflow of an item: its texts as they are, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Spark's servers on loopback: a standalone cluster, and one of Spark Connect."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """One session of Spark for all tests of this folder: it takes half a minute to start."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.plugins.spark.session import session_for

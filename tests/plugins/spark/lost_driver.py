@@ -4,8 +4,6 @@
 more; prints what came of each as a line of JSON.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

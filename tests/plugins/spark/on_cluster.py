@@ -4,8 +4,6 @@
 once the scan has read a part of the files, and prints what came of each scan as a line of JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

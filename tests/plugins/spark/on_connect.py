@@ -5,8 +5,6 @@ first items and their truth, asks for a column that is not there, for a scan tha
 time, and for one more; prints what came of each as a line of JSON.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Predictions for Spark in tests: files written by Arrow, and sources over them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pyarrow as pa

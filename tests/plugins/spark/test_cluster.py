@@ -1,7 +1,5 @@
 """A round on a standalone cluster whose workers are killed while they read."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

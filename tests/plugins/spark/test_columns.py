@@ -1,7 +1,5 @@
 """Columns of every type that serves, by Spark."""
 
-from __future__ import annotations
-
 import uuid
 from decimal import Decimal
 from typing import Any

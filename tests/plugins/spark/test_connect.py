@@ -1,10 +1,6 @@
 """A Spark Connect server, asked by a process that has no Spark of its own."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +8,7 @@ import pytest
 from benchmarks import same_sample
 from tests.plugins.spark.test_cluster import by_duckdb
 from tests.spark import need_spark
+from tests.workers import python
 
 pytestmark = pytest.mark.slow
 ROWS = 20_000
@@ -28,8 +25,7 @@ def test_a_connect_server_draws_shows_refuses_and_ends_what_takes_too_long(tmp_p
         pq.write_table(rows, tmp_path / name)
 
     with connect_server(tmp_path) as remote:
-        words = [sys.executable, "-m", "tests.plugins.spark.on_connect", remote, str(tmp_path)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = python("-m", "tests.plugins.spark.on_connect", remote, tmp_path)
 
     assert done.returncode == 0, done.stderr[-2000:]
     drawn, is_shown, is_true, *refusals = map(json.loads, done.stdout.splitlines())

@@ -1,7 +1,5 @@
 """What every source keeps, on Spark."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

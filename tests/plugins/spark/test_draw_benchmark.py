@@ -1,7 +1,5 @@
 """What the benchmark of draws prints for Spark; it starts a session of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import draw

@@ -1,16 +1,13 @@
 """A process whose driver of Spark is killed starts another one."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import same_sample
 from tests.spark import need_spark
+from tests.workers import python
 
 pytestmark = [pytest.mark.slow, pytest.mark.soak]
 
@@ -20,8 +17,7 @@ def test_a_driver_that_was_killed_is_replaced(tmp_path):
     rows = same_sample.arrow_of("unicode", same_sample.predictions("unicode", 2_000))
     pq.write_table(rows, tmp_path / "scored.parquet")
 
-    words = [sys.executable, "-m", "tests.plugins.spark.lost_driver", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = python("-m", "tests.plugins.spark.lost_driver", tmp_path)
 
     before, *after = [json.loads(line) for line in done.stdout.splitlines()]
     assert sum(size for size, _ in before) == 2_000

@@ -1,7 +1,5 @@
 """Monitors of one table of Spark count and draw together what each would have alone."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pyarrow as pa

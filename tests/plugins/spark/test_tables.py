@@ -1,7 +1,5 @@
 """Tables, views and patterns of files; sessions of somebody else; what goes wrong."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Times with and without a zone, as dates and numbers; what a session is set to moves no window."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Labels by column from rows that Spark reads where the predictions are."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest

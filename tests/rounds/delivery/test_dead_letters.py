@@ -1,8 +1,5 @@
 """What fails for long, or for good, is told to others once, is shown, and goes on by itself."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -19,29 +16,11 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.tables import effects, rounds
 from tests.rounds.scene import MONDAY, Scene, settings
+from tests.rounds.sinks import Sink
 from tests.storage.rows import add_effect, add_round
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 HOOKS = ("ops", "mail", "chat")
-
-
-@dataclass
-class Sink:
-    """A hook that fails as long as it is told to, and keeps what it takes."""
-
-    error: DeliveryFailed | None = None
-    got: list[dict[str, Any]] = field(default_factory=list)
-    asked: int = 0
-
-    def deliver(self, effect):
-        self.asked += 1
-        if self.error:
-            raise self.error
-        self.got.append(dict(effect.payload))
-        return "taken"
-
-    def events(self):
-        return [payload["event"] for payload in self.got if "event" in payload]
 
 
 class World:
@@ -113,7 +92,7 @@ def test_an_outage_of_a_day_is_told_once_and_all_goes_on_by_itself_in_order(worl
     assert (before, world.status("alert-1")) == ("waiting", "dead")
     assert 40 <= asked <= 80  # every hour
     assert world.sinks["mlflow"].got == []
-    [payload] = world.sinks["mail"].got
+    [payload] = world.sinks["mail"].payloads
     notice = Notice.model_validate(payload)
     assert notice.sentence.startswith(
         "mail-travel: hook ops has taken nothing since 2025-03-03 06:00 UTC, tried "
@@ -125,7 +104,7 @@ def test_an_outage_of_a_day_is_told_once_and_all_goes_on_by_itself_in_order(worl
     ops.error = None
     world.pass_time(HOUR)
 
-    assert [payload.get("key") for payload in ops.got] == ["alert-1", "alert-2"]
+    assert ops.got == ["alert-1", "alert-2"]
     for name in ("log", "mail", "chat"):
         assert world.sinks[name].events() == ["delivery.dead", "delivery.recovered"]
     assert world.open() == []
@@ -168,16 +147,7 @@ def test_a_turn_begins_when_the_effect_before_is_done(world):
     add_effect(world.database, round_id, "alert-1")
     add_effect(world.database, round_id, "alert-2")
     world.now += 5 * DAY
-    world.sinks["ops"].error = None
-    first = world.sinks["ops"]
-
-    class OnlyFirst(Sink):
-        def deliver(self, effect):
-            if effect.key == "alert-2":
-                raise down()
-            return first.deliver(effect)
-
-    world.sinks["ops"] = OnlyFirst()
+    world.sinks["ops"].failing = {"alert-2": down()}
     world.deliver()
     world.pass_time(DAY - HOUR)
     before = world.status("alert-2")
@@ -237,27 +207,13 @@ def test_mlflow_that_is_dead_is_told_to_the_hooks_and_delays_no_notice(world):
     add_effect(world.database, round_id, "alert-1", sink="ops", now=world.now)
     world.deliver()
 
-    assert [payload.get("event", payload.get("key")) for payload in world.sinks["ops"].got] == [
+    assert [
+        payload.get("event", payload.get("key")) for payload in world.sinks["ops"].payloads
+    ] == [
         "delivery.dead",
         "alert-1",
     ]
-    assert "MLflow has taken nothing since" in world.sinks["ops"].got[0]["sentence"]
-
-
-class Faulty:
-    """A handler with a fault that some effects meet; keeps the keys of those it takes."""
-
-    def __init__(self, *keys):
-        self.keys = set(keys)
-        self.got: list[str] = []
-        self.asked = 0
-
-    def deliver(self, effect):
-        if effect.key in self.keys:
-            self.asked += 1
-            raise ModuleNotFoundError
-        self.got.append(effect.key)
-        return "taken"
+    assert "MLflow has taken nothing since" in world.sinks["ops"].payloads[0]["sentence"]
 
 
 def with_alert(world, round_id, key, alert):
@@ -275,7 +231,7 @@ def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_roun
     add_effect(world.database, first, "point-1", sink="mlflow", kind=point)
     add_effect(world.database, first, "run-1-corrected", sink="mlflow", kind=run)
     add_effect(world.database, second, "run-2", sink="mlflow", kind=run)
-    mlflow = world.sinks["mlflow"] = Faulty("run-1")
+    mlflow = world.sinks["mlflow"] = Sink(failing={"run-1": ModuleNotFoundError()})
 
     world.deliver()
     world.pass_time(timedelta(minutes=2), timedelta(minutes=1))
@@ -283,8 +239,8 @@ def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_roun
     world.pass_time(timedelta(minutes=3), timedelta(minutes=1))
     late = list(mlflow.got)
     world.pass_time(2 * DAY, 3 * HOUR)
-    asked = mlflow.asked
-    mlflow.keys.clear()
+    asked = mlflow.failures
+    mlflow.failing.clear()
     world.pass_time(2 * DAY, 3 * HOUR)
 
     assert early == []
@@ -294,7 +250,7 @@ def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_roun
     assert world.sinks["ops"].events() == ["delivery.dead", "delivery.recovered"]
     assert (
         world.sinks["ops"]
-        .got[0]["sentence"]
+        .payloads[0]["sentence"]
         .startswith(
             "mail-travel, round 1: one delivery to MLflow failed 3 times and steps aside, so that "
             "other rounds go on: mlflow did not take round_run: its handler broke with "
@@ -308,7 +264,7 @@ def test_what_steps_aside_is_listed_by_itself_and_gets_back_into_its_queue_when_
     for number in (1, 2, 3):
         kind = EffectKind.ROUND_RUN if number == 1 else EffectKind.FLEET_POINT
         add_effect(world.database, round_id, f"run-{number}", sink="mlflow", kind=kind)
-    world.sinks["mlflow"] = Faulty("run-1")
+    world.sinks["mlflow"] = Sink(failing={"run-1": ModuleNotFoundError()})
     world.deliver()
     world.pass_time(timedelta(minutes=5), timedelta(minutes=1))
     one_by_one = [(each.id, each.status, each.aside, each.first) for each in world.open()]
@@ -327,12 +283,12 @@ def test_no_notice_of_an_alert_overtakes_an_earlier_one_of_it(world):
     with_alert(world, first, "b-fires", "b")
     with_alert(world, second, "a-ends", "a")
     with_alert(world, second, "b-ends", "b")
-    ops = world.sinks["ops"] = Faulty("a-fires")
+    ops = world.sinks["ops"] = Sink(failing={"a-fires": ModuleNotFoundError()})
 
     world.deliver()
     world.pass_time(HOUR, timedelta(minutes=1))
     before = [key for key in ops.got if key[0] in "ab"]
-    ops.keys.clear()
+    ops.failing.clear()
     world.pass_time(DAY)
 
     assert before == ["b-fires", "b-ends"]
@@ -345,11 +301,11 @@ def test_an_older_state_of_a_model_that_stepped_aside_never_replaces_a_newer_one
         add_effect(
             world.database, round_id, f"page-{number}", sink="mlflow", kind=EffectKind.MODEL_TAGS
         )
-    mlflow = world.sinks["mlflow"] = Faulty("page-1")
+    mlflow = world.sinks["mlflow"] = Sink(failing={"page-1": ModuleNotFoundError()})
 
     world.deliver()
     world.pass_time(HOUR, timedelta(minutes=1))
-    mlflow.keys.clear()
+    mlflow.failing.clear()
     world.pass_time(2 * DAY)
 
     assert mlflow.got == ["page-2"]
@@ -363,14 +319,8 @@ def test_what_mlflow_refuses_for_a_day_for_what_it_holds_steps_aside_too(world):
             world.database, round_id, f"run-{number}", sink="mlflow", kind=EffectKind.ROUND_RUN
         )
 
-    class Refuses(Sink):
-        def deliver(self, effect):
-            if effect.key == "run-1":
-                message = "MLflow did not take it: too long"
-                raise DeliveryFailed(message, sink_down=False)
-            return super().deliver(effect)
-
-    world.sinks["mlflow"] = Refuses()
+    refusal = DeliveryFailed("MLflow did not take it: too long", sink_down=False)
+    world.sinks["mlflow"].failing = {"run-1": refusal}
     world.deliver()
     world.pass_time(DAY - HOUR)
     before = world.status("run-2")
@@ -383,7 +333,7 @@ def test_status_says_what_since_when_why_and_what_to_do(database):
     scene = Scene(database, settings(hooks=("ops",)))
     scene.play(1)
     add_effect(database, scene.round(1).id, "alert-1", now=scene.now)
-    ops = Sink(refused())
+    ops = Sink(error=refused())
     for _ in range(3):
         deliver(database, {"ops": ops}, lambda: scene.now)
         scene.now += timedelta(minutes=5)
@@ -414,7 +364,7 @@ def test_what_waits_for_a_removed_hook_dies_after_an_hour_and_who_knows_the_hook
     world.deliver()
 
     assert (early, world.status("alert-1"), world.status("alert-2")) == ("waiting", "dead", "dead")
-    [payload] = world.sinks["mail"].got
+    [payload] = world.sinks["mail"].payloads
     assert payload["sentence"] == (
         "mail-travel: 2 notices wait for hook pager, but the config has no hook pager any more."
     )
@@ -425,7 +375,7 @@ def test_what_waits_for_a_removed_hook_dies_after_an_hour_and_who_knows_the_hook
     world.deliver(pager=pager)  # by another replica
     world.deliver()
 
-    assert pager.got == [{"key": "alert-1"}, {"key": "alert-2"}]
+    assert pager.got == ["alert-1", "alert-2"]
     assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"]
 
 
@@ -465,7 +415,7 @@ def test_what_is_revived_is_tried_at_once_and_what_is_dropped_lets_the_next_go(w
 
     assert (world.status("alert-2"), world.status("alert-3")) == ("dropped", "done")
     assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"] * 2
-    assert len({payload["id"] for payload in world.sinks["mail"].got}) == 4
+    assert len({payload["id"] for payload in world.sinks["mail"].payloads}) == 4
     with world.database.write() as connection:
         assert effect_admin.drop(connection, [1, bad.id], "again", world.now) == 0
         assert effect_admin.revive(connection, [1, bad.id], world.now) == 0

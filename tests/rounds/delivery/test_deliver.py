@@ -12,26 +12,11 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import effects
 from tests.rounds.scene import MONDAY
+from tests.rounds.sinks import Sink
 from tests.storage.rows import add_effect, add_round
 from tests.workers import worker as started_worker
 
 MINUTE = timedelta(minutes=1)
-
-
-class Receiver:
-    """A handler that notes what it gets; `failing` maps a key to what goes wrong with it."""
-
-    def __init__(self, got=None):
-        self.got = [] if got is None else got
-        self.failing = {}
-        self.asked = 0
-
-    def deliver(self, effect):
-        self.asked += 1
-        if effect.key in self.failing:
-            raise self.failing[effect.key]
-        self.got.append(effect.key)
-        return f"took {effect.key}"
 
 
 class Clock:
@@ -70,7 +55,7 @@ def test_a_queue_is_delivered_whole_in_its_order_and_once(database, round_id, cl
     keys = [f"notice-{number:02}" for number in range(12)]
     for key in reversed(keys):
         add_effect(database, round_id, key)
-    ops = Receiver()
+    ops = Sink()
 
     result = deliver(database, {"ops": ops}, clock)
     add_effect(database, round_id, "notice-00")
@@ -88,8 +73,7 @@ def test_a_sink_that_is_down_is_asked_once_while_others_go_on(database, round_id
         add_effect(database, round_id, f"mail-{number}", sink="ops")
         add_effect(database, other_monitor, f"spam-{number}", sink="ops")
         add_effect(database, round_id, f"log-{number}", sink="log")
-    ops, log = Receiver(), Receiver()
-    ops.failing = {key: down() for key in ("mail-1", "spam-1")}
+    ops, log = Sink(failing={key: down() for key in ("mail-1", "spam-1")}), Sink()
 
     result = deliver(database, {"ops": ops, "log": log}, clock)
 
@@ -105,8 +89,7 @@ def test_a_head_that_is_refused_or_breaks_its_handler_holds_up_only_its_own_queu
     for name, of in (("mail", round_id), ("chat", chat), ("spam", spam)):
         for number in (1, 2):
             add_effect(database, of, f"{name}-{number}")
-    ops = Receiver()
-    ops.failing = {"mail-1": KeyError("canary-secret"), "chat-1": refused()}
+    ops = Sink(failing={"mail-1": KeyError("canary-secret"), "chat-1": refused()})
 
     result = deliver(database, {"ops": ops}, clock)
 
@@ -134,15 +117,14 @@ def test_notices_come_before_mlflow_also_those_that_are_written_meanwhile(
         if effect.key == "run-1":
             add_effect(database, round_id, "notice", sink="ops")
 
-    deliver(database, {"mlflow": Receiver(got), "ops": Receiver(got)}, clock, on_delivered=alert)
+    deliver(database, {"mlflow": Sink(got), "ops": Sink(got)}, clock, on_delivered=alert)
 
     assert got == ["notice-1", "notice-2", "run-1", "notice", "run-2"]
 
 
 def test_the_waits_between_tries_double_from_a_minute_up_to_an_hour(database, round_id, clock):
     add_effect(database, round_id, "notice-1")
-    ops = Receiver()
-    ops.failing = {"notice-1": down()}
+    ops = Sink(failing={"notice-1": down()})
     waits = []
 
     for _ in range(9):
@@ -166,8 +148,7 @@ def test_a_sink_that_asks_for_it_is_left_alone_by_every_queue_but_not_over_an_ho
     add_effect(database, round_id, "mail-1")
     add_effect(database, other_monitor, "spam-1")
     add_effect(database, other_monitor, "log-1", sink="log")
-    ops = Receiver()
-    ops.failing = {"mail-1": DeliveryFailed("too many requests", retry_after=asked)}
+    ops = Sink(failing={"mail-1": DeliveryFailed("too many requests", retry_after=asked)})
 
     deliver(database, {"ops": ops}, clock)
 
@@ -183,8 +164,7 @@ def test_a_sink_that_asks_for_it_is_left_alone_by_every_queue_but_not_over_an_ho
 def test_queues_that_failed_together_do_not_knock_together(database, clock):
     for number in range(8):
         add_effect(database, add_round(database, monitor=f"m{number}"), f"notice-{number}")
-    ops = Receiver()
-    ops.failing = {f"notice-{number}": refused() for number in range(8)}
+    ops = Sink(failing={f"notice-{number}": refused() for number in range(8)})
 
     deliver(database, {"ops": ops}, clock)
 
@@ -194,8 +174,7 @@ def test_queues_that_failed_together_do_not_knock_together(database, clock):
 def test_a_queue_whose_next_try_is_in_the_future_has_no_turn(database, round_id, clock):
     for number in (1, 2):
         add_effect(database, round_id, f"notice-{number}")
-    ops = Receiver()
-    ops.failing = {"notice-1": down()}
+    ops = Sink(failing={"notice-1": down()})
     deliver(database, {"ops": ops}, clock)
     ops.failing = {}
 
@@ -220,7 +199,7 @@ def test_of_two_deliverers_at_once_each_effect_goes_to_one(database, round_id, c
     def work():
         start.wait()
         while any(status == "waiting" for (status,) in stored(database, "status")):
-            deliver(database, {"ops": Receiver(got)}, clock)
+            deliver(database, {"ops": Sink(got)}, clock)
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -237,12 +216,12 @@ def test_the_write_back_of_a_deliverer_that_was_overtaken_is_dropped(database, r
     add_effect(database, round_id, "notice-1")
     got: list[str] = []
 
-    class Stopped(Receiver):
+    class Stopped:
         def deliver(self, _effect):
             with database.write() as connection:
                 connection.execute(update(effects).values(claimed_until=clock_ms() - 1))
             clock.now += MINUTE
-            deliver(database, {"ops": Receiver(got)}, clock)
+            deliver(database, {"ops": Sink(got)}, clock)
             return "late"
 
     deliver(database, {"ops": Stopped()}, clock)
@@ -254,7 +233,7 @@ def test_the_write_back_of_a_deliverer_that_was_overtaken_is_dropped(database, r
 def test_a_deliverer_asked_to_stop_finishes_what_it_holds_and_no_more(database, round_id, clock):
     for number in range(3):
         add_effect(database, round_id, f"notice-{number}")
-    ops = Receiver()
+    ops = Sink()
 
     deliver(database, {"ops": ops}, clock, stopping=lambda: len(ops.got) == 2)
 
@@ -286,7 +265,7 @@ def test_who_dies_between_delivery_and_write_back_is_followed_by_one_with_the_sa
     with started_worker(DELIVER, store_url, MONDAY.isoformat()) as replica:
         first = replica.wait_for("delivered")
         replica.kill()
-    ops = Receiver()
+    ops = Sink()
 
     deliver(database, {"ops": ops}, clock)
 

@@ -13,12 +13,11 @@ from monitor.domain.report import NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_anomalies
-from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.storage.results import report_store
 from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
 from monitor.tracking.values import tags
-from tests.rounds.estimation.tallies import tally_of
+from tests.rounds.estimation.tallies import known_of, tally_of
 from tests.rounds.scene import Scene, settings
 from tests.tracking.reports import make_report as made_up_report
 
@@ -40,9 +39,7 @@ QUIET = [
 
 
 def news(now, earlier=QUIET, reference=None, seed=7):
-    known = history_states(
-        [*earlier, now], before_launch(now.frame, reference), settings().pooling
-    )[-1]
+    known = known_of([*earlier, now], settings(), reference)
     return round_anomalies(now, earlier, known, settings(), seed=seed)
 
 
@@ -96,7 +93,7 @@ def test_a_drop_of_precision_is_told_with_what_was_expected_and_what_changed():
     assert told(found) == [("predictive", "precision"), ("changed", "flagged")]
     outside, changed = found.notices
     assert (outside.value, LEVEL) == (0.4, 0.995)
-    low, high = _range_in(outside.sentence)
+    low, high = map(float, outside.sentence.split("outside ")[1].split(",")[0].split(" to "))
     assert 0.55 < low < 0.7
     assert 0.9 < high < 1
     assert outside.sentence.startswith("precision 0.400, as the labels of this round have it, ")
@@ -106,10 +103,6 @@ def test_a_drop_of_precision_is_told_with_what_was_expected_and_what_changed():
         "the flagged items seem to have changed just before this round (probability over 0.99, "
         "had it been as likely as not): 0.4 of them are positive, before 0.8"
     )
-
-
-def _range_in(sentence):
-    return [float(part) for part in sentence.split("outside ")[1].split(",")[0].split(" to ")]
 
 
 def test_a_drop_of_recall_is_seen_in_the_passed_class():

@@ -2,22 +2,14 @@
 
 import pytest
 
-from monitor.domain.model import Stratum
 from monitor.rounds.estimation.attribution import pooled, precision_cause
-from monitor.rounds.estimation.tally import Tally
-from monitor.storage.samples.frame_store import StratumTally
+from tests.rounds.estimation.tallies import tally_by_class
 
 POINTS = 2**10
 
 
 def tally(tp=430, fp=70, fn=5, tn=995, flagged=3_300, passed=96_700):
-    """Make a round of one stratum a class."""
-    return Tally(
-        (
-            StratumTally(Stratum("flagged", flagged=True), flagged, tp + fp, tp + fp, tp, 0),
-            StratumTally(Stratum("passed", flagged=False), passed, fn + tn, fn + tn, fn, 0),
-        )
-    )
+    return tally_by_class(tp, fp, fn, tn, flagged=flagged, passed=passed)
 
 
 def told(now, *earlier):

@@ -51,8 +51,7 @@ def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scen
 def test_the_sample_of_a_round_has_its_items_bounds_and_sizes(scene):
     found = scene.round(1)
 
-    with scene.database.read() as connection:
-        labels = read_labels(connection, found)
+    labels = scene.read(read_labels, found)
     sample, drawn = scored_sample(found, labels), labels.labeled
 
     assert sample.items.size.sum() == 2000
@@ -129,8 +128,7 @@ def test_a_round_that_only_carries_a_late_label_keeps_the_curves_it_has(scene):
 
 
 def test_items_without_scores_and_blank_strata_make_no_curves(scene):
-    scene.week(3)
-    scene.run(3)
+    scene.draw(3)
     found = scene.round(3)
 
     with scene.database.read() as connection, pytest.raises(NoCurves) as blank:

@@ -6,7 +6,6 @@ import pytest
 from monitor.domain.alerting import AlertState
 from monitor.domain.labels import Statement, current_label, evidence_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
@@ -19,8 +18,7 @@ YES, NO = Answer.POSITIVE, Answer.NEGATIVE
 
 @played
 def scene(database):
-    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
-    scene = Scene(database, settings(limits=LIMITS, sample=sample, adjudicator="boss"))
+    scene = Scene(database, settings(limits=LIMITS, labels=400, adjudicator="boss"))
     scene.play(1, precision=0.85)
     return scene
 
@@ -36,15 +34,13 @@ def say_truth(scene, number, *, by):
 
 
 def say(scene, number, annotator, answer):
-    with scene.database.read() as connection:
-        tasks = label_store.all_tasks(connection, [scene.round(number).id])
+    tasks = scene.read(label_store.all_tasks, [scene.round(number).id])
     events = [
         LabelEvent(key, annotator, answer(task.item_id), at=scene.now)
         for key, task in tasks.items()
         if answer(task.item_id) is not None
     ]
-    with scene.database.write() as connection:
-        label_store.add_events(connection, "files", events, scene.now)
+    scene.write(label_store.add_events, "files", events, scene.now)
 
 
 def alerts(scene):
@@ -76,8 +72,7 @@ def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_f
     assert "precision is 0.3" in said
     assert "limit is 0.7" in said
 
-    scene.week(3, precision=0.3)
-    scene.run(3)
+    scene.draw(3, precision=0.3)
     say_truth(scene, 3, by="ada")
     say_yes(scene, 3, to=scene.flagged().__contains__)
     scene.run()
@@ -91,8 +86,7 @@ def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_f
 
 
 def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence(scene):
-    scene.week(2, precision=0.01)
-    scene.run(2)
+    scene.draw(2, precision=0.01)
     up = scene.flagged()
     scene.truth |= dict.fromkeys(up & scene.truth.keys(), NO)
     say_truth(scene, 2, by="ada")
@@ -111,8 +105,7 @@ def test_disputes_keep_an_alert_from_ending_until_they_are_decided(scene):
     """The first answers say that all is well; somebody who says the opposite was no first one."""
     scene.play(2, precision=0.3)
     for number in range(3, 7):
-        scene.week(number, precision=0.95)
-        scene.run(number)
+        scene.draw(number, precision=0.95)
         say_truth(scene, number, by="ada")
         say(scene, number, "eve", lambda item: NO if item in scene.flagged() else None)
         scene.run()

@@ -9,8 +9,6 @@ from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
 from monitor.domain.settings import AuditCounts, ClassAuditCounts
 from monitor.presentation.rows import answers_sentence
-from monitor.rounds.estimation.estimate import estimate_round
-from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
@@ -18,6 +16,7 @@ from monitor.stats.labels.audit import LabelAudit
 from monitor.stats.labels.label_error import corrected_estimates
 from monitor.storage.results import estimate_store
 from monitor.storage.samples.frame_store import StratumTally
+from tests.rounds.estimation.tallies import estimated
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
@@ -25,8 +24,7 @@ AUDIT = AuditCounts(tp=96, fn=4, tn=1990, fp=10)
 
 
 def rows_of(scene, found, basis):
-    with scene.database.read() as connection:
-        rows = estimate_store.read_estimates(connection, found.id, found.version)
+    rows = scene.read(estimate_store.read_estimates, found.id, found.version)
     return [row for row in rows if row.basis == basis]
 
 
@@ -68,10 +66,8 @@ NOW = Tally(
 )
 
 
-def estimated(audit):
-    asked = settings(limits=LIMITS, reference=REFERENCE, audit=audit)
-    known = history_states([NOW, NOW], None, asked.pooling)[-1]
-    return estimate_round(NOW, [NOW], known, evidence=[NOW], reference=None, settings=asked, seed=1)
+def audited_by(audit):
+    return estimated([NOW, NOW], settings(limits=LIMITS, reference=REFERENCE, audit=audit))
 
 
 def corrected(found):
@@ -79,7 +75,7 @@ def corrected(found):
 
 
 def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
-    plain, audited = estimated(None), estimated(AUDIT)
+    plain, audited = audited_by(None), audited_by(AUDIT)
 
     assert [row for row in audited.rows if row.basis != "corrected"] == plain.rows
     assert audited.readings == plain.readings
@@ -89,7 +85,7 @@ def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
 def test_audits_of_each_class_correct_its_own_labels():
     hard = AuditCounts(tp=48, fn=2, tn=90, fp=10)
 
-    found = estimated(ClassAuditCounts(flagged=hard, passed=AUDIT))
+    found = audited_by(ClassAuditCounts(flagged=hard, passed=AUDIT))
 
     own, by_class = (
         next(row for row in found.rows if (row.metric, row.basis) == ("precision", basis))
@@ -99,7 +95,7 @@ def test_audits_of_each_class_correct_its_own_labels():
 
 
 def test_an_audit_that_tells_nothing_leaves_a_reason_in_place_of_numbers():
-    rows = corrected(estimated(AuditCounts(tp=2, fn=1, tn=2, fp=1)))
+    rows = corrected(audited_by(AuditCounts(tp=2, fn=1, tn=2, fp=1)))
 
     assert {row.point for row in rows} == {None}
     [reason] = {row.reason for row in rows}
@@ -123,12 +119,10 @@ def test_an_audit_that_cannot_correct_is_refused_in_the_config(counts, sentence)
 
 def test_missing_answers_are_told_with_their_share_and_when_the_others_came(database):
     scene = Scene(database, settings())
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     opened = scene.now
     scene.now = opened + timedelta(hours=10)
-    scene.answer(0.5)
-    scene.run()
+    scene.label(0.5)
     scene.now = opened + timedelta(hours=60)
     scene.answer(0.95)
     first = sorted(scene.labeler.answers)[:4]

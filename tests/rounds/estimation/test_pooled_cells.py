@@ -9,11 +9,10 @@ from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.anomalies import round_anomalies
 from monitor.rounds.estimation.attribution import precision_cause
-from monitor.rounds.estimation.estimate import estimate_round, proposal_margin, propose_limits
-from monitor.rounds.estimation.history import before_launch, history_states
-from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.estimation.estimate import proposal_margin, propose_limits
+from monitor.rounds.estimation.history import before_launch
 from monitor.stats.estimation.cell_matrix import cell_posterior
-from monitor.storage.samples.frame_store import StratumTally
+from tests.rounds.estimation.tallies import estimated, known_of, tally, tally_by_class
 from tests.rounds.scene import LIMITS, settings
 
 POINTS = 2**10
@@ -28,33 +27,20 @@ LABELED = np.array([14, 12, 10, 8, 30, 24, 20, 16, 12, 10])
 RATE = np.array([0.6, 0.75, 0.85, 0.95, 0.0005, 0.002, 0.01, 0.05, 0.15, 0.3])
 
 
-def tally(frame, size, labeled, positive):
-    return Tally(
-        tuple(
-            StratumTally(stratum, int(n), int(m), int(m), int(y), 0)
-            for stratum, n, m, y in zip(frame, size, labeled, positive, strict=True)
-        )
-    )
-
-
 def drawn(seed, size=SIZE, rate=RATE, labeled=LABELED):
     positive = np.random.default_rng(seed).binomial(labeled, rate)
     return tally(FRAME, size, labeled, positive)
 
 
 def two(tp, fp, fn, tn, flagged=180, passed=7500):
-    return tally(BandEdges().strata(), [flagged, passed], [tp + fp, fn + tn], [tp, fn])
+    return tally_by_class(tp, fp, fn, tn, flagged=flagged, passed=passed)
 
 
-def estimated(rounds, sample, reference=None, **asked):
+def closed(rounds, sample, reference=None, **asked):
     chosen = settings(sample=sample, **asked)
-    cells = sample.cells is not None
-    now, earlier = rounds[-1], rounds[:-1]
-    launch = before_launch(now.frame, reference)
-    [known] = history_states(rounds, launch, chosen.pooling, cells=cells, since=len(earlier))
-    found = estimate_round(
-        now, earlier, known, evidence=[now], reference=reference, settings=chosen, seed=3
-    )
+    known = known_of(rounds, chosen, reference)
+    found = estimated(rounds, chosen, reference)
+    *earlier, now = rounds
     return found, round_anomalies(now, earlier, known, chosen, seed=3), known
 
 
@@ -71,8 +57,8 @@ def test_one_cell_a_class_is_pooled_as_one_band_a_class_is(reference):
     history = [two(40, 10, 5, 145), two(39, 11, 2, 148), two(30, 20, 4, 140), two(0, 0, 3, 90)]
 
     for count in range(1, 5):
-        cell, cell_news, _ = estimated(history[:count], ONE, reference, limits=LIMITS)
-        band, band_news, _ = estimated(history[:count], ONE_BAND, reference, limits=LIMITS)
+        cell, cell_news, _ = closed(history[:count], ONE, reference, limits=LIMITS)
+        band, band_news, _ = closed(history[:count], ONE_BAND, reference, limits=LIMITS)
         for metric, row in rows(band).items():
             assert values(rows(cell)[metric]) == pytest.approx(values(row), abs=1e-12), metric
         for name in ("flagged", "passed"):
@@ -93,7 +79,7 @@ def test_a_drop_is_followed_within_the_bounds_of_the_round_alone():
     worse = np.where(np.arange(10) < 4, 0.5 * RATE, RATE)
     history = [*(drawn(seed) for seed in range(6)), drawn(9, rate=worse)]
 
-    found, news, _ = estimated(history, MANY)
+    found, news, _ = closed(history, MANY)
 
     own, pooled = rows(found, basis="round")["precision"], rows(found)["precision"]
     assert abs(pooled.point - own.point) < 0.02
@@ -107,7 +93,7 @@ def test_scores_that_move_while_each_cell_keeps_its_rate_are_no_change_of_the_cl
     history = [drawn(seed, labeled=3 * LABELED) for seed in range(6)]
     history.append(drawn(7, size=moved, labeled=3 * LABELED))
 
-    found, news, known = estimated(history, MANY)
+    found, news, known = closed(history, MANY)
 
     truth = float(moved[4:] @ RATE[4:] / moved[4:].sum())
     before = known.before.passed
@@ -126,7 +112,7 @@ def test_a_class_without_a_label_this_time_has_no_estimate_of_earlier_rounds():
     unlabeled = np.where(np.arange(10) < 4, 0, LABELED)
     history = [*(drawn(seed) for seed in range(4)), drawn(5, labeled=unlabeled)]
 
-    found, _, _ = estimated(history, MANY)
+    found, _, _ = closed(history, MANY)
 
     assert rows(found, basis="round")["precision"].point is None
     assert rows(found)["precision"].point is None
@@ -138,8 +124,8 @@ def test_an_empty_class_leaves_the_other_one_pooled_and_later_rounds_know_all_of
     empty = drawn(5, size=nothing, labeled=np.minimum(LABELED, nothing))
     history = [*(drawn(seed) for seed in range(4)), empty]
 
-    found, _, _ = estimated(history, MANY)
-    after, _, known = estimated([*history, drawn(6)], MANY)
+    found, _, _ = closed(history, MANY)
+    after, _, known = closed([*history, drawn(6)], MANY)
 
     assert rows(found)["precision"].reason is not None
     assert rows(found)["false_omission_rate"].point is not None
@@ -151,7 +137,7 @@ def test_a_cell_without_an_answer_counts_as_the_answered_ones_beside_it():
     some = np.where(np.isin(np.arange(10), [1, 7]), 0, LABELED)
     history = [drawn(seed, labeled=some) for seed in range(4)]
 
-    found, _, known = estimated(history, MANY)
+    found, _, known = closed(history, MANY)
 
     rate = weighted(history[-1].counts)
     assert known.now.positive[0] / known.now.labeled[0] == pytest.approx(rate, abs=1e-12)
@@ -186,7 +172,7 @@ def test_proposed_limits_lie_under_a_low_quantile_of_the_rates_of_the_classes():
 def test_a_pooled_interval_of_precision_is_the_mixture_that_is_documented():
     history = [drawn(seed) for seed in range(3)]
 
-    found, _, known = estimated(history, MANY)
+    found, _, known = closed(history, MANY)
 
     law, q = known.after.flagged, Pooling().robust_weight
     own = cell_posterior(history[-1].counts).flagged

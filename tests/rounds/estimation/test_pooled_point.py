@@ -6,37 +6,31 @@ import pytest
 from benchmarks.pooling_coverage import Simulation, design
 from monitor.domain.model import Stratum
 from monitor.domain.settings import Pooling
-from monitor.rounds.estimation.estimate import estimate_round
-from monitor.rounds.estimation.history import before_launch, history_states, pooled_matrix
-from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.estimation.history import history_states, pooled_matrix
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.storage.results import report_store
-from monitor.storage.samples.frame_store import StratumTally
-from tests.rounds.estimation.tallies import tally_of
+from tests.rounds.estimation.tallies import estimated, tally, tally_of
 from tests.rounds.scene import Scene, settings
 
 
-def tally(flagged=(600, 300, 240), low=(9000, 300, 3), high=(1000, 100, 20)):
+def three(flagged=(600, 300, 240), low=(9000, 300, 3), high=(1000, 100, 20)):
     return tally_of(flagged=flagged, low=low, high=high)
 
 
-QUIET = [tally()] * 8
+QUIET = [three()] * 8
 
 
-def estimated(now, earlier=QUIET, reference=None, **pooling):
+def pooled(now, earlier=QUIET, reference=None, **pooling):
     asked = settings().model_copy(update={"pooling": Pooling(**pooling)})
-    known = history_states([*earlier, now], before_launch(now.frame, reference), asked.pooling)[-1]
-    found = estimate_round(
-        now, earlier, known, evidence=[now], reference=reference, settings=asked, seed=3
-    )
+    found = estimated([*earlier, now], asked, reference)
     return {row.metric: row for row in found.rows if row.basis == "pooled"}
 
 
 @pytest.mark.parametrize("positive", [225, 249])
 def test_the_point_of_a_small_change_is_near_that_of_the_round_alone(positive):
     # 300 labels: a standard error is 2.3 points, and these are changes of 3 and 5
-    precision = estimated(tally(flagged=(600, 300, positive)))["precision"]
+    precision = pooled(three(flagged=(600, 300, positive)))["precision"]
 
     half_width = (precision.high - precision.low) / 2
     assert abs(precision.point - positive / 300) < 0.3 * half_width
@@ -44,7 +38,7 @@ def test_the_point_of_a_small_change_is_near_that_of_the_round_alone(positive):
 
 
 def test_all_points_are_read_off_one_matrix():
-    found = estimated(tally(flagged=(600, 300, 236), high=(1000, 100, 23)))
+    found = pooled(three(flagged=(600, 300, 236), high=(1000, 100, 23)))
 
     value = {name: row.point for name, row in found.items()}
     p, r, eta = value["precision"], value["recall"], value["prevalence"]
@@ -56,7 +50,7 @@ def test_all_points_are_read_off_one_matrix():
 
 
 def test_the_matrix_is_that_of_the_rates_drawn_toward_what_was_known_before():
-    now = tally(flagged=(600, 300, 236), high=(1000, 100, 23))
+    now = three(flagged=(600, 300, 236), high=(1000, 100, 23))
     known = history_states([*QUIET, now], None, Pooling())[-1]
     assert known.before is not None
     before = known.before.flagged
@@ -70,7 +64,7 @@ def test_the_matrix_is_that_of_the_rates_drawn_toward_what_was_known_before():
 
 
 def test_a_first_round_without_a_reference_has_the_plain_weighted_ratio():
-    found = estimated(tally(), earlier=[])
+    found = pooled(three(), earlier=[])
 
     tp, fn = 600 * 240 / 300, 9000 * 3 / 300 + 1000 * 20 / 100
     assert found["precision"].point == pytest.approx(0.8, rel=1e-12)
@@ -79,10 +73,10 @@ def test_a_first_round_without_a_reference_has_the_plain_weighted_ratio():
 
 @pytest.mark.parametrize("predicted", ["flagged", "passed"])
 def test_a_class_without_a_label_has_no_estimate_of_earlier_rounds(predicted):
-    found = estimated(
-        tally(flagged=(600, 0, 0))
+    found = pooled(
+        three(flagged=(600, 0, 0))
         if predicted == "flagged"
-        else tally(low=(9000, 0, 0), high=(1000, 0, 0))
+        else three(low=(9000, 0, 0), high=(1000, 0, 0))
     )
 
     assert (found["recall"].point, found["recall"].low) == (None, None)
@@ -91,7 +85,7 @@ def test_a_class_without_a_label_has_no_estimate_of_earlier_rounds(predicted):
 
 
 def test_a_class_whose_first_labels_these_are_is_not_drawn_toward_the_prior():
-    found = estimated(tally(), earlier=[tally(flagged=(600, 0, 0))])
+    found = pooled(three(), earlier=[three(flagged=(600, 0, 0))])
 
     assert found["precision"].point == pytest.approx(0.8, rel=1e-12)
 
@@ -99,16 +93,16 @@ def test_a_class_whose_first_labels_these_are_is_not_drawn_toward_the_prior():
 def test_a_reference_is_a_history_too():
     reference = {"flagged": (800, 1000)}
 
-    found = estimated(tally(flagged=(600, 300, 234)), earlier=[], reference=reference)
+    found = pooled(three(flagged=(600, 300, 234)), earlier=[], reference=reference)
 
     assert 0.785 < found["precision"].point < 0.795  # .78 alone, .8 before
 
 
 def test_the_point_never_leaves_its_interval():
     # all weight on a history that the round contradicts: the interval stays there for a round
-    now = tally(flagged=(600, 12, 2))
+    now = three(flagged=(600, 12, 2))
 
-    precision = estimated(now, robust_weight=0.0, hazard=1e-6)["precision"]
+    precision = pooled(now, robust_weight=0.0, hazard=1e-6)["precision"]
 
     assert precision.low == precision.point > 2 / 12
     assert np.isfinite(precision.high)
@@ -124,20 +118,13 @@ def test_the_benchmark_takes_the_points_of_the_monitor():
 
     points = simulation.points("recall", drawn[-1], runs)
 
+    frame = [Stratum(f"s{h}", flagged=bool(up)) for h, up in enumerate(window.is_flagged)]
+
     for row, point in enumerate(points):
-        rounds = [of_window(window, labels, positive[row]) for positive in drawn]
+        rounds = [tally(frame, window.size, labels, positive[row]) for positive in drawn]
         known = history_states(rounds, None, Pooling())[-1]
         matrix = pooled_matrix(known)
         assert float(METRICS["recall"](matrix)) == pytest.approx(point, rel=1e-9)
-
-
-def of_window(window, labels, positive):
-    """One made-up round of the benchmark."""
-    frame = [Stratum(f"s{h}", flagged=bool(up)) for h, up in enumerate(window.is_flagged)]
-    parts = zip(frame, window.size, labels, positive, strict=True)
-    return Tally(
-        tuple(StratumTally(of, int(size), int(n), int(n), int(y), 0) for of, size, n, y in parts)
-    )
 
 
 def test_a_report_has_no_measured_coverage_of_another_pooling(database):

@@ -40,19 +40,16 @@ def with_countries(scene, number):
 def closed(scene, number=1):
     with_countries(scene, number)
     scene.run(number)
-    scene.answer()
-    scene.run()
+    scene.label()
     return scene.round(number)
 
 
 def cells_of(scene, found):
-    with scene.database.read() as connection:
-        return segment_store.read_counts(connection, found.id, found.version)
+    return scene.read(segment_store.read_counts, found.id, found.version)
 
 
 def rows_of(scene, found):
-    with scene.database.read() as connection:
-        return segment_store.read_estimates(connection, found.id, found.version)
+    return scene.read(segment_store.read_estimates, found.id, found.version)
 
 
 def counts_of(cells):

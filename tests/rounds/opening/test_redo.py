@@ -1,6 +1,5 @@
 """An abandoned round that nobody labeled is done again on request, and collides with nothing."""
 
-import csv
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -9,7 +8,6 @@ import pytest
 
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.domain.state import RoundState
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds import versions
 from monitor.rounds.opening import due
@@ -17,6 +15,7 @@ from monitor.rounds.opening.redo import why_it_stays
 from monitor.storage.labels import label_store
 from monitor.storage.results import concern_store, redo_store
 from monitor.storage.rounds import round_claims
+from tests.csv_files import read_rows, write_rows
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, Scene, settings
 
@@ -32,8 +31,7 @@ def scene(database):
 def unlabeled(database):
     """A round that was drawn and abandoned since no answer came by its deadline."""
     scene = Scene(database, settings(**AT_ONCE))
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     scene.now += timedelta(days=5)
     scene.run()
     assert scene.round(1).state == "abandoned"
@@ -71,8 +69,7 @@ def test_a_round_without_predictions_is_drawn_and_closed_in_the_same_run_once_th
         ("open", "labeling"),
     ]
 
-    scene.answer()
-    scene.run()
+    scene.label()
 
     found = scene.round(1)
     assert (found.state, found.version, found.first_version) == ("closed", 2, 2)
@@ -88,8 +85,7 @@ def test_its_evidence_is_frozen_and_read_by_its_first_version(database):
     scene.run(1)
     scene.week(1, precision=0.3)
     redo(scene)
-    scene.answer()
-    scene.run()
+    scene.label()
     scene.play(2, precision=0.3)
 
     orders = scene.rows('select version, "order" from evidence order by round_id, version')
@@ -119,13 +115,10 @@ def test_abandoned_a_second_time_it_is_told_a_second_time(scene):
 
 
 def test_what_was_drawn_before_is_withdrawn_and_todays_settings_are_taken(unlabeled):
-    with unlabeled.database.write() as connection:
-        concern_store.add_concern(
-            connection, unlabeled.round(1).id, "few_rows", "few", unlabeled.now
-        )
-    unlabeled.settings = settings(
-        **AT_ONCE, sample=Sample(max_labels=40, bands=Bands(flagged=1, passed=1))
+    unlabeled.write(
+        concern_store.add_concern, unlabeled.round(1).id, "few_rows", "few", unlabeled.now
     )
+    unlabeled.settings = settings(**AT_ONCE, labels=40)
 
     again = redo(unlabeled)
 
@@ -153,16 +146,14 @@ def test_a_round_with_a_label_stays_and_says_why(unlabeled):
 
 def _label(scene, item, answer):
     [row] = scene.rows('select "key" from tasks where item_id = :item', item=item)
-    with scene.database.write() as connection:
-        label_store.add_events(connection, "memory", [LabelEvent(row["key"], "ada", answer)],
-                               scene.now)  # fmt: skip
+    scene.write(label_store.add_events, "memory", [LabelEvent(row["key"], "ada", answer)],
+                           scene.now)  # fmt: skip
 
 
 def test_what_a_slow_worker_puts_away_is_not_what_is_out_now(unlabeled):
     old = unlabeled.round(1)
     again = redo(unlabeled)
-    with unlabeled.database.write() as connection:
-        label_store.forget_payloads(connection, old.id, first_version=old.first_version)
+    unlabeled.write(label_store.forget_payloads, old.id, first_version=old.first_version)
 
     [shown] = unlabeled.rows("select count(*) as n from payloads")
     assert (again.state, shown["n"]) == ("labeling", 200)
@@ -176,41 +167,28 @@ def folder(database, tmp_path):
     """A round labeled through files, abandoned since no answer came by its deadline."""
     scene: Any = Scene(database, settings(**AT_ONCE))
     scene.labeler = FilesLabeler(FilesSettings(), tmp_path)
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     scene.now += timedelta(days=5)
     scene.run()
     assert scene.round(1).state == "abandoned"
     return scene
 
 
-def _read(path):
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def _write(path, rows):
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def test_tasks_get_a_file_of_their_own_and_answers_in_the_old_one_count_though_it_shows_nothing(
     folder,
 ):
     labels = folder.labeler.folder
-    rows = _read(labels / "mail-2025-03-03T0600.csv")
+    rows = read_rows(labels / "mail-2025-03-03T0600.csv")
     answers = folder.rows('select "key", item_id from tasks')
     truth = {row["key"]: folder.truth[row["item_id"]] for row in answers}
-    _write(
+    write_rows(
         labels / "filled" / "late.csv",
         [{**row, "label": str(truth[row["task"]]), "annotator": "ada"} for row in rows],
     )
 
     redo(folder)
 
-    old, new = (_read(labels / f"mail-2025-03-03T0600{part}.csv") for part in ("", "-v2"))
+    old, new = (read_rows(labels / f"mail-2025-03-03T0600{part}.csv") for part in ("", "-v2"))
     assert len(old) == len(new) == 200
     assert {row["text"] for row in old} == {""}
     assert all(row["text"].startswith("item ") for row in new)
@@ -228,14 +206,11 @@ def two_waves(database):
     """A round that ended while its second wave was still to go out."""
     sample = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
     scene = Scene(database, settings(sample=sample))
-    scene.week(1, share=0.2)
-    scene.run(1)
-    with scene.database.write() as connection:
-        claim = round_claims.claim_round(connection, scene.round(1).id)
+    scene.draw(1, share=0.2)
+    claim = scene.write(round_claims.claim_round, scene.round(1).id)
     assert claim is not None
     versions.abandon(scene.context, scene.round(1), claim, "as a test wants it")
-    with scene.database.write() as connection:
-        round_claims.release_round(connection, claim)
+    scene.write(round_claims.release_round, claim)
     return scene
 
 
@@ -245,10 +220,13 @@ def abandoned(two_waves):
 
 
 def reopen(scene, round_):
-    with scene.database.write() as connection:
-        return redo_store.reopen_abandoned(
-            connection, round_, settings=scene.settings, now=scene.now, reason="by hand"
-        )
+    return scene.write(
+        redo_store.reopen_abandoned,
+        round_,
+        settings=scene.settings,
+        now=scene.now,
+        reason="by hand",
+    )
 
 
 def reserved(scene):
@@ -265,35 +243,33 @@ def test_a_round_opened_again_has_no_second_wave_of_the_first_time(two_waves, ab
     assert (two_waves.round(1).second_wave_at, reserved(two_waves)) == (None, 0)
 
 
-def test_an_answer_that_came_after_the_round_was_read_keeps_it_as_it_is(two_waves, abandoned):
-    [task] = two_waves.rows('select "key" from tasks limit 1')
-    with two_waves.database.write() as connection:
-        event = LabelEvent(task["key"], "ada", Answer.POSITIVE)
-        label_store.add_events(connection, "memory", [event], two_waves.now)
+def an_answer_came(scene, abandoned):
+    [task] = scene.rows("select item_id from tasks limit 1")
+    _label(scene, task["item_id"], Answer.POSITIVE)
+    return abandoned
 
-    reopened = reopen(two_waves, abandoned)
+
+def another_worker_opened_it(scene, abandoned):
+    reopen(scene, abandoned)
+    scene.run()
+    return abandoned
+
+
+def it_was_abandoned_again(_, abandoned):
+    return replace(abandoned, first_version=abandoned.first_version - 1)
+
+
+@pytest.mark.parametrize(
+    "meanwhile", [an_answer_came, another_worker_opened_it, it_was_abandoned_again]
+)
+def test_a_round_that_is_not_as_it_was_read_any_more_is_left_as_it_is(
+    two_waves, abandoned, meanwhile
+):
+    read = meanwhile(two_waves, abandoned)
+    before = two_waves.round(1), reserved(two_waves)
+
+    reopened = reopen(two_waves, read)
 
     assert not reopened
-    assert two_waves.round(1).state is RoundState.ABANDONED
+    assert (two_waves.round(1), reserved(two_waves)) == before
     assert reserved(two_waves) > 0
-
-
-def test_a_round_that_another_worker_opened_meanwhile_is_left_to_it(two_waves, abandoned):
-    reopen(two_waves, abandoned)
-    two_waves.run()
-    drawn = reserved(two_waves)
-
-    reopened = reopen(two_waves, abandoned)
-
-    assert not reopened
-    assert two_waves.round(1).state is RoundState.LABELING
-    assert reserved(two_waves) == drawn > 0
-
-
-def test_a_round_abandoned_again_meanwhile_is_left_as_it_is(two_waves, abandoned):
-    late = replace(abandoned, first_version=abandoned.first_version - 1)
-
-    reopened = reopen(two_waves, late)
-
-    assert not reopened
-    assert two_waves.round(1) == abandoned

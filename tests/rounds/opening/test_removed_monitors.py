@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.opening import due
 from monitor.rounds.opening.removed_monitors import (
     UNWATCHED,
@@ -13,13 +12,11 @@ from monitor.rounds.opening.removed_monitors import (
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, WEEK, Scene, settings
 
-SAMPLE = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
-
 
 @played
 def scene(database):
     """A monitor with an open alert on precision."""
-    asked = settings(limits=LIMITS, sample=SAMPLE, reference=REFERENCE, hooks=("ops",))
+    asked = settings(limits=LIMITS, labels=400, reference=REFERENCE, hooks=("ops",))
     scene = Scene(database, asked)
     scene.play(1, precision=0.85)
     scene.play(2, precision=0.2)
@@ -89,11 +86,9 @@ def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene
 
 
 def test_open_rounds_of_a_monitor_that_is_put_back_go_on(scene):
-    scene.week(3, precision=0.85)
-    scene.run(3)
+    scene.draw(3, precision=0.85)
     end(scene, "other")
 
-    scene.answer()
-    scene.run()
+    scene.label()
 
     assert scene.round(3).state == "closed"

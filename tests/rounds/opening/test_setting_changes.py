@@ -31,8 +31,7 @@ def play_at(scene, threshold, number):
 
 def ahead(scene, **changes):
     scene.settings = settings(**changes)
-    with scene.database.read() as connection:
-        return pending_changes(connection, scene.context)
+    return scene.read(pending_changes, scene.context)
 
 
 def between(scene):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.context import ReferenceItems
 from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED
 from monitor.rounds.sampling.baseline import order_concerns
@@ -53,8 +52,7 @@ def metric(scene):
     ],
 )
 def test_an_odd_flagged_rate_is_told_once_and_the_round_goes_on(scene, share, what):
-    scene.week(3, share=share, recall=1.0)
-    scene.run(3)
+    scene.draw(3, share=share, recall=1.0)
     scene.run()
 
     assert scene.round(3).state == "labeling"
@@ -67,8 +65,7 @@ def test_what_is_odd_is_attention_everywhere_from_the_draw_to_the_next_good_roun
     found = scene.overview()
     assert (found.status, found.concerns, told(scene), metric(scene)) == ("ok", [], [], 0)
 
-    scene.week(3, share=0.004)
-    scene.run(3)
+    scene.draw(3, share=0.004)
 
     found = scene.overview()
     assert found.status == "attention"
@@ -77,8 +74,7 @@ def test_what_is_odd_is_attention_everywhere_from_the_draw_to_the_next_good_roun
     assert metric(scene) == 1
     assert model_statuses(scene) == ["ok", "ok", "attention"]
 
-    scene.answer()
-    scene.run()
+    scene.label()
 
     report = scene.reports()[-1]
     assert report["status"] == scene.overview().status == "attention"
@@ -112,8 +108,7 @@ def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene
         scene.truth[row["id"]] = Answer.POSITIVE if row["score"] < 0.3 else Answer.NEGATIVE
 
     scene.run(3)
-    scene.answer()
-    scene.run()
+    scene.label()
 
     assert scene.round(3).state == "closed"
     [concern] = [
@@ -124,7 +119,7 @@ def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene
 
 
 def test_few_labels_a_round_tell_of_a_turned_score_together(database):
-    asked = settings(limits=LIMITS, sample=Sample(max_labels=20, bands=Bands(flagged=1, passed=1)))
+    asked = settings(limits=LIMITS, labels=20)
     scene = Scene(database, asked)
     told_after = []
     for number in range(1, 6):
@@ -132,8 +127,7 @@ def test_few_labels_a_round_tell_of_a_turned_score_together(database):
         for row in scene.source.rows:
             scene.truth[row["id"]] = Answer.POSITIVE if row["score"] < 0.1 else Answer.NEGATIVE
         scene.run(number)
-        scene.answer()
-        scene.run()
+        scene.label()
         told_after.append(any("positives have lower" in sentence for _, sentence in told(scene)))
 
     assert (told_after[0], told_after[-1]) == (False, True)
@@ -163,8 +157,7 @@ def test_rows_that_come_after_the_draw_are_counted_and_told_once_unless_they_are
     scene.source.rows += here[:1900]
     scene.run(3)
     few = "round 3: 1 rows of the window of round 2 came after its draw" in scene.overview().notes
-    scene.answer()
-    scene.run()
+    scene.label()
     before = told(scene)
     scene.source.rows += here[1900:]
     scene.week(4)
@@ -191,8 +184,7 @@ def test_labels_that_mature_are_not_missed_before(database):
     scene = Scene(
         database, settings(deadline=timedelta(days=20), matures=timedelta(days=10), limits=LIMITS)
     )
-    scene.week(1)
-    scene.run(1)
+    scene.draw(1)
     scene.now += timedelta(days=6, hours=23)
     early = scene.overview().status
     scene.settings = scene.settings.model_copy(
@@ -209,12 +201,10 @@ def test_labels_that_mature_are_not_missed_before(database):
 
 
 def test_an_abandoned_round_is_not_forgotten_while_the_next_one_is_labeled(scene):
-    scene.week(3)
-    scene.run(3)
+    scene.draw(3)
     scene.now += timedelta(days=5)
     scene.run()
-    scene.week(4)
-    scene.run(4)
+    scene.draw(4)
 
     found = scene.overview()
 
@@ -235,8 +225,7 @@ def test_a_model_under_alert_stays_under_alert_whatever_else_is_odd(scene):
 
 def test_a_backfill_wakes_nobody(scene):
     scene.settings = settings(**ASKED, origin="backfill")
-    scene.week(3, share=0.0, recall=1.0)
-    scene.run(3)
+    scene.draw(3, share=0.0, recall=1.0)
 
     assert [sink for sink, _ in told(scene)] == ["log"]
 
@@ -287,8 +276,7 @@ def waiting(database):
     """A closed round and one that is being labeled, for five days."""
     waiting = Scene(database, settings(**ASKED))
     waiting.play(1)
-    waiting.week(2)
-    waiting.run(2)
+    waiting.draw(2)
     return waiting
 
 
@@ -320,8 +308,7 @@ def test_a_round_without_any_answer_is_told_the_more_urgently_the_less_time_is_l
 
 
 def test_a_round_with_some_answers_near_its_end_is_worth_a_note(waiting):
-    waiting.answer(0.25)
-    waiting.run()
+    waiting.label(0.25)
     waiting.now += timedelta(days=4, hours=23, minutes=30)
 
     found = waiting.overview()
@@ -334,10 +321,8 @@ def test_a_round_with_some_answers_near_its_end_is_worth_a_note(waiting):
 
 def test_a_model_under_alert_stays_under_alert_when_a_round_is_abandoned(waiting):
     waiting.truth |= dict.fromkeys(waiting.truth, Answer.NEGATIVE)
-    waiting.answer()
-    waiting.run()
-    waiting.week(3)
-    waiting.run(3)
+    waiting.label()
+    waiting.draw(3)
     waiting.now += timedelta(days=5)
     waiting.run()
 
