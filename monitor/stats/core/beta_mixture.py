@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class BetaMixture:
         If shapes disagree, a parameter is not positive, or the weights do not sum to 1.
     """
 
-    weight: NDArray[np.float64]
-    alpha: NDArray[np.float64]
-    beta: NDArray[np.float64]
+    weight: Floats
+    alpha: Floats
+    beta: Floats
 
     def __post_init__(self) -> None:
         if self.alpha.shape != self.beta.shape or self.weight.shape != self.alpha.shape[:1]:
@@ -51,7 +51,7 @@ class BetaMixture:
             raise ValueError(message)
 
     @classmethod
-    def single(cls, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> BetaMixture:
+    def single(cls, alpha: Floats, beta: Floats) -> BetaMixture:
         """One component: independent Betas, shape ``(H,)`` each."""
         return cls(weight=np.ones(1), alpha=alpha[np.newaxis], beta=beta[np.newaxis])
 
@@ -60,7 +60,7 @@ class BetaMixture:
         """How many strata the class has."""
         return int(self.alpha.shape[1])
 
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """Posterior mean of each stratum's rate, shape ``(H,)``."""
         return np.asarray(self.weight @ (self.alpha / (self.alpha + self.beta)))
 
@@ -73,7 +73,7 @@ def prior_count(strata: int) -> float:
 LIGHT, HEAVY = 0.1, 0.5  # found by simulation; 0.5 is Jeffreys' count, shared out by sqrt(H)
 
 
-def round_priors(strata: int) -> NDArray[np.float64]:
+def round_priors(strata: int) -> Floats:
     r"""Prior counts of a round's two minds about the H strata of a class, shape ``(J,)``.
 
     One stratum has Jeffreys' half count, J = 1. With more, a band without one positive label

@@ -25,11 +25,9 @@ from monitor.stats.core.draws import ESTIMANDS, Estimand
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.sample import LabeledSample
 
-    Values = NDArray[np.float64]
 
 DRAWS = 2**13
 """Draws of a comparison: an interval's end then errs by about .03 standard deviations."""
@@ -37,14 +35,14 @@ DRAWS = 2**13
 
 def cell_draws(
     sample: LabeledSample,
-    cell: NDArray[np.int64],
-    possible: NDArray[np.bool_],
+    cell: Ints,
+    possible: Bools,
     *,
-    prior: Values | None = None,
+    prior: Floats | None = None,
     rng: np.random.Generator,
     draws: int = DRAWS,
     estimand: Estimand = "rate",
-) -> Iterator[tuple[int, NDArray[np.int64], Values]]:
+) -> Iterator[tuple[int, Ints, Floats]]:
     """Draw the items of the window in each cell, stratum by stratum.
 
     Parameters
@@ -112,7 +110,7 @@ def cell_draws(
             yield int(h), cells, labels[h][:, cells] + _rest(sample, int(h), shares, rng)
 
 
-def two_minds(strata: int) -> Values:
+def two_minds(strata: int) -> Floats:
     """Light and heavy prior count of each of a class's strata or cells, shape ``(2,)``.
 
     Examples
@@ -124,7 +122,7 @@ def two_minds(strata: int) -> Values:
     return np.array([priors[0], priors[-1]])
 
 
-def round_prior(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
+def round_prior(sample: LabeledSample, possible: Bools) -> Floats:
     """Share each stratum's prior out over its cells, light and heavy, shape ``(2, H, K)``.
 
     Parameters
@@ -151,13 +149,13 @@ def round_prior(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
     return np.repeat((prior / cells)[:, :, np.newaxis], possible.shape[1], axis=2)
 
 
-def _dirichlet(alpha: Values, rng: np.random.Generator) -> Values:
+def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
     """Draw shares that sum to 1 over the last two axes, one set for each first place."""
     gammas = rng.standard_gamma(alpha)
     return np.asarray(gammas / gammas.sum(axis=(1, 2), keepdims=True))
 
 
-def _rest(sample: LabeledSample, h: int, shares: Values, rng: np.random.Generator) -> Values:
+def _rest(sample: LabeledSample, h: int, shares: Floats, rng: np.random.Generator) -> Floats:
     """Cells of the items that were not labeled."""
     unlabeled = int(sample.size[h] - sample.labeled[h])
     flat = shares.reshape(len(shares), -1)

@@ -12,13 +12,11 @@ from monitor.stats.core.counts import Interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
 
 
 def credible_interval(
-    values: Values, level: float, *, point: float | None = None, edges: Sequence[Values] = ()
+    values: Floats, level: float, *, point: float | None = None, edges: Sequence[Floats] = ()
 ) -> Interval:
     """Equal-tailed interval of draws, around a point found elsewhere or their mean.
 
@@ -51,7 +49,7 @@ def credible_interval(
     return Interval(min(max(float(point), low), high), low, high)
 
 
-def _ends(values: Values, level: float) -> tuple[float, float]:
+def _ends(values: Floats, level: float) -> tuple[float, float]:
     """Quantiles by the inverse of the draws' distribution function, as ``np.quantile`` has them."""
     tail = (1 - level) / 2
     unknown = np.isnan(values)

@@ -21,11 +21,9 @@ from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts, StratumCounts
 
-    Values = NDArray[np.float64]
 
 Estimand = Literal["rate", "window"]
 ESTIMANDS: tuple[Estimand, ...] = get_args(Estimand)
@@ -54,7 +52,7 @@ class JointPosterior:
         """How many components the larger of the two mixtures has."""
         return max(len(self.flagged.weight), len(self.passed.weight))
 
-    def mean(self) -> Values:
+    def mean(self) -> Floats:
         """Posterior mean of each stratum's rate, flagged first, shape ``(H,)``."""
         return np.concatenate([self.flagged.mean(), self.passed.mean()])
 
@@ -110,11 +108,11 @@ class Draws:
         How many of the strata are flagged.
     """
 
-    rates: Values
-    uniforms: Values
+    rates: Floats
+    uniforms: Floats
     flagged: int
 
-    def rate_matrix(self, size: NDArray[np.int64]) -> Matrix:
+    def rate_matrix(self, size: Ints) -> Matrix:
         r"""Matrix of the rates, the ``rate`` estimand: :math:`TP = \sum_+ N_h \pi_h` and so on.
 
         Parameters
@@ -165,7 +163,7 @@ def draw(
     *,
     seed: int,
     points: int = POINTS,
-    size: NDArray[np.int64] | None = None,
+    size: Ints | None = None,
 ) -> Draws:
     """Draw the rates jointly, and the uniforms for the items that were not labeled.
 
@@ -218,9 +216,7 @@ def draw(
     return Draws(rates=rates, uniforms=sobol[:, strata : 2 * strata], flagged=flagged)
 
 
-def _mixture_rates(
-    mixture: BetaMixture, strata: NDArray[np.int64], uniforms: Values, pick: Values
-) -> Values:
+def _mixture_rates(mixture: BetaMixture, strata: Ints, uniforms: Floats, pick: Floats) -> Floats:
     """Quantiles of one class's strata, component chosen by ``pick``, shape ``(points, H)``."""
     alpha, beta = mixture.alpha[:, strata], mixture.beta[:, strata]
     last = len(mixture.weight) - 1
@@ -239,7 +235,7 @@ def _mixture_rates(
     return rates
 
 
-def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Values:
+def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Floats:
     """Joint draws of all rates, flagged strata first, shape ``(points, H)``.
 
     Parameters

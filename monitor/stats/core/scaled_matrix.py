@@ -18,9 +18,10 @@ import numpy as np
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Bools, Floats
+
 
 _ROUNDING = 1e-9  # of weighted counts, whose sums may err in the last digits
 
@@ -76,7 +77,7 @@ def scaled_matrix(
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
-def _class_cells(size: Values, labeled: Values, share: Values) -> tuple[Values, Values]:
+def _class_cells(size: Floats, labeled: Floats, share: Floats) -> tuple[Floats, Floats]:
     """Positives and negatives among one class's items, from the shares of its labeled strata."""
     weight = np.where(labeled > 0, size, 0.0)
     total, seen = size.sum(), weight.sum()
@@ -90,7 +91,7 @@ def _class_cells(size: Values, labeled: Values, share: Values) -> tuple[Values, 
     return share @ weight, (1 - share) @ weight
 
 
-def _check(size: Values, labeled: Values, positive: Values, is_flagged: NDArray[np.bool_]) -> None:
+def _check(size: Floats, labeled: Floats, positive: Floats, is_flagged: Bools) -> None:
     if not size.shape == labeled.shape == is_flagged.shape == positive.shape[-1:]:
         message = (
             "size, labeled and is_flagged need one value per stratum, and so does the last axis "

@@ -19,14 +19,13 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.curves.weighted_curves import RocCurve
 
-    Values = NDArray[np.float64]
 
-
-def gain(share: ArrayLike, prevalence: ArrayLike) -> Values:
+def gain(share: ArrayLike, prevalence: ArrayLike) -> Floats:
     r"""Precision gain of a precision, or recall gain of a recall.
 
     .. math:: \frac{x - \eta}{(1-\eta)\,x}
@@ -54,7 +53,7 @@ def gain(share: ArrayLike, prevalence: ArrayLike) -> Values:
         return np.asarray((1 - eta / x) / (1 - eta))
 
 
-def share_of_gain(value: ArrayLike, prevalence: ArrayLike) -> Values:
+def share_of_gain(value: ArrayLike, prevalence: ArrayLike) -> Floats:
     r"""Precision of a precision gain, or recall of a recall gain: the inverse of ``gain``.
 
     .. math:: \frac{\eta}{1 - (1-\eta)\,g}
@@ -82,9 +81,9 @@ class GainCurve:
         At which the gains are measured.
     """
 
-    recall_gain: Values
-    precision_gain: Values
-    threshold: Values
+    recall_gain: Floats
+    precision_gain: Floats
+    threshold: Floats
     prevalence: float
 
 
@@ -139,7 +138,7 @@ def area_under_gain(curve: GainCurve) -> float:
     return float(trapezoid(curve.precision_gain, curve.recall_gain))
 
 
-def _with_crossings(roc: RocCurve, eta: float) -> tuple[Values, Values, Values]:
+def _with_crossings(roc: RocCurve, eta: float) -> tuple[Floats, Floats, Floats]:
     """TPR, FPR and threshold from TPR = eta on, with a point wherever a gain changes sign."""
     points = _crossed(np.column_stack([roc.tpr, roc.fpr, roc.threshold]), roc.tpr - eta)
     points = points[np.searchsorted(points[:, 0], eta) :]
@@ -147,7 +146,7 @@ def _with_crossings(roc: RocCurve, eta: float) -> tuple[Values, Values, Values]:
     return points[:, 0], points[:, 1], points[:, 2]
 
 
-def _crossed(points: Values, level: Values) -> Values:
+def _crossed(points: Floats, level: Floats) -> Floats:
     """Insert a mixed point, without a threshold, wherever ``level`` jumps over 0."""
     jumps = np.flatnonzero(level[:-1] * level[1:] < 0)
     share = (level[jumps] / (level[jumps] - level[jumps + 1]))[:, np.newaxis]

@@ -24,9 +24,9 @@ from monitor.stats.core.counts import Interval
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats, Ints
 
 
 def around(rate: float, half_width: float) -> Interval:
@@ -55,7 +55,7 @@ def around(rate: float, half_width: float) -> Interval:
 
 def precision_bounds(
     tpr: Interval, fpr: Interval, prevalence: ArrayLike
-) -> tuple[Values, Values, Values]:
+) -> tuple[Floats, Floats, Floats]:
     r"""Precision at some prevalences, its lower and its upper bound (Eq. 8, 12 and 13).
 
     .. math:: LB(\eta) = \mathrm{precision}(\eta;\ TPR_{low}, FPR_{high}), \quad
@@ -274,7 +274,7 @@ def _chernoff_size(rate: float, variation: float, level: float) -> int:
     return math.ceil(math.log(2 / (1 - level)) / least)
 
 
-def _run_ends(rate: float, variation: float, most: int) -> NDArray[np.int64]:
+def _run_ends(rate: float, variation: float, most: int) -> Ints:
     """Both ends of every run of sizes up to ``most`` that have the same range of counts."""
     starts = [np.array([1, most + 1])]
     for bound in (rate * (1 - variation), rate * (1 + variation)):
@@ -285,7 +285,7 @@ def _run_ends(rate: float, variation: float, most: int) -> NDArray[np.int64]:
     return ends[(ends >= 1) & (ends <= most)]
 
 
-def _within(size: NDArray[np.int64], rate: float, variation: float) -> Values:
+def _within(size: Ints, rate: float, variation: float) -> Floats:
     """Probability that the measured rate lies within CV of the rate, for each size."""
     slack = 1e-9  # a count exactly on the edge is inside
     low = np.ceil(size * rate * (1 - variation) - slack)

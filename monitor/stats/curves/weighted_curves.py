@@ -18,11 +18,8 @@ from scipy.integrate import trapezoid
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.sample import ScoredSample
-
-    Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,12 +36,12 @@ class RocCurve:
         Share of the window that is actually positive.
     """
 
-    threshold: Values
-    tpr: Values
-    fpr: Values
+    threshold: Floats
+    tpr: Floats
+    fpr: Floats
     prevalence: float
 
-    def precision(self, prevalence: float | None = None) -> Values:
+    def precision(self, prevalence: float | None = None) -> Floats:
         """Precision at each threshold, NaN where nothing is flagged, shape ``(m,)``.
 
         Parameters
@@ -55,7 +52,7 @@ class RocCurve:
         at = self.prevalence if prevalence is None else prevalence
         return precision_at(self.tpr, self.fpr, at)
 
-    def flagged_rate(self, prevalence: float | None = None) -> Values:
+    def flagged_rate(self, prevalence: float | None = None) -> Floats:
         """Share of all items that is flagged at each threshold, shape ``(m,)``."""
         at = self.prevalence if prevalence is None else prevalence
         return self.tpr * at + self.fpr * (1 - at)
@@ -104,7 +101,7 @@ def roc_curve(sample: ScoredSample) -> RocCurve:
     )
 
 
-def _cumulated(items: Values, total: float) -> Values:
+def _cumulated(items: Floats, total: float) -> Floats:
     """Run up the share of ``total``, from 0 to 1."""
     return np.concatenate([[0.0], np.minimum(np.cumsum(items) / total, 1.0)])
 

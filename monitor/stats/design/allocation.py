@@ -37,13 +37,12 @@ from monitor.stats.design.share_by_size import MOST_BY_SIZE, SHARE_BY_SIZE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.design.notes import PlanNote
     from monitor.stats.design.prior import PriorRates
 
-    Values = NDArray[np.float64]
-    Labels = NDArray[np.int64]
 
 FLOOR = 10
 """Labels each stratum gets at least (or all its items): without them a stratum that was found
@@ -86,7 +85,7 @@ class Allocation:
         metric comes out within its margin.
     """
 
-    labels: Labels
+    labels: Ints
     margins: Mapping[str, float]
     asked: Mapping[str, float]
     needed: int | None
@@ -277,11 +276,11 @@ def assured_by(
 
 
 def _doubt(
-    size: NDArray[np.int64],
-    is_flagged: NDArray[np.bool_],
+    size: Ints,
+    is_flagged: Bools,
     prior_rates: PriorRates,
     uniform: float | None,
-) -> Values:
+) -> Floats:
     """Labels by which a stratum's own prior widens the interval; a cell has no prior."""
     if uniform is not None:
         return np.zeros(len(size))
@@ -310,7 +309,7 @@ def _under_doubt(design: BlendedDesign, prior_rates: PriorRates) -> BlendedDesig
 
 def _within_budget(
     design: BlendedDesign, margins: Mapping[str, float], budget: int
-) -> tuple[Labels, tuple[PlanNote, ...]]:
+) -> tuple[Ints, tuple[PlanNote, ...]]:
     """Whole numbers of labels that spend the budget on margins grown by one factor."""
     problem = design.problem
     if budget >= problem.size.sum():
@@ -335,7 +334,7 @@ def _within_budget(
     return problem.whole_of(design.plan(margins, factor), budget), ()
 
 
-def _lowered(problem: AllocationProblem, budget: int) -> Labels:
+def _lowered(problem: AllocationProblem, budget: int) -> Ints:
     """Share out a budget below the floors: evenly over bands, over cells each with its chance."""
     if problem.uniform is None:
         return level_total(problem.low, problem.is_flagged, budget)
@@ -348,7 +347,7 @@ def _equal_margins(problem: AllocationProblem) -> dict[str, float]:
 
 def _even_split(
     problem: AllocationProblem, budget: int | None
-) -> tuple[Labels, tuple[PlanNote, ...]]:
+) -> tuple[Ints, tuple[PlanNote, ...]]:
     """Half of the budget for each predicted class, in proportion to size within it."""
     if budget is None:
         message = (
@@ -364,7 +363,7 @@ def _even_split(
     return problem.whole_of(spread, budget), notes
 
 
-def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
+def _prices(cost: ArrayLike, size: Ints) -> Floats:
     """Cost of a label of each stratum, shape ``(H,)``."""
     price = np.asarray(cost, dtype=np.float64)
     if price.shape not in {(), size.shape} or not np.all((price > 0) & np.isfinite(price)):
@@ -373,9 +372,7 @@ def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
     return np.broadcast_to(price, size.shape)
 
 
-def _check_shapes(
-    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], prior_rates: PriorRates
-) -> None:
+def _check_shapes(size: Ints, is_flagged: Bools, prior_rates: PriorRates) -> None:
     if size.ndim != 1 or not size.shape == is_flagged.shape == prior_rates.alpha.shape:
         message = (
             f"sizes {size.shape}, is_flagged {is_flagged.shape} and prior_rates "

@@ -23,11 +23,9 @@ from monitor.stats.design.rounding import proportional_above
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.design.prior import PriorRates
 
-    Values = NDArray[np.float64]
 
 LEAST_PASSED = 0.25
 """Share of a round's labels that the passed class gets at least while only scores are known. It
@@ -42,7 +40,7 @@ class BlendedDesign:
     pooled: AllocationProblem | None = None
     blend: float = 0.0
 
-    def plan(self, margins: Mapping[str, float], factor: float) -> Values:
+    def plan(self, margins: Mapping[str, float], factor: float) -> Floats:
         """Plan for the margins times a factor; not yet whole numbers, shape ``(H,)``."""
         scaled = {name: factor * margin for name, margin in margins.items()}
         if self.pooled is None:
@@ -53,7 +51,7 @@ class BlendedDesign:
         spread = spread_by_class(self.problem, flagged, total)
         return self._enough_passed((1 - self.blend) * by_band + self.blend * spread)
 
-    def _enough_passed(self, labels: Values) -> Values:
+    def _enough_passed(self, labels: Floats) -> Floats:
         """Add labels by size to a passed class that has less than its least share."""
         up, down = self.problem.is_flagged, ~self.problem.is_flagged
         least = LEAST_PASSED / (1 - LEAST_PASSED) * float(labels[up].sum())
@@ -90,7 +88,7 @@ def without_bands(problem: AllocationProblem, prior_rates: PriorRates) -> Alloca
     )
 
 
-def spread_by_class(problem: AllocationProblem, flagged: float, total: float) -> Values:
+def spread_by_class(problem: AllocationProblem, flagged: float, total: float) -> Floats:
     """Give the flagged class its labels, the passed the rest; by size within each class.
 
     Every stratum keeps its floor and its size, and so may move labels to the other class. The

@@ -51,10 +51,10 @@ import numpy as np
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from monitor.stats.core.arrays import Floats, Ints
+
 
 GROUP = 10
 """Answers of a group at least. The variance within one needs a few; more would mix rates that
@@ -145,7 +145,7 @@ def counts_of_the_rest(
     return _of_one_stratum(worth, rate)
 
 
-def items_by_chance(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Values:
+def items_by_chance(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Floats:
     r"""Count the unlabeled items of one class whose number of positives is left to chance.
 
     .. math:: B = L \min\Big\{1,\ \frac{L}{m} + D\Big\}
@@ -219,7 +219,7 @@ def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> 
     )
 
 
-def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
+def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Ints:
     """Group neighbouring cells until each group has enough answers, by their numbers alone.
 
     Parameters
@@ -252,15 +252,15 @@ def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
 class _Groups(NamedTuple):
     """Groups of a class's cells, shape ``(..., G)``; zeros beyond the last."""
 
-    weight: Values
-    rate: Values
-    worth: Values
-    answers: Values
+    weight: Floats
+    rate: Floats
+    worth: Floats
+    answers: Floats
 
 
 def _checked(
     size: ArrayLike, labeled: ArrayLike, positive: ArrayLike
-) -> tuple[Values, Values, Values]:
+) -> tuple[Floats, Floats, Floats]:
     """Sizes ``(C,)`` and answers ``(..., C)`` of the cells that hold an item."""
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     if items.ndim != 1 or not items.shape == n.shape[-1:] == y.shape[-1:]:
@@ -277,16 +277,16 @@ def _checked(
     return items[held], n[..., held], y[..., held]
 
 
-def _of_one_stratum(worth: Values, rate: Values) -> EffectiveCounts:
+def _of_one_stratum(worth: Floats, rate: Floats) -> EffectiveCounts:
     return EffectiveCounts(positive=(worth * rate)[..., np.newaxis], labeled=worth[..., np.newaxis])
 
 
-def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
+def _grouped(size: Floats, labeled: Floats, positive: Floats) -> _Groups:
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
     index = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
 
-    def summed(values: Values) -> Values:
+    def summed(values: Floats) -> Floats:
         total = np.bincount(index.ravel(), values.ravel(), minlength=math.prod(shape))
         return total.reshape(shape)
 
@@ -305,7 +305,7 @@ def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
     )
 
 
-def _plain_labels(groups: _Groups, prior: float) -> tuple[Values, Values, Values]:
+def _plain_labels(groups: _Groups, prior: float) -> tuple[Floats, Floats, Floats]:
     """Plain labels m that the groups are worth, the weighted rate, and D; shape ``(...)`` each."""
     weight, rate, worth, answers = groups
     doubted = _doubted(rate, worth, prior)
@@ -320,12 +320,12 @@ def _plain_labels(groups: _Groups, prior: float) -> tuple[Values, Values, Values
     return labels, np.minimum((weight * rate).sum(axis=-1), 1.0), np.minimum(within, 1.0)
 
 
-def _doubted(rate: Values, worth: Values, prior: float) -> Values:
+def _doubted(rate: Floats, worth: Floats, prior: float) -> Floats:
     """Rates of the groups with the class's prior."""
     per_group = prior / np.maximum(worth.sum(axis=-1, keepdims=True), 1.0)
     return np.asarray((rate + per_group) / (1 + 2 * per_group))
 
 
-def _unbiased(answers: Values) -> Values:
+def _unbiased(answers: Floats) -> Floats:
     """Factor n/(n-1) of a variance; 1 where a single answer shows none."""
     return np.asarray(np.where(answers > 1, answers / np.maximum(answers - 1, 1e-9), 1.0))

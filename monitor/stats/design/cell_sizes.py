@@ -32,11 +32,10 @@ from scipy import optimize, special
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 CELL_FLOOR = 2.0
 """Expected labels of a cell at least, so that systematic rounding leaves each with two."""
@@ -54,7 +53,7 @@ def expected_sizes(
     margins: Mapping[str, float] | None = None,
     level: float = 0.95,
     floor: float = CELL_FLOOR,
-) -> Values:
+) -> Floats:
     """Share labels out over cells: a total, or the fewest that keep two margins.
 
     Parameters
@@ -116,7 +115,7 @@ def expected_sizes(
     return expected
 
 
-def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Whole:
+def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Ints:
     """Round expected numbers to whole ones by one uniform.
 
     Parameters
@@ -145,10 +144,10 @@ def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Whole:
 
 
 def _of_classes(
-    size: Values,
-    up: Flags,
-    rates: Values,
-    shares: Values,
+    size: Floats,
+    up: Bools,
+    rates: Floats,
+    shares: Floats,
     margins: Mapping[str, float],
     level: float,
 ) -> tuple[float, float]:
@@ -167,7 +166,7 @@ def _of_classes(
     return flagged, c / (1 - b / flagged) if b < flagged else 0.0
 
 
-def _between(shares: Values, total: float, low: Values, size: Values) -> Values:
+def _between(shares: Floats, total: float, low: Floats, size: Floats) -> Floats:
     """Numbers in proportion to shares, each between low and the size, with this total."""
     if total <= low.sum():
         return np.asarray(low * total / low.sum())
@@ -183,9 +182,9 @@ def _between(shares: Values, total: float, low: Values, size: Values) -> Values:
 
 
 def _check(
-    size: Values,
-    up: Flags,
-    rates: Values,
+    size: Floats,
+    up: Bools,
+    rates: Floats,
     labels: float | None,
     margins: Mapping[str, float] | None,
     share: float,

@@ -15,16 +15,16 @@ from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest, items_by_chance
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
 
 
 class _Positives(NamedTuple):
     """Positives of a class by its labels: expected number and variance, shape ``(...)``."""
 
-    mean: Values
-    variance: Values
+    mean: Floats
+    variance: Floats
 
 
 def cell_half_widths(
@@ -35,7 +35,7 @@ def cell_half_widths(
     *,
     z: float,
     in_window: bool,
-) -> dict[str, Values]:
+) -> dict[str, Floats]:
     """Half-widths of the intervals that these answers would give.
 
     Parameters
@@ -78,7 +78,7 @@ def cell_half_widths(
     }
 
 
-def _positives(size: Values, labeled: Values, positive: Values, *, in_window: bool) -> _Positives:
+def _positives(size: Floats, labeled: Floats, positive: Floats, *, in_window: bool) -> _Positives:
     prior = prior_count(1)
     if not in_window:
         worth = cell_counts(size, labeled, positive)

@@ -8,9 +8,8 @@ import numpy as np
 from scipy import special
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats
 
-    Values = NDArray[np.float64]
 
 SLOPE_PRECISION = 0.1
 """Prior precision of a slope along the score before any label: a few answers tilt the line."""
@@ -20,8 +19,8 @@ _LONGEST_STEP = 2.0  # of Newton's, in log odds: a full one may overshoot from f
 
 
 def fitted_log_odds(
-    x: Values, labeled: Values, positive: Values, start: Values, penalty: Values
-) -> Values:
+    x: Floats, labeled: Floats, positive: Floats, start: Floats, penalty: Floats
+) -> Floats:
     """Log odds of the rates that fit the labels best, by Newton's steps.
 
     Parameters
@@ -60,7 +59,7 @@ def fitted_log_odds(
     return np.asarray(at @ x.T)
 
 
-def fitted_covariance(x: Values, labeled: Values, rates: Values, penalty: Values) -> Values:
+def fitted_covariance(x: Floats, labeled: Floats, rates: Floats, penalty: Floats) -> Floats:
     """Covariance of the coefficients of a fit, shape ``(..., K, K)``, by Laplace's method.
 
     Parameters
@@ -78,7 +77,7 @@ def fitted_covariance(x: Values, labeled: Values, rates: Values, penalty: Values
     return np.asarray(np.linalg.inv(_curvature(x, labeled, rates, penalty)))
 
 
-def _curvature(x: Values, labeled: Values, rates: Values, penalty: Values) -> Values:
+def _curvature(x: Floats, labeled: Floats, rates: Floats, penalty: Floats) -> Floats:
     """Give minus the second derivatives of the penalised log likelihood."""
     weight = labeled * rates * (1 - rates)
     information = np.einsum("...h,hi,hj->...ij", weight, x, x, optimize=True)

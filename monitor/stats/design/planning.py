@@ -26,9 +26,10 @@ from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 MARGINS = (0.10, 0.05, 0.03)
 """Margins that a prospect is always asked for."""
@@ -56,10 +57,10 @@ class Prospect:
         u of the round where strata are score cells, as for `monitor.stats.design.allocation`.
     """
 
-    size: NDArray[np.int64]
-    is_flagged: NDArray[np.bool_]
+    size: Ints
+    is_flagged: Bools
     prior_rates: PriorRates
-    cost: Values
+    cost: Floats
     share_by_size: float = SHARE_BY_SIZE
     uniform: float | None = None
 
@@ -364,8 +365,8 @@ class WidthCurve:
         Labels of every design.
     """
 
-    ratio: Values
-    half_widths: Mapping[str, Values]
+    ratio: Floats
+    half_widths: Mapping[str, Floats]
     best: float
     labels: int
 
@@ -420,11 +421,11 @@ def width_curve(prospect: Prospect, labels: ArrayLike, *, level: float = 0.95) -
     )
 
 
-def _coefficients(prospect: Prospect) -> Mapping[str, Values]:
+def _coefficients(prospect: Prospect) -> Mapping[str, Floats]:
     return coefficients_of(prospect.size, prospect.is_flagged, prospect.prior_rates)[0]
 
 
-def _variance(c: Values, labels: Values) -> Values:
+def _variance(c: Floats, labels: Floats) -> Floats:
     used = c > 0
     with np.errstate(divide="ignore"):
         return np.asarray(np.sum(c[used] / labels[:, used], axis=1))

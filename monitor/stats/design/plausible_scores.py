@@ -23,11 +23,9 @@ from monitor.stats.design.prior import PriorRates
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.design.planning import Prospect
 
-    Values = NDArray[np.float64]
 
 SHIFT = 1.5
 """Log odds by which plausible scores are off: a factor of 4.5 of the odds."""
@@ -54,7 +52,7 @@ class PlausibleScores:
 
 def plausible_scores(
     prospect: Prospect,
-    labels: NDArray[np.int64],
+    labels: Ints,
     margins: Mapping[str, float],
     *,
     level: float = 0.95,
@@ -117,7 +115,7 @@ def _plausible(prospect: Prospect) -> Iterator[PriorRates]:
     yield _with_rates(prior_rates, _class_means(prospect))
 
 
-def _class_means(prospect: Prospect) -> Values:
+def _class_means(prospect: Prospect) -> Floats:
     rate, up = prospect.prior_rates.rate.copy(), prospect.is_flagged
     for members in (up, ~up):
         size = prospect.size[members]
@@ -126,7 +124,7 @@ def _class_means(prospect: Prospect) -> Values:
     return rate
 
 
-def _with_rates(prior_rates: PriorRates, rates: Values) -> PriorRates:
+def _with_rates(prior_rates: PriorRates, rates: Floats) -> PriorRates:
     """Return other rates that are known as well."""
     both, inside = prior_rates.alpha + prior_rates.beta, np.clip(rates, 1e-9, 1 - 1e-9)
     return PriorRates(both * inside, both * (1 - inside), prior_rates.source)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.draws import JointPosterior
 
-    Values = NDArray[np.float64]
 
 Source = Literal["rates", "reference", "scores", "rounds", "cells", "nothing"]
 
@@ -38,8 +38,8 @@ class AnswersOfGroup:
         Positive ones of all of them.
     """
 
-    cells: NDArray[np.int64]
-    labeled: Values
+    cells: Ints
+    labeled: Floats
     positive: float
 
 
@@ -57,8 +57,8 @@ class JointLogits:
         Cells whose own answers count besides (``rate_draws``).
     """
 
-    mean: Values
-    loadings: Values
+    mean: Floats
+    loadings: Floats
     groups: tuple[AnswersOfGroup, ...] = ()
 
 
@@ -84,8 +84,8 @@ class PriorRates:
         If the shapes differ or a parameter is not a positive finite number.
     """
 
-    alpha: Values
-    beta: Values
+    alpha: Floats
+    beta: Floats
     source: Source
     joint: JointLogits | None = None
 
@@ -99,12 +99,12 @@ class PriorRates:
             raise ValueError(message)
 
     @property
-    def rate(self) -> Values:
+    def rate(self) -> Floats:
         """Expected rate of each stratum, shape ``(H,)``."""
         return self.alpha / (self.alpha + self.beta)
 
     @property
-    def label_variance(self) -> Values:
+    def label_variance(self) -> Floats:
         r"""Expected variance of one label, shape ``(H,)``.
 
         .. math:: v_h = E[\pi_h(1-\pi_h)] = \frac{ab}{(a+b)(a+b+1)}
@@ -226,13 +226,13 @@ class PriorRates:
         return cls(prior, prior, "nothing")
 
 
-def _strata_of_class(is_flagged: NDArray[np.bool_]) -> Values:
+def _strata_of_class(is_flagged: Bools) -> Floats:
     """For each stratum, how many strata its class has."""
     flagged = int(is_flagged.sum())
     return np.where(is_flagged, flagged, len(is_flagged) - flagged).astype(np.float64)
 
 
-def _moments(mixture: BetaMixture) -> tuple[Values, Values]:
+def _moments(mixture: BetaMixture) -> tuple[Floats, Floats]:
     """Mean rate and mean label variance of each stratum of a mixture."""
     both = mixture.alpha + mixture.beta
     variance = mixture.alpha * mixture.beta / (both * (both + 1))

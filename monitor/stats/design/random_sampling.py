@@ -14,11 +14,10 @@ from monitor.stats.design.neyman import AllocationProblem, coefficients_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats
     from monitor.stats.design.prior import PriorRates
-
-    Values = NDArray[np.float64]
 
 
 def random_sampling_labels(
@@ -76,8 +75,8 @@ def random_sampling_labels(
 
 def _wider(
     name: str,
-    size: Values,
-    is_flagged: NDArray[np.bool_],
+    size: Floats,
+    is_flagged: Bools,
     prior_rates: PriorRates,
     labels: float,
     assurance: float,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +29,10 @@ class EffectiveCounts:
         Shape ``(H,)``, not whole in general.
     """
 
-    positive: Values
-    labeled: Values
+    positive: Floats
+    labeled: Floats
 
-    def whole(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def whole(self) -> tuple[Ints, Ints]:
         """Positive and labeled in whole labels, never more of them than there are.
 
         ``labeled`` is rounded down, ``positive`` to the nearest at the same rate, so that a rare
@@ -119,7 +119,7 @@ def restratify(
     band, y = band[inside], y[inside]
     w = _on_one_scale(w[inside], rounds[inside] * strata + band)
 
-    def summed(values: Values) -> Values:
+    def summed(values: Floats) -> Floats:
         return np.bincount(band, weights=values, minlength=strata).astype(np.float64)
 
     total, squares = summed(w), summed(w * w)
@@ -132,7 +132,7 @@ def restratify(
     return EffectiveCounts(positive=labeled * rate, labeled=labeled)
 
 
-def _on_one_scale(weight: Values, cell: NDArray[np.int64]) -> Values:
+def _on_one_scale(weight: Floats, cell: Ints) -> Floats:
     """Scale the weights of each cell so that they sum to their effective size."""
     total = np.bincount(cell, weights=weight)
     squares = np.bincount(cell, weights=weight * weight)
@@ -141,7 +141,7 @@ def _on_one_scale(weight: Values, cell: NDArray[np.int64]) -> Values:
 
 def _checked(
     stratum: ArrayLike, positive: ArrayLike, weight: ArrayLike, strata: int
-) -> tuple[NDArray[np.int64], Values, Values]:
+) -> tuple[Ints, Floats, Floats]:
     if strata < 1:
         message = f"there must be at least 1 stratum, got {strata!r}"
         raise ValueError(message)

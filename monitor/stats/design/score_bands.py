@@ -19,7 +19,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from monitor.stats.core.arrays import Floats, Ints
 
 FLAGGED_BANDS = 4
 """Predicted positives are few, and precision needs few labels: more bands leave each with a
@@ -155,7 +157,7 @@ def cell_edges(scores: ArrayLike, cells: int) -> tuple[float, ...]:
     return _edges(scores, cells, CELL_POWER)
 
 
-def band_of(scores: ArrayLike, edges: Sequence[float]) -> NDArray[np.int64]:
+def band_of(scores: ArrayLike, edges: Sequence[float]) -> Ints:
     """Band of each score: 0 to ``len(edges)``, and ``len(edges) + 1`` where there is no score.
 
     Parameters
@@ -201,7 +203,7 @@ def _edges(scores: ArrayLike, bands: int, power: float) -> tuple[float, ...]:
     return tuple(float(cut[i]) for i in sorted(nearest) if np.isfinite(cut[i]))
 
 
-def _present(scores: ArrayLike) -> NDArray[np.float64]:
+def _present(scores: ArrayLike) -> Floats:
     """Flat array of the scores that are there."""
     values = np.asarray(scores, dtype=np.float64).ravel()
     return values[~np.isnan(values)]

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats
 
-    Values = NDArray[np.float64]
 
 SHARE_BY_SIZE = 0.25
 """Of the passed labels of a round, unless its settings say otherwise (benchmarks/misses.py)."""
@@ -31,7 +30,7 @@ MOST_BY_SIZE = 0.5
 """The largest share there may be. With more, a stratum might not be labeled whole by the rest."""
 
 
-def mixed_by_size(optimal: Values, low: Values, size: Values, share: float) -> Values:
+def mixed_by_size(optimal: Floats, low: Floats, size: Floats, share: float) -> Floats:
     """Spread a share of the labels of one class by size, the rest as the optimum has them.
 
     Parameters

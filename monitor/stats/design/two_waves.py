@@ -50,9 +50,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Values = NDArray[np.float64]
-    Labels = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 FIRST_SHARE = 0.4
 """Share of the plan that wave 1 labels."""
@@ -75,7 +74,7 @@ _HALVINGS = 60
 _NOISE = 1e-6  # a number this little under a whole one means that one
 
 
-def first_wave(plan: ArrayLike, uniform: float | None = None) -> Labels:
+def first_wave(plan: ArrayLike, uniform: float | None = None) -> Ints:
     """Labels of wave 1: ``FIRST_SHARE`` of each stratum's plan, whole.
 
     Parameters
@@ -110,7 +109,7 @@ def second_wave(
     margins: Mapping[str, float] | None = None,
     uniform: ArrayLike | None = None,
     terms: ArrayLike | None = None,
-) -> Labels:
+) -> Ints:
     r"""Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
 
     Parameters
@@ -192,16 +191,16 @@ def second_wave(
 
 
 def towards_optimum(
-    size: Labels,
-    is_flagged: Flags,
-    rates: Values,
-    learned: Values,
+    size: Ints,
+    is_flagged: Bools,
+    rates: Floats,
+    learned: Floats,
     *,
-    plan: Labels,
-    first: Labels,
+    plan: Ints,
+    first: Ints,
     margins: Mapping[str, float],
-    uniform: Values | None = None,
-) -> Labels:
+    uniform: Floats | None = None,
+) -> Ints:
     """Spend what wave 1 left of a plan so that it comes near the optimum by these rates.
 
     Parameters
@@ -232,7 +231,7 @@ def towards_optimum(
     return np.asarray(_whole_numbers(labels, total) - first)
 
 
-def _learned(is_flagged: Flags, labeled: Values, positive: Values) -> Values:
+def _learned(is_flagged: Bools, labeled: Floats, positive: Floats) -> Floats:
     r"""Weigh the optimum by what there is to learn from, for each stratum without its own answers.
 
     With m the least number of either answer in a class, :math:`.8\,m/(m + 2)`.
@@ -249,15 +248,15 @@ def _learned(is_flagged: Flags, labeled: Values, positive: Values) -> Values:
     return np.asarray(LEARNED_SHARE * fewest / (fewest + RARER_ANSWERS))
 
 
-def _doubt(is_flagged: Flags) -> Values:
+def _doubt(is_flagged: Bools) -> Floats:
     """Give what the prior counts add to the variance of a label, times the stratum's labels."""
     of_class = [round_priors(int(members.sum())).mean() for members in (is_flagged, ~is_flagged)]
     return np.asarray(2 * PRIOR_PART * np.where(is_flagged, *of_class))
 
 
 def _optimum_shares(
-    size: Values, is_flagged: Flags, rates: Values, variance: Values, margins: Mapping[str, float]
-) -> Values:
+    size: Floats, is_flagged: Bools, rates: Floats, variance: Floats, margins: Mapping[str, float]
+) -> Floats:
     """Shares of all labels that are best by each row of rates, shape ``(..., H, H)``."""
     up, down = is_flagged, ~is_flagged
     spread, result = size * np.sqrt(variance), size * rates
@@ -272,7 +271,7 @@ def _optimum_shares(
     return np.asarray(spread * np.where(up, flagged / of_up, (1 - flagged) / of_down))
 
 
-def _flagged_share(a: Values, b: Values, c: Values) -> Values:
+def _flagged_share(a: Floats, b: Floats, c: Floats) -> Floats:
     """Least of the larger of a^2/x and b^2/x + c^2/(1-x), at x from 0 to 1 - LEAST_PASSED."""
     by_recall = np.divide(b, b + c, out=np.zeros_like(b), where=b + c > 0)
     excess = np.maximum(a**2 - b**2, 0.0)
@@ -280,7 +279,7 @@ def _flagged_share(a: Values, b: Values, c: Values) -> Values:
     return np.minimum(np.maximum(by_recall, equal), 1 - LEAST_PASSED)
 
 
-def _filled(target: Values, least: Values, most: Values, total: int) -> Values:
+def _filled(target: Floats, least: Floats, most: Floats, total: int) -> Floats:
     """Scale targets by one factor to a total, no stratum under its least or over its most."""
     low, high = np.zeros((*target.shape[:-1], 1)), np.full((*target.shape[:-1], 1), _LARGEST)
     for _ in range(_HALVINGS):
@@ -291,7 +290,7 @@ def _filled(target: Values, least: Values, most: Values, total: int) -> Values:
     return np.asarray(np.clip(low * target, least, most))
 
 
-def _whole_numbers(labels: Values, total: int) -> Labels:
+def _whole_numbers(labels: Floats, total: int) -> Ints:
     """Round down, then give what remains of the total to the largest remainders."""
     whole = np.floor(labels + _NOISE)
     order = np.argsort(whole - labels, axis=-1, kind="stable")
@@ -300,7 +299,7 @@ def _whole_numbers(labels: Values, total: int) -> Labels:
     return np.asarray((whole + (rank < remaining)).astype(np.int64))
 
 
-def _check(size: Labels, is_flagged: Flags, fixed: Mapping[str, NDArray[Any]]) -> None:
+def _check(size: Ints, is_flagged: Bools, fixed: Mapping[str, NDArray[Any]]) -> None:
     shapes = {name: values.shape for name, values in fixed.items()}
     if size.ndim != 1 or any(shape[-1:] != size.shape for shape in shapes.values()):
         message = f"every array must end in the shape of sizes, {size.shape}; got {shapes}"
@@ -317,7 +316,7 @@ def _check(size: Labels, is_flagged: Flags, fixed: Mapping[str, NDArray[Any]]) -
             raise ValueError(message)
 
 
-def _checked(uniform: Values) -> Values:
+def _checked(uniform: Floats) -> Floats:
     if not np.all((uniform >= 0) & (uniform < 1)):
         message = f"uniform must lie in [0, 1), got {uniform!r}"
         raise ValueError(message)

@@ -8,7 +8,7 @@ case, its e-values have a mean of at most 1 (see ``e_detector``). How soon it fi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -20,11 +20,11 @@ from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.counts import StratumArrays
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 ERRORS = (0.75, 1.5, 3.0)
 """How far beyond the limit each alternative lies, in standard errors of one round's estimate: so
@@ -142,12 +142,12 @@ def decayed_labels(rounds: Sequence[StratumArrays], decay: float = DECAY) -> tup
 
 def alternatives(
     limit: Limit,
-    size: NDArray[np.int64],
-    is_flagged: NDArray[np.bool_],
+    size: Ints,
+    is_flagged: Bools,
     rates: Floats,
     beyond: ArrayLike = BEYOND,
     *,
-    labeled: NDArray[np.int64] | None = None,
+    labeled: Ints | None = None,
 ) -> Floats:
     r"""Make sets of rates beyond the limit, in the direction in which the metric goes wrong.
 
@@ -206,9 +206,7 @@ def alternatives(
     return np.asarray(wrong.base[..., np.newaxis, :] + wrong.sign[..., np.newaxis, :] * shares)
 
 
-def scaled_to_limit(
-    limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats
-) -> Floats:
+def scaled_to_limit(limit: Limit, size: Ints, is_flagged: Bools, rates: Floats) -> Floats:
     """Scale the wrong answers by one factor, each up to ``CAP``, until the metric is at the limit.
 
     Parameters
@@ -249,10 +247,10 @@ def scaled_to_limit(
 
 def steps(
     limit: Limit,
-    size: NDArray[np.int64],
-    is_flagged: NDArray[np.bool_],
+    size: Ints,
+    is_flagged: Bools,
     rates: Floats,
-    labeled: NDArray[np.int64],
+    labeled: Ints,
     errors: Sequence[float] = ERRORS,
 ) -> Floats:
     r"""How far beyond the limit to look with so many labels: ``ERRORS`` standard errors.
@@ -301,8 +299,8 @@ def steps(
 
 def check_testable(
     limit: Limit,
-    size: NDArray[np.int64],
-    is_flagged: NDArray[np.bool_],
+    size: Ints,
+    is_flagged: Bools,
     rates: Floats | None = None,
 ) -> None:
     """Refuse a limit that no labels could count against in a window of these sizes.
@@ -373,10 +371,10 @@ class _WrongAnswers:
     def of(
         cls,
         limit: Limit,
-        size: NDArray[np.int64],
-        is_flagged: NDArray[np.bool_],
+        size: Ints,
+        is_flagged: Bools,
         rates: Floats,
-        labeled: NDArray[np.int64] | None,
+        labeled: Ints | None,
     ) -> _WrongAnswers:
         space, direct = half_space(limit, size, is_flagged), limit.direct()
         base, slope = _line(direct.metric, is_flagged, rates)
@@ -433,7 +431,7 @@ def _with_odds_moved(share: Floats, weight: Floats, target: Floats) -> Floats:
     return np.asarray(shares)
 
 
-def _line(metric: str, is_flagged: NDArray[np.bool_], rates: Floats) -> tuple[Floats, Floats]:
+def _line(metric: str, is_flagged: Bools, rates: Floats) -> tuple[Floats, Floats]:
     """Rates as base + f slope, shapes ``(H,)``; strata that stay at the guess have slope 0."""
     if metric == "prevalence":
         return np.zeros_like(rates), rates
@@ -454,9 +452,7 @@ def _worst_answers(limit: Limit) -> str:
     return f"{CAP:.1%} of {items} items classified wrongly"
 
 
-def _value(
-    limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats
-) -> float:
+def _value(limit: Limit, size: Ints, is_flagged: Bools, rates: Floats) -> float:
     """Compute the metric of a limit at rates of shape ``(H,)``."""
     positive, negative = size * rates, size * (1 - rates)
     up = is_flagged

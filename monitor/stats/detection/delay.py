@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,11 +22,9 @@ from monitor.stats.detection.simulated_paths import Paths
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.detection.scenario import Misses, Scenario
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 QUIET = 8
 """Rounds before the drop, in which the guess is learned."""
@@ -353,6 +351,6 @@ def _detected(
     return shares
 
 
-def _answers(scenario: Scenario, rng: np.random.Generator, paths: int) -> NDArray[np.int64]:
+def _answers(scenario: Scenario, rng: np.random.Generator, paths: int) -> Ints:
     window = scenario.window
     return rng.binomial(window.labeled, scenario.rates, (paths, window.size.size))

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,11 +42,10 @@ from monitor.stats.detection.projection import inside, project
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 
 def log_e_factor(
@@ -56,7 +55,7 @@ def log_e_factor(
     beyond: Sequence[float] | None = None,
     *,
     errors: Sequence[float] = ERRORS,
-    missing: NDArray[np.int64] | None = None,
+    missing: Ints | None = None,
 ) -> Floats:
     r"""Evidence of one round against a limit: log e for each alternative.
 

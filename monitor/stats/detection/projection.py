@@ -6,7 +6,7 @@ or many at once for simulations, by another method; the tests hold one against t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize
@@ -16,16 +16,15 @@ from monitor.stats.detection.half_space import HalfSpace, LimitCannotBeTested
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats, Ints
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 _DOUBLINGS = 200  # of the multiplier; a limit that is reached at all is reached long before
 _STEPS = 60  # halvings alone leave no float between the ends of a bracket after 53
 _CLOSE = 1e-12  # of the constraint, whose coefficients are scaled to 1
 
 
-def project(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int64]) -> Floats:
+def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
     r"""Rates within the limit that the labels tell apart from the alternative least.
 
     .. math:: x = \arg\min_{c\cdot x \ge d} \sum_h n_h\,\mathrm{KL}(\mathrm{alt}_h \| x_h)
@@ -78,7 +77,7 @@ def project(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int64]) -
     return x
 
 
-def project_many(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int64]) -> Floats:
+def project_many(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
     r"""Project rows of alternatives: :func:`project` for each of them, by one Newton search.
 
     With :math:`dx_h/dq = x_h^2(1-x_h)^2 / (n_h((x_h-\mathrm{alt}_h)^2 +

@@ -33,19 +33,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.stats.detection.e_detector import log_e_factor
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
     from monitor.stats.detection.half_space import Limit
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 WRONGLY_ENDED = 0.05
 """Largest share of alerts that end by evidence although their metric stays beyond its limit."""
@@ -78,7 +78,7 @@ def log_recovery_factor(
     counts: Counts,
     rates: Floats | None,
     *,
-    missing: NDArray[np.int64] | None = None,
+    missing: Ints | None = None,
 ) -> float:
     """Evidence of one round, log e, that the metric of an alert keeps its limit again.
 

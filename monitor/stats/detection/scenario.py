@@ -8,7 +8,7 @@ about by misses that all appear in the passed stratum with the lowest scores, wh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from monitor.stats.detection.projection import inside
 from monitor.stats.detection.simulated_paths import RoundStrata
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 Misses = Literal["in_proportion", "in_lowest_band"]
 """Where the misses of a fall of recall appear: in all passed strata by one factor, or all in the
@@ -57,9 +58,9 @@ class Scenario:
     0.587
     """
 
-    size: NDArray[np.int64]
-    labeled: NDArray[np.int64]
-    is_flagged: NDArray[np.bool_]
+    size: Ints
+    labeled: Ints
+    is_flagged: Bools
     rates: Floats
 
     def __post_init__(self) -> None:

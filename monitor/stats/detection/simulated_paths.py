@@ -7,7 +7,7 @@ one against the other, round by round.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +20,7 @@ from monitor.stats.detection.projection import inside, project_many
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Ints: TypeAlias = NDArray[np.int64]
-    Flags: TypeAlias = NDArray[np.bool_]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +28,7 @@ class RoundStrata:
     """Strata of one round: sizes, classes and labels, shape ``(H,)``."""
 
     size: Ints
-    is_flagged: Flags
+    is_flagged: Bools
     labeled: Ints
 
 
@@ -138,7 +134,7 @@ class Paths:
         prior = np.where(window.is_flagged, prior_count(flagged), prior_count(passed))
         return np.asarray((prior + self._positive) / (2 * prior + self._labeled))
 
-    def close(self, window: RoundStrata, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Ints) -> Bools:
         """Judge one round of all paths, then learn from it.
 
         Evidence that fires starts over at once, as if a person had ended the alert.
@@ -159,7 +155,7 @@ class Paths:
         self.learn(window, positive)
         return fired
 
-    def _step(self, index: int, log_e: Floats, threshold: float) -> Flags:
+    def _step(self, index: int, log_e: Floats, threshold: float) -> Bools:
         log_m = self._log_m[index]
         says = log_e.any(axis=1, keepdims=True)
         after = np.where(says, update(log_m, log_e), log_m)

@@ -34,8 +34,7 @@ from monitor.stats.detection.recovery import log_recovery_factor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
     from monitor.stats.detection.half_space import Limit
 
@@ -43,9 +42,9 @@ if TYPE_CHECKING:
 def log_e_of_waves(
     limit: Limit,
     waves: Sequence[Counts],
-    rates: Sequence[NDArray[np.float64] | None],
-    missing: Sequence[NDArray[np.int64]] | None = None,
-) -> NDArray[np.float64]:
+    rates: Sequence[Floats | None],
+    missing: Sequence[Ints] | None = None,
+) -> Floats:
     """Log e of each alternative over the waves of one round.
 
     Parameters
@@ -84,8 +83,8 @@ def log_e_of_waves(
 def log_recovery_of_waves(
     limit: Limit,
     waves: Sequence[Counts],
-    rates: Sequence[NDArray[np.float64] | None],
-    missing: Sequence[NDArray[np.int64]] | None = None,
+    rates: Sequence[Floats | None],
+    missing: Sequence[Ints] | None = None,
 ) -> float:
     """Evidence of a round in waves, log e, that the metric of an alert keeps its limit again.
 
@@ -108,7 +107,5 @@ def log_recovery_of_waves(
     )
 
 
-def _each(
-    missing: Sequence[NDArray[np.int64]] | None, waves: Sequence[Counts]
-) -> Sequence[NDArray[np.int64] | None]:
+def _each(missing: Sequence[Ints] | None, waves: Sequence[Counts]) -> Sequence[Ints | None]:
     return [None] * len(waves) if missing is None else missing

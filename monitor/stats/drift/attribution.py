@@ -27,13 +27,12 @@ from monitor.stats.estimation.prevalence import precision_at
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import Draws
     from monitor.stats.core.metrics import Matrix
-
-    Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,9 +47,9 @@ class Working:
         Share of the population that is actually positive, in [0, 1].
     """
 
-    tpr: Values
-    fpr: Values
-    prevalence: Values
+    tpr: Floats
+    fpr: Floats
+    prevalence: Floats
 
     @classmethod
     def of(cls, tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Working:
@@ -64,7 +63,7 @@ class Working:
         return cls(*(np.asarray(each, dtype=np.float64) for each in (tpr, fpr, prevalence)))
 
     @classmethod
-    def of_draws(cls, draws: Draws, size: NDArray[np.int64]) -> Working:
+    def of_draws(cls, draws: Draws, size: Ints) -> Working:
         """Make it from posterior draws of the strata's rates and the sizes of the strata."""
         return cls.of_matrix(draws.rate_matrix(size))
 
@@ -73,7 +72,7 @@ class Working:
         """Make it from a confusion matrix, or from draws of one."""
         return cls(*(METRICS[name](matrix) for name in ("recall", "fpr", "prevalence")))
 
-    def precision(self, prevalence: ArrayLike | None = None) -> Values:
+    def precision(self, prevalence: ArrayLike | None = None) -> Floats:
         """Precision at this prevalence, or at another."""
         return precision_at(
             self.tpr, self.fpr, self.prevalence if prevalence is None else prevalence
@@ -84,9 +83,9 @@ class Working:
 class SplitChange:
     """A change of precision and the two parts it is made of; they add up to it."""
 
-    change: Values
-    prevalence: Values
-    classifier: Values
+    change: Floats
+    prevalence: Floats
+    classifier: Floats
 
 
 def split_change(before: Working, after: Working) -> SplitChange:
@@ -201,7 +200,7 @@ def precision_change(
     return PrecisionChange(**intervals, level=level)
 
 
-def _values(before: Working, after: Working, parts: SplitChange) -> dict[str, Values]:
+def _values(before: Working, after: Working, parts: SplitChange) -> dict[str, Floats]:
     """Name what a ``PrecisionChange`` has intervals of as it does."""
     return {
         "before": before.precision(),
@@ -215,7 +214,7 @@ def _values(before: Working, after: Working, parts: SplitChange) -> dict[str, Va
 
 
 def _intervals(
-    values: Mapping[str, Values], points: Mapping[str, float], level: float
+    values: Mapping[str, Floats], points: Mapping[str, float], level: float
 ) -> dict[str, Interval]:
     return {
         name: credible_interval(draws, level, point=points[name]) for name, draws in values.items()

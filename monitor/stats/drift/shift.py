@@ -22,10 +22,10 @@ from scipy import special
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
-    Sizes = NDArray[np.int64]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 Kind = Literal["psi", "ks", "flagged_rate"]
 
@@ -221,7 +221,7 @@ def flagged_rate_move(now: ArrayLike, usual: ArrayLike, is_flagged: ArrayLike) -
     return math.log(odds[0] / odds[1])
 
 
-def _distances(now: Sizes, usual: Sizes, is_flagged: NDArray[np.bool_]) -> dict[Kind, float]:
+def _distances(now: Ints, usual: Ints, is_flagged: Bools) -> dict[Kind, float]:
     return {
         "psi": population_stability_index(now, usual),
         "ks": kolmogorov_smirnov(now, usual),
@@ -229,7 +229,7 @@ def _distances(now: Sizes, usual: Sizes, is_flagged: NDArray[np.bool_]) -> dict[
     }
 
 
-def _wobble_bar(kind: Kind, among_earlier: Values) -> float:
+def _wobble_bar(kind: Kind, among_earlier: Floats) -> float:
     """Bar from the earlier windows' distances to each other."""
     windows = len(among_earlier)
     squared = among_earlier if kind == "psi" else among_earlier**2
@@ -238,7 +238,7 @@ def _wobble_bar(kind: Kind, among_earlier: Values) -> float:
     return bar if kind == "psi" else math.sqrt(bar)
 
 
-def _sampling_bar(kind: Kind, now: Sizes, usual: Sizes, is_flagged: NDArray[np.bool_]) -> float:
+def _sampling_bar(kind: Kind, now: Ints, usual: Ints, is_flagged: Bools) -> float:
     """Bar from what two samples of one population differ by."""
     per_item = 1 / float(now.sum()) + 1 / float(usual.sum())
     if kind == "psi":
@@ -252,9 +252,9 @@ def _sampling_bar(kind: Kind, now: Sizes, usual: Sizes, is_flagged: NDArray[np.b
     return float(special.ndtri(0.5 + LEVEL / 2)) * math.sqrt(spread)
 
 
-def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Values, Values]:
+def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Floats, Floats]:
     """Shares of the strata in both sets of counts."""
-    shares: list[Values] = []
+    shares: list[Floats] = []
     for name, side in (("now", now), ("usual", usual)):
         sizes = np.asarray(side, dtype=np.float64)
         if sizes.ndim != 1 or np.shape(now) != np.shape(usual) or np.any(sizes < 0):
@@ -267,9 +267,7 @@ def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Values, Values]:
     return shares[0], shares[1]
 
 
-def _checked(
-    now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike
-) -> tuple[Sizes, Sizes, NDArray[np.bool_]]:
+def _checked(now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike) -> tuple[Ints, Ints, Bools]:
     window, up = np.asarray(now, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
     before = np.asarray(earlier, dtype=np.int64).reshape(-1, window.size)
     if window.ndim != 1 or up.shape != window.shape:

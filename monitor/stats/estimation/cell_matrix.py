@@ -28,10 +28,11 @@ from monitor.stats.design.restratify import EffectiveCounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
-    ClassLaw = Callable[[bool, Values, EffectiveCounts], BetaMixture]
+    from monitor.stats.core.arrays import Floats, Ints
+
+    ClassLaw = Callable[[bool, Floats, EffectiveCounts], BetaMixture]
 
 
 def cell_posterior(counts: Counts) -> JointPosterior:
@@ -91,7 +92,7 @@ def class_counts(
     )
 
 
-def class_sizes(counts: Counts) -> NDArray[np.int64]:
+def class_sizes(counts: Counts) -> Ints:
     """Items of the flagged and of the passed cells, shape ``(2,)``."""
     return np.array([sum(cell.size for cell in cells) for cells in (counts.flagged, counts.passed)])
 
@@ -147,7 +148,7 @@ def cell_matrix(
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
-def _positives(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Values]:
+def _positives(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Floats]:
     """Draw the positives among the items that are left of each class."""
     if not in_window:
         return [part.items * drawn.rates[:, i] for i, part in enumerate(parts)]
@@ -230,9 +231,9 @@ class _Rest(NamedTuple):
 class _CellArrays(NamedTuple):
     """One class's cells: sizes, labels and positives, ``(C,)`` each."""
 
-    size: Values
-    labeled: Values
-    positive: Values
+    size: Floats
+    labeled: Floats
+    positive: Floats
 
 
 def _classes(counts: Counts) -> list[_CellArrays]:
@@ -242,7 +243,7 @@ def _classes(counts: Counts) -> list[_CellArrays]:
 
 
 def _rest(
-    cells: _CellArrays, in_window: bool, law: Callable[[Values, EffectiveCounts], BetaMixture]
+    cells: _CellArrays, in_window: bool, law: Callable[[Floats, EffectiveCounts], BetaMixture]
 ) -> _Rest:
     size, labeled, positive = cells
     if not in_window:
@@ -254,7 +255,7 @@ def _rest(
     return _Rest(*counted, float(unlabeled.sum()), by_chance, rest_law)
 
 
-def _of_answers(flagged: bool, size: Values, answers: EffectiveCounts) -> BetaMixture:
+def _of_answers(flagged: bool, size: Floats, answers: EffectiveCounts) -> BetaMixture:
     del flagged, size
     return _law(answers)
 

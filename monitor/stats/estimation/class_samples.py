@@ -29,13 +29,12 @@ from monitor.stats.core.cells import two_minds
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.draws import Estimand
     from monitor.stats.core.sample import LabeledSample
 
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 _AT_ONCE = 512  # draws whose weights are in memory together: 20 MB for 5,000 items,
 _WEIGHTS = 2**23  # fewer of many items: 64 MB at most
@@ -64,7 +63,7 @@ class ClassSample:
 
     name: str
     sample: LabeledSample
-    item: Whole
+    item: Ints
 
     def __init__(self, name: str, sample: LabeledSample, item: ArrayLike) -> None:
         object.__setattr__(self, "name", name)
@@ -81,33 +80,33 @@ class ClassSample:
 class Layout(NamedTuple):
     """Strata of all classes below each other, H of them, and the n labels that they hold."""
 
-    of_class: Whole  # (H,)
-    flagged: NDArray[np.bool_]  # (H,)
-    size: Values  # (H,)
-    labeled: Values  # (H,)
-    priors: Values  # light and heavy, (2, H)
-    point: Values  # share of the class among the labels, weighted, (H,)
-    stratum: Whole  # (n,)
-    place: Whole  # of the item among all different ones, (n,)
-    worth: Values  # (n,)
-    positive: NDArray[np.bool_]  # (n,)
+    of_class: Ints  # (H,)
+    flagged: Bools  # (H,)
+    size: Floats  # (H,)
+    labeled: Floats  # (H,)
+    priors: Floats  # light and heavy, (2, H)
+    point: Floats  # share of the class among the labels, weighted, (H,)
+    stratum: Ints  # (n,)
+    place: Ints  # of the item among all different ones, (n,)
+    worth: Floats  # (n,)
+    positive: Bools  # (n,)
     items: int
 
 
 class Totals(NamedTuple):
     """Items of C classes in the window, shape ``(C, D)`` each."""
 
-    found: Values
-    missed: Values
-    flagged: Values
+    found: Floats
+    missed: Floats
+    flagged: Floats
 
 
 class Excluded(NamedTuple):
     """Class of each label, and how its totals change without that label, shape ``(n,)`` each."""
 
-    of_class: Whole
-    found: Values
-    missed: Values
+    of_class: Ints
+    found: Floats
+    missed: Floats
 
 
 def layout(classes: Sequence[ClassSample]) -> Layout:
@@ -147,7 +146,7 @@ def layout(classes: Sequence[ClassSample]) -> Layout:
     )
 
 
-def _priors(sample: LabeledSample) -> Values:
+def _priors(sample: LabeledSample) -> Floats:
     """Light and heavy prior count of each stratum, ``(2, H)``."""
     holds = sample.size > 0
     up = np.arange(len(holds)) < sample.flagged
@@ -158,7 +157,7 @@ def _priors(sample: LabeledSample) -> Values:
     )
 
 
-def totals(strata: Layout, shares: Values) -> Totals:
+def totals(strata: Layout, shares: Floats) -> Totals:
     """Scale shares of the class in each stratum up to the window.
 
     Parameters
@@ -182,7 +181,7 @@ def totals(strata: Layout, shares: Values) -> Totals:
     )
 
 
-def open_shares(strata: Layout, estimand: Estimand) -> Values:
+def open_shares(strata: Layout, estimand: Estimand) -> Floats:
     """Share of each stratum that its labels leave open, shape ``(H,)``: of a rate all of it.
 
     Parameters
@@ -231,7 +230,7 @@ def drawn_totals(
     )
 
 
-def _shares(strata: Layout, rng: np.random.Generator, draws: int) -> Iterator[Values]:
+def _shares(strata: Layout, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """Draw the share of the class in each stratum, shape ``(H, some)``, ``draws`` of them."""
     shape = (len(strata.size), strata.items)
     where = strata.stratum, strata.place
@@ -247,7 +246,7 @@ def _shares(strata: Layout, rng: np.random.Generator, draws: int) -> Iterator[Va
         yield np.asarray(yes / np.maximum(yes + no, _TINY), dtype=np.float64)
 
 
-def _drawn_priors(strata: Layout, rng: np.random.Generator, draws: int) -> Values:
+def _drawn_priors(strata: Layout, rng: np.random.Generator, draws: int) -> Floats:
     """Choose light or heavy for each class and side of it by itself, shape ``(H, D)``."""
     side = 2 * strata.of_class + strata.flagged
     mind = rng.integers(0, 2, (int(side.max()) + 1, draws))[side]

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
+
 
 GRID_POINTS = 41
 """Enough for a smooth line in a figure."""
@@ -36,8 +37,8 @@ _FEWEST = 64
 class Density:
     """A density at evenly spaced places; areas under it are probabilities."""
 
-    x: Values
-    density: Values
+    x: Floats
+    density: Floats
 
 
 def share_density(draws: ArrayLike, *, points: int = GRID_POINTS) -> Density | None:

@@ -16,11 +16,10 @@ import numpy as np
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import Counts, StratumCounts
 
-    Cells = tuple[NDArray[np.float64], NDArray[np.float64]]
+    Cells = tuple[Floats, Floats]
 
 
 def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
@@ -66,8 +65,8 @@ def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
 
 def _edge(
     strata: tuple[StratumCounts, ...],
-    positive: NDArray[np.float64],
-    negative: NDArray[np.float64],
+    positive: Floats,
+    negative: Floats,
 ) -> Cells | None:
     """Positives and negatives of a class without the answer never seen; None if both were."""
     labeled = sum(stratum.labeled for stratum in strata)

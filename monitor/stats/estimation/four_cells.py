@@ -31,11 +31,11 @@ from monitor.stats.core.metrics import Matrix
 from monitor.stats.estimation.matrix_draws import MatrixDraws
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.draws import Estimand
 
-    Values = NDArray[np.float64]
 
 _PRIOR = 0.5  # of each cell
 
@@ -52,8 +52,8 @@ class FourCells:
         Items that each of them stands for.
     """
 
-    labeled: Values
-    weight: Values
+    labeled: Floats
+    weight: Floats
 
     @classmethod
     def of_items(
@@ -173,7 +173,7 @@ class FourCells:
         return dict(zip(("tp", "fp", "fn", "tn"), counts, strict=True))
 
 
-def _matrix(cells: Values, prevalence: float | None) -> Matrix:
+def _matrix(cells: Floats, prevalence: float | None) -> Matrix:
     """Matrices of cells ``(..., 4)``, at a prevalence where one is given."""
     tp, fp, fn, tn = np.moveaxis(cells, -1, 0)
     if prevalence is None:

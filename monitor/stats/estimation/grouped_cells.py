@@ -18,17 +18,19 @@ from monitor.stats.core.sample import LabeledSample
 from monitor.stats.design.cell_counts import groups_of_cells
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from monitor.stats.core.arrays import Floats, Ints
 
 
 class GroupedCells(NamedTuple):
     """A sample whose strata are groups of cells, and the group of each cell, shape ``(C,)``."""
 
     sample: LabeledSample
-    group: NDArray[np.int64]
+    group: Ints
 
 
-def cell_weights(size: ArrayLike, labeled: ArrayLike) -> NDArray[np.float64]:
+def cell_weights(size: ArrayLike, labeled: ArrayLike) -> Floats:
     """Items of one class that each answer of a cell stands for, shape ``(C,)``; 0 without any.
 
     The answered cells of a group also stand for the others of it.
@@ -104,7 +106,7 @@ def grouped_cells(
     return GroupedCells(sample, group)
 
 
-def plain_labels(stands_for: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+def plain_labels(stands_for: Floats, group: Ints) -> Floats:
     """Plain labels that each item is worth within its group, K w / sum w, shape ``(n,)``.
 
     Parameters

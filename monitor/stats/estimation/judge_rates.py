@@ -22,11 +22,10 @@ from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.cell_matrix import cell_matrix, weighted_matrix
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import Interval, StratumArrays
-
-    Values = NDArray[np.float64]
 
 
 class JudgeRates(NamedTuple):
@@ -90,7 +89,7 @@ def judge_rates(
     return JudgeRates(tpr, fpr, kappa if says_both else None)
 
 
-def _kappa(matrix: Matrix) -> Values:
+def _kappa(matrix: Matrix) -> Floats:
     observed = (matrix.tp + matrix.tn) / matrix.total
     by_chance = matrix.flagged * matrix.positive + matrix.passed * matrix.negative
     expected = by_chance / matrix.total**2
@@ -98,7 +97,7 @@ def _kappa(matrix: Matrix) -> Values:
         return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), np.nan))
 
 
-def _interval(draws: Values, point: float, level: float) -> Interval | None:
+def _interval(draws: Floats, point: float, level: float) -> Interval | None:
     if np.isnan(draws).all():
         return None
     return credible_interval(draws, level, point=point)

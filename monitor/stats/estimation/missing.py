@@ -14,14 +14,13 @@ from monitor.stats.estimation.posterior import estimates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Ints
     from monitor.stats.estimation.posterior import MetricEstimate
 
 
 def missing_bounds(
     counts: Counts,
-    missing: NDArray[np.int64],
+    missing: Ints,
     name: str,
     *,
     estimand: Estimand = "rate",
@@ -124,7 +123,7 @@ def worst_case(
 
 def point_range(
     counts: Counts,
-    undecided: NDArray[np.int64],
+    undecided: Ints,
     name: str,
     *,
     seed: int = 0,
@@ -183,7 +182,7 @@ def point_range(
     )
 
 
-def completions(counts: Counts, missing: NDArray[np.int64]) -> list[Counts]:
+def completions(counts: Counts, missing: Ints) -> list[Counts]:
     """Answer the missing items of each class by one value, in every way; none if none is missing.
 
     Raises
@@ -203,7 +202,7 @@ def completions(counts: Counts, missing: NDArray[np.int64]) -> list[Counts]:
     ]
 
 
-def _check_missing(counts: Counts, missing: NDArray[np.int64]) -> None:
+def _check_missing(counts: Counts, missing: Ints) -> None:
     room = counts.size - counts.labeled
     if missing.shape != room.shape or np.any(missing < 0) or np.any(missing > room):
         message = (

@@ -39,14 +39,12 @@ from monitor.stats.estimation.small_counts import SmallCounts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import StratumCounts
     from monitor.stats.core.reasons import NoEstimate
     from monitor.stats.estimation.matrix_draws import MatrixDraws
     from monitor.stats.estimation.small_counts import FewLabels
 
-    Values = NDArray[np.float64]
 
 __all__ = [
     "ESTIMANDS",
@@ -380,7 +378,7 @@ def _lacking(
     return None
 
 
-def _undefined(metric: Metric, values: Values) -> NoEstimate | None:
+def _undefined(metric: Metric, values: Floats) -> NoEstimate | None:
     """Find that too many draws have no value; ``None`` if enough have one."""
     share = float(np.isnan(values).mean())
     if share <= UNDEFINED_LIMIT:

@@ -24,12 +24,10 @@ from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts, Interval
     from monitor.stats.core.draws import JointPosterior
 
-    Values = NDArray[np.float64]
 
 _ROUNDING = 1e-9  # sums over strata in another order must not put a tie outside of the range
 
@@ -47,7 +45,7 @@ class NextEstimate:
     """
 
     metric: str
-    values: Values
+    values: Floats
 
     @property
     def undefined_share(self) -> float:
@@ -75,8 +73,8 @@ class NextEstimate:
 
 def next_estimates(
     posterior: JointPosterior,
-    size: NDArray[np.int64],
-    labeled: NDArray[np.int64],
+    size: Ints,
+    labeled: Ints,
     *,
     metrics: Sequence[str] = ("precision", "recall"),
     seed: int = 0,
@@ -182,7 +180,7 @@ def is_outside(value: float, expected: Interval) -> bool:
     return not expected.low - _ROUNDING <= value <= expected.high + _ROUNDING
 
 
-def _check_plan(strata: int, size: NDArray[np.int64], labeled: NDArray[np.int64]) -> None:
+def _check_plan(strata: int, size: Ints, labeled: Ints) -> None:
     if not size.shape == labeled.shape == (strata,):
         message = (
             f"the posterior has {strata} strata, but size has the shape {size.shape} and labeled "

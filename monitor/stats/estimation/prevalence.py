@@ -26,12 +26,12 @@ from monitor.stats.core.metrics import METRICS, Matrix, f_beta
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import Draws
 
-    Values = NDArray[np.float64]
 
 LOWEST, HIGHEST = 1e-6, 0.999
 """Prevalences between which two classifiers are searched for a swap."""
@@ -39,7 +39,7 @@ LOWEST, HIGHEST = 1e-6, 0.999
 _STEPS = 200  # on the log axis; two swaps between neighbours would be missed
 
 
-def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Values:
+def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Floats:
     r"""Precision of a classifier in a population of some prevalence (Brabec et al., Eq. 8).
 
     Parameters
@@ -67,7 +67,7 @@ def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Value
     return values
 
 
-def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float = 1.0) -> Values:
+def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float = 1.0) -> Floats:
     r"""F measure of a classifier in a population of some prevalence.
 
     .. math:: F_\beta(\eta) = \frac{(1+\beta^2)\,\mathrm{TPR}\,\eta}
@@ -151,10 +151,10 @@ class PrevalenceCurve:
     """
 
     metric: str
-    prevalence: Values
-    point: Values
-    low: Values
-    high: Values
+    prevalence: Floats
+    point: Floats
+    low: Floats
+    high: Floats
     now: Interval
     value: Interval
     tpr: Interval
@@ -162,7 +162,7 @@ class PrevalenceCurve:
     level: float
 
 
-def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Values:
+def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Floats:
     """Prevalences on a logarithmic axis around the present one, rising, under 1.
 
     Parameters
@@ -184,7 +184,7 @@ def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Values
 
 def prevalence_curve(
     draws: Draws,
-    size: NDArray[np.int64],
+    size: Ints,
     *,
     metric: str = "precision",
     prevalence: ArrayLike | None = None,
@@ -289,7 +289,7 @@ _NAMES = ("recall", "fpr", "prevalence")
 _AT_A_PREVALENCE = {"precision": precision_at, "f1": f_beta_at}
 
 
-def _check_curve(draws: Draws, size: NDArray[np.int64], metric: str, level: float) -> None:
+def _check_curve(draws: Draws, size: Ints, metric: str, level: float) -> None:
     if metric not in _AT_A_PREVALENCE or not 0 < level < 1:
         message = f"wanted precision or f1 and a level in (0, 1), got {metric!r} and {level!r}"
         raise ValueError(message)

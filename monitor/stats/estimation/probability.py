@@ -10,12 +10,11 @@ from monitor.stats.core.metrics import metric
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Ints
     from monitor.stats.core.draws import Draws
 
 
-def metric_quantile(draws: Draws, size: NDArray[np.int64], name: str, share: float) -> float | None:
+def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float | None:
     """Posterior quantile of a metric (``rate`` estimand), for proposing a limit.
 
     Parameters

@@ -17,9 +17,8 @@ from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.segments import segment_posterior
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Bools, Floats
 
-    Values = NDArray[np.float64]
 
 _ROUNDING = 1e-9  # labels this little above a whole number mean that number
 _PRECISE = 1e-6  # of the factor on a round's labels: far under one label
@@ -139,7 +138,7 @@ def _plain_part(segment: Counts, whole: Counts) -> tuple[Counts, Counts]:
     return part, Counts.of_arrays(**both, is_flagged=part.is_flagged)
 
 
-def _worth(segment: Counts, values: Values) -> Values:
+def _worth(segment: Counts, values: Floats) -> Floats:
     """How many own labels the posterior is worth in this window, at most all items."""
     size = np.maximum(segment.size, 1).astype(np.float64)
     unlabeled = 1 - segment.labeled / size
@@ -148,18 +147,18 @@ def _worth(segment: Counts, values: Values) -> Values:
     )
 
 
-def _without_label(segment: Counts, metric: str) -> list[NDArray[np.bool_]]:
+def _without_label(segment: Counts, metric: str) -> list[Bools]:
     """Strata of each class that the metric needs, that has items and no label."""
     up = segment.is_flagged
     classes = [up] if metric == "precision" else [up, ~up]
     return [of for of in classes if segment.size[of].any() and not segment.labeled[of].any()]
 
 
-def _fewest(c: Values, allowed: float, low: Values, high: Values) -> Values:
+def _fewest(c: Floats, allowed: float, low: Floats, high: Floats) -> Floats:
     r"""Fewest labels with :math:`\sum_h c_h/n_h \le` ``allowed``: clip(mu sqrt c, low, high)."""
     root = np.sqrt(c)
 
-    def labels(multiplier: float) -> Values:
+    def labels(multiplier: float) -> Floats:
         return np.asarray(np.clip(multiplier * root, low, high))
 
     most = float(np.max(high / root, initial=0.0))
@@ -172,7 +171,7 @@ def _fewest(c: Values, allowed: float, low: Values, high: Values) -> Values:
 
 
 def _least_factor(
-    c: Values, allowed: float, worth: Values, size: Values, gain: Values, least: float
+    c: Floats, allowed: float, worth: Floats, size: Floats, gain: Floats, least: float
 ) -> float | None:
     """Least factor on the round's labels, beyond what it has, that keeps the margin."""
 

@@ -33,15 +33,13 @@ from monitor.stats.history.robust_mixture import with_robust_weight
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Bools, Floats
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
     from monitor.stats.design.restratify import EffectiveCounts
     from monitor.stats.history.change_point import ClassCounts
 
-    Values = NDArray[np.float64]
 
 SEGMENT_POINTS = 2**10
 """Sobol points of a segment's estimate: its interval is wide, so ends right to 2e-3 suffice."""
@@ -103,7 +101,7 @@ def segment_posterior(
     labeled = whole.labeled - segment.labeled
     positive = whole.positive - segment.positive
 
-    def of_class(chosen: NDArray[np.bool_]) -> BetaMixture:
+    def of_class(chosen: Bools) -> BetaMixture:
         own = segment.positive[chosen], segment.labeled[chosen]
         return _borrowed(own, (positive[chosen], labeled[chosen]), own_weight)
 
@@ -134,7 +132,7 @@ def segment_draws(segment: Counts, whole: Counts, *, seed: int, points: int) -> 
     labeled = whole.labeled - segment.labeled
     positive = whole.positive - segment.positive
 
-    def law(flagged: bool, size: Values, segment_counts: EffectiveCounts) -> BetaMixture:
+    def law(flagged: bool, size: Floats, segment_counts: EffectiveCounts) -> BetaMixture:
         chosen = whole.is_flagged == flagged
         others = cell_counts(size, labeled[chosen], positive[chosen])
         return _borrowed(

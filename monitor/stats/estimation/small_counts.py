@@ -24,15 +24,12 @@ from monitor.stats.design.cell_counts import unseen_answers
 from monitor.stats.estimation.cell_matrix import cell_posterior
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
     from monitor.stats.design.cell_counts import Unseen
 
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 FEW_LABELS = 5.0
 """Fewer of the rarer answer than this decide a metric with few labels. Where three are expected,
@@ -212,7 +209,7 @@ class SmallCounts:
         return [unseen_answers(*(each[members] for each in columns)) for members in classes]
 
     @cached_property
-    def _spread(self) -> Values:
+    def _spread(self) -> Floats:
         """Variance of the positive labels of each stratum."""
         counts, rates = self.counts, round_posterior(self.counts).mean()
         variance = counts.labeled * rates * (1 - rates)
@@ -296,7 +293,7 @@ class _ClassCounts:
             answer = "negative"
         return DecidingClass(self.name, answer, self.worth)
 
-    def cells(self, shift: Values) -> tuple[Values, Values]:
+    def cells(self, shift: Floats) -> tuple[Floats, Floats]:
         """Positives and negatives of the class at its mean, moved by so many deviations."""
         rate = np.clip(self.mean + shift * self.deviation, 0.0, 1.0)
         return self.size * rate, self.size * (1 - rate)
@@ -310,8 +307,8 @@ class _ClassCounts:
 def _class_of(
     name: str,
     mixture: BetaMixture,
-    size: Whole,
-    labeled: Whole,
+    size: Ints,
+    labeled: Ints,
     estimand: Estimand,
 ) -> _ClassCounts:
     total = int(size.sum())
@@ -331,7 +328,7 @@ def _class_of(
     )
 
 
-def _open_share(size: Whole, labeled: Whole, estimand: Estimand) -> Values | float:
+def _open_share(size: Ints, labeled: Ints, estimand: Estimand) -> Floats | float:
     """Share of each stratum that the labels leave open: all of it, but in a window the rest."""
     if estimand == "rate":
         return 1.0

@@ -25,11 +25,8 @@ from monitor.stats.estimation.paired import compare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.estimation.paired import Comparison
-
-    Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,11 +48,11 @@ class RoundItems:
         How many of them the other classifier flags, shape ``(H,)``.
     """
 
-    stratum: Whole
-    positive: NDArray[np.bool_]
-    other: NDArray[np.bool_]
-    size: Whole
-    other_flagged: Whole
+    stratum: Ints
+    positive: Bools
+    other: Bools
+    size: Ints
+    other_flagged: Ints
 
 
 def compare_windows(
@@ -188,12 +185,10 @@ class _ByDecision(NamedTuple):
     """A sample whose strata are of one decision each, and whether the other flags theirs, (H,)."""
 
     items: LabeledSample
-    other_flags: NDArray[np.bool_]
+    other_flags: Bools
 
 
-def _by_decision(
-    grouped: GroupedCells, rounds: Sequence[RoundItems], other: NDArray[np.bool_]
-) -> _ByDecision:
+def _by_decision(grouped: GroupedCells, rounds: Sequence[RoundItems], other: Bools) -> _ByDecision:
     """Divide the strata by the other's decision, whose items were counted in each of them."""
     sample, parts = grouped.sample, len(grouped.sample.size)
     flagged = np.zeros(parts)
@@ -235,11 +230,11 @@ class _Merged(NamedTuple):
     """Strata of one class and decision: sizes, the stratum of each item, what it stands for."""
 
     size: list[float]
-    stratum: Whole
-    stands_for: NDArray[np.float64]
+    stratum: Ints
+    stands_for: Floats
 
 
-def _merged(size: NDArray[np.float64], stratum: Whole, weight: NDArray[np.float64]) -> _Merged:
+def _merged(size: Floats, stratum: Ints, weight: Floats) -> _Merged:
     """Merge neighbors until they hold ten labels; a stratum without labels stays by itself."""
     answers = np.bincount(stratum, minlength=len(size))
     seen = np.bincount(stratum, weights=weight, minlength=len(size))

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import EllipsisType
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.history.run_length import Run
 
-    Floats: TypeAlias = NDArray[np.float64]
     ClassCounts: TypeAlias = tuple[ArrayLike, ArrayLike]
     """Positive and labeled of each stratum of one class, shape ``(H,)`` each."""
 
@@ -59,7 +59,7 @@ class PoolingStep:
     """
 
     mixture: BetaMixture
-    started: NDArray[np.int64]
+    started: Ints
     log_predictive: float
 
     def most_likely_start(self) -> int:

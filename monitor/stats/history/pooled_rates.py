@@ -25,14 +25,15 @@ square error is .83 of the round's alone. Both are of the form
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
+
 
 PULL = 0.75
 """Weight of an exact history that agrees with the round entirely."""

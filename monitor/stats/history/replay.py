@@ -19,12 +19,10 @@ from monitor.stats.history.run_length import RunLength, advance, begin
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.history.run_length import Run
 
-    Values = NDArray[np.float64]
 
 AT_ONCE = 64
 """Histories that advance together: more need more memory and save nothing."""
@@ -37,10 +35,10 @@ class ClassHistory(NamedTuple):
     for the reference ``(H,)``: zeros without one.
     """
 
-    positive: Values
-    labeled: Values
-    reference_positive: Values
-    reference_labeled: Values
+    positive: Floats
+    labeled: Floats
+    reference_positive: Floats
+    reference_labeled: Floats
 
     @property
     def rounds(self) -> int:
@@ -120,7 +118,7 @@ def _pooled(histories: Sequence[ClassHistory], settings: RunLength) -> list[Last
     return ended[::-1]
 
 
-def _by_round(histories: Sequence[ClassHistory]) -> tuple[Values, Values]:
+def _by_round(histories: Sequence[ClassHistory]) -> tuple[Floats, Floats]:
     """Positive and labeled of each round and history, shape ``(T, histories, H)``; then zeros."""
     rounds, strata = histories[0].labeled.shape
     both = np.zeros((2, rounds, len(histories), strata))

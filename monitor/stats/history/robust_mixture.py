@@ -17,16 +17,17 @@ simulated rounds found (benchmarks/pooling_coverage.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
+
 
 ROBUST_WEIGHT = 0.3
 """Share of the weight that the round alone keeps. A pooled 95 % interval then always holds the

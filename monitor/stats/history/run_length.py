@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -20,7 +20,8 @@ from monitor.stats.core.beta_mixture import prior_count
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats, Ints
+
 
 SHIFTS: tuple[tuple[float, float], ...] = (
     (-1.2, 1.0),
@@ -99,7 +100,7 @@ class Run:
     log_weight: Floats
     alpha: Floats
     beta: Floats
-    started: NDArray[np.int64]
+    started: Ints
     history_alpha: Floats
     history_beta: Floats
     is_informed: bool

@@ -27,11 +27,11 @@ from monitor.stats.estimation.posterior import estimates
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import Interval
 
-    Values = NDArray[np.float64]
 
 RESAMPLES = 2000  # an interval's end then errs by about .06 standard deviations
 
@@ -125,7 +125,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
     return Agreement(kappa, max(-1.0, kappa - half), min(1.0, kappa + half), len(both))
 
 
-def _kappa_variance(cells: Values, kappa: float) -> float:
+def _kappa_variance(cells: Floats, kappa: float) -> float:
     """Variance of kappa times n (Fleiss, Cohen & Everitt 1969, Eq. 13)."""
     rows, columns = cells.sum(axis=1), cells.sum(axis=0)
     expected = float(rows @ columns)
@@ -272,8 +272,8 @@ def disagreement(
 
 
 def _with_bootstrap(
-    table: Values,
-    coefficient: Callable[[Values, Values], Values],
+    table: Floats,
+    coefficient: Callable[[Floats, Floats], Floats],
     level: float,
     seed: int,
     resamples: int,
@@ -297,7 +297,7 @@ def _with_bootstrap(
     return Agreement(value, float(low), float(high), items)
 
 
-def _fleiss(patterns: Values, times: Values) -> Values:
+def _fleiss(patterns: Floats, times: Floats) -> Floats:
     """Fleiss' kappa of each row of ``times``; NaN where all answers are the same."""
     raters = patterns.sum(axis=1)
     agree = (patterns * (patterns - 1)).sum(axis=1) / (raters * (raters - 1))
@@ -306,7 +306,7 @@ def _fleiss(patterns: Values, times: Values) -> Values:
     return _corrected(1 - observed, 1 - (share**2).sum(axis=1))
 
 
-def _alpha(patterns: Values, times: Values) -> Values:
+def _alpha(patterns: Floats, times: Floats) -> Floats:
     """Krippendorff's alpha of each row of ``times``; NaN where all answers are the same."""
     raters = patterns.sum(axis=1)
     differ = (raters**2 - (patterns**2).sum(axis=1)) / (raters - 1)
@@ -316,7 +316,7 @@ def _alpha(patterns: Values, times: Values) -> Values:
     return _corrected(times @ differ / answers, expected)
 
 
-def _corrected(observed: Values, expected: Values) -> Values:
+def _corrected(observed: Floats, expected: Floats) -> Floats:
     """One minus observed over expected disagreement, NaN where none is expected."""
     ratio = np.full(observed.shape, np.nan)
     np.divide(observed, expected, out=ratio, where=expected > 0)
@@ -331,11 +331,11 @@ def _all_equal(items: int) -> Agreement:
     return Agreement(None, None, None, items, NoAgreement.ALL_EQUAL)
 
 
-def _column(values: ArrayLike) -> Values:
+def _column(values: ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64).reshape(-1, 1)
 
 
-def _answers(table: Values) -> Values:
+def _answers(table: Floats) -> Floats:
     answers = table[~np.isnan(table)]
     wrong = answers[(answers < 0) | (answers != np.floor(answers)) | np.isinf(answers)]
     if wrong.size:

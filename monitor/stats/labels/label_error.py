@@ -38,13 +38,11 @@ from monitor.stats.labels.true_rates import class_rates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
     from monitor.stats.labels.audit import ClassAudits
 
-    Values = NDArray[np.float64]
 
 FIRST_ANALYSIS = 2**11  # proposals of the audit alone; powers of 2 keep Sobol points balanced
 PROPOSALS = 2**12  # proposals from where the first found weight
@@ -75,8 +73,8 @@ class CorrectedDraws(Draws):
         for each class, the fewer of the two.
     """
 
-    sensitivity: Values
-    specificity: Values
+    sensitivity: Floats
+    specificity: Floats
     seed: int
     effective: float
     supported: float
@@ -170,8 +168,8 @@ class _LatentClass:
     """Labels of one predicted class, ``(H,)``, and what they would say if they did not err."""
 
     posterior: BetaMixture
-    positive: Values
-    labeled: Values
+    positive: Floats
+    labeled: Floats
 
 
 def _classes(counts: Counts) -> list[_LatentClass]:
@@ -199,9 +197,9 @@ def _heavy_half(posterior: BetaMixture) -> BetaMixture:
 class _PartDraws:
     """Draws of the strata that share an audit, shape ``(points, H)`` each."""
 
-    rates: Values
-    sensitivity: Values
-    specificity: Values
+    rates: Floats
+    sensitivity: Floats
+    specificity: Floats
     effective: float
     supported: float
 
@@ -218,7 +216,7 @@ def _part_draws(
     chosen, effective = _resampled(weighed.weight, points, np.random.default_rng(seed))
     rates = weighed.rates[chosen]
 
-    def in_each_stratum(values: Values) -> Values:
+    def in_each_stratum(values: Floats) -> Floats:
         return np.broadcast_to(values[chosen, np.newaxis], rates.shape)
 
     return _PartDraws(
@@ -234,10 +232,10 @@ def _part_draws(
 class _Weighed:
     """Proposed s and t with their weights, shape ``(points,)``, and rates, ``(points, H)``."""
 
-    sensitivity: Values
-    specificity: Values
-    weight: Values
-    rates: Values
+    sensitivity: Floats
+    specificity: Floats
+    weight: Floats
+    rates: Floats
 
 
 def _weighed(
@@ -277,14 +275,14 @@ def _weighed(
     return _Weighed(s, t, weight * likely, np.hstack(rates))
 
 
-def _ratio(values: Values, target: tuple[float, float], proposed: tuple[float, float]) -> Values:
+def _ratio(values: Floats, target: tuple[float, float], proposed: tuple[float, float]) -> Floats:
     """Density wanted over density proposed, up to a factor."""
     logs = special.xlogy(target[0] - proposed[0], values)
     logs += special.xlog1py(target[1] - proposed[1], -values)
     return np.asarray(np.exp(logs - logs.max()))
 
 
-def _around(values: Values, weight: Values) -> tuple[float, float]:
+def _around(values: Floats, weight: Floats) -> tuple[float, float]:
     """Beta with the weighted mean of the values and twice their variance."""
     mean = float(np.average(values, weights=weight)) if weight.sum() > 0 else float(values.mean())
     mean = min(max(mean, 1e-6), 1 - 1e-6)
@@ -294,9 +292,7 @@ def _around(values: Values, weight: Values) -> tuple[float, float]:
     return mean * both, (1 - mean) * both
 
 
-def _resampled(
-    weight: Values, points: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], float]:
+def _resampled(weight: Floats, points: int, rng: np.random.Generator) -> tuple[Ints, float]:
     """Draws picked by weight at equal steps, and how many equal ones the weights are worth.
 
     In a random order: every fourth point of a Sobol sequence is in one quarter of the space.
@@ -310,7 +306,7 @@ def _resampled(
     return np.asarray(order[np.minimum(position, len(weight) - 1)]), _effective(weight)
 
 
-def _effective(weight: Values) -> float:
+def _effective(weight: Floats) -> float:
     """How many equally likely draws weighted ones are worth."""
     total = float(weight.sum())
     return total**2 / float((weight**2).sum()) if total > 0 else 0.0

@@ -17,12 +17,10 @@ from monitor.stats.core.counts import Interval
 from monitor.stats.literature.shang import CountIsZero, check_k, normal_quantile, size_ratio
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import StratumCounts
     from monitor.stats.literature.shang_predictive import BetaRate
 
-    Values = NDArray[np.float64]
 
 REPLICAS = 1000
 """The paper's Q, both for the bootstrap and for the Monte Carlo draws."""
@@ -35,8 +33,8 @@ class Replicas:
     Recall is NaN where a sample holds no actual positive at all.
     """
 
-    precision: Values
-    recall: Values
+    precision: Floats
+    recall: Floats
 
     @property
     def undefined_share(self) -> float:
@@ -186,7 +184,7 @@ def _checked(replicas: int) -> int:
     return replicas
 
 
-def _replicas(flagged: Values, passed: Values, k: float) -> Replicas:
+def _replicas(flagged: Floats, passed: Floats, k: float) -> Replicas:
     """Precision, and recall by Eq. 2, of each simulated pair of shares."""
     flagged_positives = k * flagged
     positive = flagged_positives + passed
@@ -195,7 +193,7 @@ def _replicas(flagged: Values, passed: Values, k: float) -> Replicas:
     return Replicas(flagged, recall)
 
 
-def _equal_tailed(values: Values, level: float) -> Interval:
+def _equal_tailed(values: Floats, level: float) -> Interval:
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return Interval(float(values.mean()), float(low), float(high))
