@@ -22,6 +22,7 @@ from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.cell_counts import counts_of_the_rest
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import band_of, cell_edges
 from monitor.stats.design.two_waves import first_wave, second_wave
@@ -112,7 +113,9 @@ def history(window: Cells, seed: int) -> list[tuple[float, ...]]:
     found = []
     for number in range(ROUNDS):
         u, positive = rng.random(), rng.binomial(window.size, window.rate)
-        plan = allocate(window.size, up, known, margins=MARGINS, assurance=ASSURANCE, uniform=u)
+        plan = allocate(
+            Prospect.of(window.size, up, known, uniform=u), margins=MARGINS, assurance=ASSURANCE
+        )
         labeled = first_wave(plan.labels, u) if number == 0 else plan.labels
         seen = rng.hypergeometric(positive, window.size - positive, labeled)
         if number == 0:

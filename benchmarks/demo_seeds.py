@@ -21,6 +21,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.detection.alternatives import decayed_labels, guess
@@ -79,13 +80,15 @@ class Strata:
         else:
             rates = PriorRates.of_posterior(pooled_history(known[1:], known[0]))
         return allocate(
-            size,
-            self.is_flagged,
-            rates,
+            Prospect.of(
+                size,
+                self.is_flagged,
+                rates,
+                share_by_size=self.sample.share_by_size,
+                uniform=rng.random() if self.are_cells else None,
+            ),
             max_labels=self.sample.max_labels,
-            share_by_size=self.sample.share_by_size,
             assurance=self.sample.assurance,
-            uniform=rng.random() if self.are_cells else None,
         ).labels
 
     def drawn(

@@ -27,6 +27,7 @@ from monitor.stats import (
     FLAGGED_BANDS,
     PASSED_BANDS,
     PriorRates,
+    Prospect,
     allocate,
     band_edges,
     band_of,
@@ -160,7 +161,7 @@ def planned(strata: Strata, budget: int, uniform: float | None = None) -> Whole:
     """Plan a first round, by the scores."""
     known = PriorRates.of_scores(strata.mean_score, strata.is_flagged)
     return allocate(
-        strata.size, strata.is_flagged, known, max_labels=budget, uniform=uniform
+        Prospect.of(strata.size, strata.is_flagged, known, uniform=uniform), max_labels=budget
     ).labels
 
 
@@ -270,7 +271,9 @@ def rows_of(window: Window, found: Found, seeds: int) -> list[Row]:
                 above=float(found.above[index]),
                 width=width,
                 labels=found.labels,
-                random=random_sampling_labels(size, [True, False], true_rates, {word: width / 2})
+                random=random_sampling_labels(
+                    Prospect.of(size, [True, False], true_rates), {word: width / 2}
+                )
                 if width > 0
                 else len(window.score),
                 error=math.sqrt(0.95 * 0.05 / seeds),

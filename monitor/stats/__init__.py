@@ -51,12 +51,12 @@ from monitor.stats.design.planning import (
     LabelsNeeded,
     MarginsBought,
     PlanOptions,
-    Prospect,
     WidthCurve,
     plan_options,
     width_curve,
 )
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import (

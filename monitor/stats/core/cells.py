@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.beta_mixture import round_priors
-from monitor.stats.core.draws import ESTIMANDS, Estimand
+from monitor.stats.core.draws import check_estimand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.core.draws import Estimand
     from monitor.stats.core.sample import LabeledSample
 
 
@@ -88,9 +89,7 @@ def cell_draws(
     [1] [[1.3], [8.7]]
     [0 1] [[2.0, 0.0], [0.0, 0.0]]
     """
-    if estimand not in ESTIMANDS:
-        message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
-        raise ValueError(message)
+    check_estimand(estimand)
     if not np.all(possible[sample.stratum, cell]):
         message = "a labeled item lies in a cell that its stratum cannot hold"
         raise ValueError(message)

@@ -57,6 +57,13 @@ class JointPosterior:
         return np.concatenate([self.flagged.mean(), self.passed.mean()])
 
 
+def check_estimand(estimand: str) -> None:
+    """Refuse what is no estimand."""
+    if estimand not in ESTIMANDS:
+        message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
+        raise ValueError(message)
+
+
 def round_posterior(counts: Counts) -> JointPosterior:
     r"""Posterior of the rates from one round's labels alone.
 

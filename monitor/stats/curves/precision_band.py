@@ -21,6 +21,7 @@ import numpy as np
 from scipy import special
 
 from monitor.stats.core.counts import Interval
+from monitor.stats.core.levels import check_probability
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def joint_level(level: float) -> JointLevel:
     >>> round(joint.independent, 4), round(joint.at_least, 4)
     (0.9025, 0.9)
     """
-    _check_level(level)
+    check_probability(level, "level")
     return JointLevel(level**2, max(0.0, 2 * level - 1))
 
 
@@ -294,14 +295,5 @@ def _within(size: Ints, rate: float, variation: float) -> Floats:
 
 
 def _check_design(rate: float, variation: float, level: float) -> None:
-    for name, value in (("rate", rate), ("variation", variation)):
-        if not 0 < value < 1:
-            message = f"{name} must lie strictly between 0 and 1, got {value!r}"
-            raise ValueError(message)
-    _check_level(level)
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
+    for name, value in (("rate", rate), ("variation", variation), ("level", level)):
+        check_probability(value, name)

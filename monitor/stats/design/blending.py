@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from monitor.stats.core.arrays import Floats
-    from monitor.stats.design.prior import PriorRates
+    from monitor.stats.design.prospect import Prospect
 
 
 LEAST_PASSED = 0.25
@@ -67,24 +67,19 @@ class BlendedDesign:
         return (share - self.blend) / (1 - self.blend) if share > self.blend else 0.0
 
 
-def without_bands(problem: AllocationProblem, prior_rates: PriorRates) -> AllocationProblem:
+def without_bands(problem: AllocationProblem, prospect: Prospect) -> AllocationProblem:
     """Make one stratum of each class that has items, the flagged one first."""
-    up, size = problem.is_flagged, problem.size
-    classes = [members for members in (up, ~up) if size[members].sum() > 0]
-    totals = np.array([size[members].sum() for members in classes])
-    is_flagged = np.array([bool(up[members][0]) for members in classes], dtype=np.bool_)
-    pooled = prior_rates.pooled(size, up)
-    coefficients, _ = coefficients_of(totals.astype(np.int64), is_flagged, pooled)
+    pooled = prospect.without_bands
+    coefficients, _ = coefficients_of(pooled.size, pooled.is_flagged, pooled.prior_rates)
+    floors = [problem.low[problem.is_flagged == flagged].sum() for flagged in pooled.is_flagged]
     return replace(
         problem,
-        size=totals,
-        is_flagged=is_flagged,
-        low=np.array([problem.low[members].sum() for members in classes]),
+        size=pooled.size.astype(np.float64),
+        is_flagged=pooled.is_flagged,
+        low=np.array(floors),
         coefficients=coefficients,
-        doubt=np.zeros(len(classes)),
-        cost=np.array(
-            [np.average(problem.cost[members], weights=size[members]) for members in classes]
-        ),
+        doubt=np.zeros(len(pooled.size)),
+        cost=pooled.cost,
     )
 
 

@@ -27,7 +27,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize
+
+from monitor.stats.core.levels import normal_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,7 +154,7 @@ def _of_classes(
     level: float,
 ) -> tuple[float, float]:
     """Fewest labels of the flagged and of the passed class that keep both margins."""
-    z = float(special.ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     positive = size * rates
     tp, positives = float(positive[up].sum()), float(positive.sum())
     recall = tp / positives

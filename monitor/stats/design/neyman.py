@@ -32,7 +32,8 @@ import numpy as np
 from scipy import optimize
 
 from monitor.stats.core.beta_mixture import round_priors
-from monitor.stats.design.cell_sizes import systematic_sizes
+from monitor.stats.core.levels import normal_quantile
+from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
 from monitor.stats.design.notes import Remark
 from monitor.stats.design.rounding import at_most_total, rounded_up
 from monitor.stats.design.share_by_size import MOST_BY_SIZE, mixed_by_size
@@ -43,7 +44,18 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.core.draws import Estimand
     from monitor.stats.design.prior import PriorRates
+    from monitor.stats.design.prospect import Prospect
+
+FLOOR = 10.0
+"""Labels each stratum gets at least (or all its items): without them a stratum that was found
+pure once is never looked at again, and coverage breaks down."""
+
+PRIOR_PART = 0.3
+"""Part of the prior's variance that the interval's width shows. The whole of it would be right
+for a variance; but a stratum with few positives has a long tail, which the 95 % interval leaves
+out. With 0.3 a plan for the default bands predicts its labels to a few percent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +77,31 @@ class AllocationProblem:
     in_window: bool
     share_by_size: float = 0.0
     uniform: float | None = None
+
+    @classmethod
+    def of(
+        cls, prospect: Prospect, level: float, estimand: Estimand
+    ) -> tuple[AllocationProblem, tuple[Remark, ...]]:
+        """Set up a window's problem, with notes on the metrics that it leaves undetermined."""
+        size, up, prior = prospect.size, prospect.is_flagged, prospect.prior_rates
+        coefficients, notes = coefficients_of(size, up, prior)
+        floor, doubt = CELL_FLOOR, np.zeros(len(size))  # of cells, which have no prior
+        if prospect.uniform is None:
+            floor = FLOOR
+            doubt = np.asarray(PRIOR_PART * prior_counts(size, up) / prior.label_variance)
+        problem = cls(
+            size=size.astype(np.float64),
+            is_flagged=up,
+            low=np.minimum(floor, size.astype(np.float64)),
+            coefficients=coefficients,
+            doubt=doubt,
+            cost=prospect.cost,
+            z=normal_quantile(level),
+            in_window=estimand == "window",
+            share_by_size=prospect.share_by_size,
+            uniform=prospect.uniform,
+        )
+        return problem, notes
 
     def whole(self, plan: Floats) -> Ints:
         """Make a plan whole: bands rounded up, cells by u, none past its size."""

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.stats.design.allocation import assured_by
+from monitor.stats.design.allocation import allocate, assured_by
 from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.design.planning import Prospect
+    from monitor.stats.design.prospect import Prospect
 
 
 SHIFT = 1.5
@@ -73,12 +73,12 @@ def plausible_scores(
 
     Examples
     --------
-    >>> from monitor.stats.design.planning import Prospect
+    >>> from monitor.stats.design.prospect import Prospect
     >>> up, claimed = [True, False, False], [0.8, 0.004, 0.1]
     >>> known = PriorRates.of_scores(claimed, up)
     >>> window = Prospect.of([900, 40_000, 2000], up, known)
     >>> margins = {"recall": 0.1}
-    >>> labels = window.allocate(margins=margins).labels
+    >>> labels = allocate(window, margins=margins, assurance=0.8).labels
     >>> found = plausible_scores(window, labels, margins, assurance=0.8)
     >>> print([round(float(share), 2) for share in found.assured["recall"]], found.needed)
     [0.29, 1.0] (215, 3442)
@@ -88,18 +88,9 @@ def plausible_scores(
     needed, shares = [], []
     for rates in _plausible(prospect):
         plausible = replace(prospect, prior_rates=rates)
-        needed.append(plausible.allocate(margins=margins, level=level, assurance=assurance).total)
-        shares.append(
-            assured_by(
-                plausible.size,
-                plausible.is_flagged,
-                rates,
-                labels,
-                margins=margins,
-                level=level,
-                uniform=plausible.uniform,
-            )
-        )
+        plan = allocate(plausible, margins=margins, level=level, assurance=assurance)
+        needed.append(plan.total)
+        shares.append(assured_by(plausible, labels, margins, level))
     spans = {name: [each[name] for each in shares] for name in shares[0]}
     return PlausibleScores(
         {name: (min(each), max(each)) for name, each in spans.items()}, (min(needed), max(needed))

@@ -40,9 +40,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.stats.core.beta_mixture import round_priors
-from monitor.stats.design.allocation import DEFAULT_MARGIN, FLOOR, PRIOR_PART
+from monitor.stats.design.allocation import DEFAULT_MARGIN
 from monitor.stats.design.blending import LEAST_PASSED
 from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
+from monitor.stats.design.neyman import FLOOR, PRIOR_PART
 from monitor.stats.design.score_line import rates_without_own
 
 if TYPE_CHECKING:

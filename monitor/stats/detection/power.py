@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from monitor.stats.design.planning import Prospect
+    from monitor.stats.design.prospect import Prospect
     from monitor.stats.detection.scenario import Misses
 
 ROOM = 0.05
@@ -69,7 +69,7 @@ def assumed_limits(prospect: Prospect) -> tuple[Limit, ...]:
 
     Examples
     --------
-    >>> from monitor.stats.design.planning import Prospect
+    >>> from monitor.stats.design.prospect import Prospect
     >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
     >>> [(each.metric, round(each.value, 2)) for each in assumed_limits(window)]
     [('precision', 0.75), ('recall', 0.55)]
@@ -165,7 +165,7 @@ def alert_power(
 
     Examples
     --------
-    >>> from monitor.stats.design.planning import Prospect
+    >>> from monitor.stats.design.prospect import Prospect
     >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
     >>> [found, _] = alert_power(window, [260, 2440], assumed_limits(window), paths=100)
     >>> found.limit.metric, round(found.smallest_drop, 1)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation.prevalence import precision_at
 
@@ -180,9 +181,7 @@ def precision_change(
     >>> print(found.by_prevalence)
     -0.080 [-0.123, -0.037]
     """
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
+    check_probability(level, "level")
     order = np.random.default_rng(0).permutation(len(before.tpr))
     before = Working(before.tpr[order], before.fpr[order], before.prevalence[order])
     parts = split_change(before, after)

@@ -48,7 +48,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 
 from monitor.stats.core.counts import Interval
-from monitor.stats.core.draws import ESTIMANDS
+from monitor.stats.core.draws import check_estimand
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.reasons import Undefined
 from monitor.stats.estimation.class_samples import (
     drawn_totals,
@@ -235,12 +236,8 @@ class _Jackknife(NamedTuple):
 
 
 def _check(classes: Sequence[ClassSample], level: float, estimand: str) -> None:
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
-    if estimand not in ESTIMANDS:
-        message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
-        raise ValueError(message)
+    check_probability(level, "level")
+    check_estimand(estimand)
     names = [each.name for each in classes]
     if not names or len(set(names)) < len(names):
         message = f"one sample for each class is wanted, got {', '.join(names) or 'none'}"

@@ -18,6 +18,7 @@ import numpy as np
 
 from monitor.stats.core.cells import DRAWS, cell_draws, two_minds
 from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.calibrated import calibrated, flagged_range
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
@@ -174,9 +175,7 @@ def compare(
     >>> print(found.metrics[0].difference)
     0.200 [0.135, 0.267]
     """
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
+    check_probability(level, "level")
     decisions = [np.asarray(each, dtype=np.bool_) for each in (first, second)]
     if any(decision.shape != sample.stratum.shape for decision in decisions):
         message = f"both classifiers must decide on each of the {len(sample.stratum)} items"

@@ -18,16 +18,8 @@ import numpy as np
 
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.credible import credible_interval
-from monitor.stats.core.draws import (
-    ESTIMANDS,
-    POINTS,
-    Draws,
-    Estimand,
-    JointPosterior,
-    draw,
-    draw_rates,
-    round_posterior,
-)
+from monitor.stats.core.draws import ESTIMANDS, POINTS, check_estimand
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
@@ -41,26 +33,11 @@ if TYPE_CHECKING:
 
     from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import StratumCounts
+    from monitor.stats.core.draws import Draws, Estimand, JointPosterior
     from monitor.stats.core.reasons import NoEstimate
     from monitor.stats.estimation.matrix_draws import MatrixDraws
     from monitor.stats.estimation.small_counts import FewLabels
 
-
-__all__ = [
-    "ESTIMANDS",
-    "POINTS",
-    "UNDEFINED_LIMIT",
-    "Basis",
-    "Draws",
-    "Estimand",
-    "JointPosterior",
-    "MetricEstimate",
-    "draw",
-    "draw_rates",
-    "estimate",
-    "estimates",
-    "round_posterior",
-]
 
 Basis = Literal["round", "pooled"]
 
@@ -341,13 +318,9 @@ def _estimate_of(
 
 
 def _check_request(estimands: Sequence[str], level: float, basis: str) -> None:
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
+    check_probability(level, "level")
     for estimand in estimands:
-        if estimand not in ESTIMANDS:
-            message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
-            raise ValueError(message)
+        check_estimand(estimand)
     if basis not in get_args(Basis):
         message = f"no basis is called {basis!r}; there are {', '.join(get_args(Basis))}"
         raise ValueError(message)

@@ -17,6 +17,7 @@ import numpy as np
 from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.draws import POINTS, draw
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import metric
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
@@ -63,9 +64,7 @@ class NextEstimate:
         ValueError
             If ``level`` lies outside (0, 1).
         """
-        if not 0 < level < 1:
-            message = f"level must lie strictly between 0 and 1, got {level!r}"
-            raise ValueError(message)
+        check_probability(level, "level")
         if self.undefined_share > UNDEFINED_LIMIT:
             return None
         return credible_interval(self.values, level)

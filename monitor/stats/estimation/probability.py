@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import metric
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 
@@ -50,9 +51,7 @@ def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float 
     >>> round(metric_quantile(draws, counts.size, "recall", 0.05), 3)
     0.52
     """
-    if not 0 < share < 1:
-        message = f"share must lie strictly between 0 and 1, got {share!r}"
-        raise ValueError(message)
+    check_probability(share, "share")
     values = metric(name)(draws.rate_matrix(size))
     if np.isnan(values).mean() > UNDEFINED_LIMIT:
         return None

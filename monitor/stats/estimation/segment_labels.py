@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize
 
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.levels import check_probability, normal_quantile
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.notes import Remark
 from monitor.stats.design.prior import PriorRates
@@ -114,7 +115,7 @@ def more_labels(
     used = coefficients[metric] > 0
     c, size = coefficients[metric][used], segment.size[used].astype(np.float64)
     worth = _worth(segment, prior_rates.alpha + prior_rates.beta)[used]
-    allowed = (margin / float(special.ndtri(0.5 + level / 2))) ** 2 + float(np.sum(c / size))
+    allowed = (margin / normal_quantile(level)) ** 2 + float(np.sum(c / size))
     gain = segment.size * (whole.labeled / np.maximum(whole.size, 1))
     unseen = _without_label(segment, metric)
     least = max((1 / max(float(gain[stratum].sum()), _NEVER) for stratum in unseen), default=0.0)
@@ -200,7 +201,5 @@ def _check_request(metric: str, margin: float, level: float) -> None:
     if metric not in ("precision", "recall"):
         message = f"labels are predicted for precision and recall, got {metric!r}"
         raise ValueError(message)
-    for name, value in (("margin", margin), ("level", level)):
-        if not 0 < value < 1:
-            message = f"{name} must lie strictly between 0 and 1, got {value!r}"
-            raise ValueError(message)
+    check_probability(margin, "margin")
+    check_probability(level, "level")

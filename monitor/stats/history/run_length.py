@@ -16,6 +16,7 @@ import numpy as np
 from scipy import special
 
 from monitor.stats.core.beta_mixture import prior_count
+from monitor.stats.core.levels import check_probability
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -61,9 +62,7 @@ class RunLength:
     keep: int = 50
 
     def __post_init__(self) -> None:
-        if not 0 < self.hazard < 1:
-            message = f"hazard must lie strictly between 0 and 1, got {self.hazard!r}"
-            raise ValueError(message)
+        check_probability(self.hazard, "hazard")
         if not (self.restart > 0 and math.isfinite(self.restart)):
             message = f"restart must be a positive count, got {self.restart!r}"
             raise ValueError(message)

@@ -18,10 +18,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
 
 from monitor.fixed_text import fixed_texts
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.levels import check_probability, normal_quantile
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
     0.400 [0.151, 0.649]
     """
     answers = _answers(np.column_stack([_column(first), _column(second)]))
-    _check_level(level)
+    check_probability(level, "level")
     both = answers[~np.isnan(answers).any(axis=1)].astype(np.int64)
     if len(both) == 0:
         return _nothing(0)
@@ -121,7 +121,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
         return _all_equal(len(both))
     kappa = (observed - expected) / (1 - expected)
     error = math.sqrt(max(0.0, _kappa_variance(cells, kappa) / len(both)))
-    half = float(special.ndtri(0.5 + level / 2)) * error
+    half = normal_quantile(level) * error
     return Agreement(kappa, max(-1.0, kappa - half), min(1.0, kappa + half), len(both))
 
 
@@ -166,7 +166,7 @@ def fleiss_kappa(
     0.753 [0.565, 0.899]
     """
     table = _answers(np.atleast_2d(np.asarray(answers, dtype=np.float64)))
-    _check_level(level)
+    check_probability(level, "level")
     per_item = np.unique((~np.isnan(table)).sum(axis=1)) if len(table) else np.array([2])
     if len(per_item) != 1 or per_item[0] < 2:  # noqa: PLR2004
         message = (
@@ -209,7 +209,7 @@ def krippendorff_alpha(
     0.844 [0.588, 1.000]
     """
     table = _answers(np.atleast_2d(np.asarray(answers, dtype=np.float64)))
-    _check_level(level)
+    check_probability(level, "level")
     return _with_bootstrap(table, _alpha, level, seed, resamples)
 
 
@@ -342,9 +342,3 @@ def _answers(table: Floats) -> Floats:
         message = f"answers are whole numbers from 0 on, or NaN for none; got {wrong[0]:g}"
         raise ValueError(message)
     return table
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)

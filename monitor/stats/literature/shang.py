@@ -17,9 +17,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from scipy import special
-
 from monitor.stats.core.counts import Interval
+from monitor.stats.core.levels import normal_quantile
 
 if TYPE_CHECKING:
     from monitor.stats.core.counts import StratumCounts
@@ -209,25 +208,6 @@ def random_sampling_intervals(
         half = z * math.sqrt(share * (1 - share) / (tp + wrong))
         intervals.append(Interval(share, share - half, share + half))
     return intervals[0], intervals[1]
-
-
-def normal_quantile(level: float) -> float:
-    r"""Half-width of a central normal interval in standard deviations, :math:`z_{1-\eta/2}`.
-
-    Raises
-    ------
-    ValueError
-        If ``level`` lies outside (0, 1).
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 6)
-    1.959964
-    """
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
-    return float(special.ndtri(0.5 + level / 2))
 
 
 def check_k(k: float) -> None:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.stats.literature.shang import CountIsZero, check_k, check_share, normal_quantile
+from monitor.stats.core.levels import check_probability, normal_quantile
+from monitor.stats.literature.shang import CountIsZero, check_k, check_share
 
 if TYPE_CHECKING:
     from monitor.stats.literature.shang_predictive import BetaRate
@@ -274,7 +275,7 @@ def labels_for_precision(precision: float, margin: float, *, level: float = 0.95
     """
     z = normal_quantile(level)
     check_share(precision, "precision")
-    _check_margin(margin)
+    check_probability(margin, "a margin")
     return precision * (1 - precision) * (z / margin) ** 2
 
 
@@ -315,7 +316,7 @@ def labels_for_recall(
     """
     z = normal_quantile(level)
     check_k(k)
-    _check_margin(margin)
+    check_probability(margin, "a margin")
     _check_ratio(oversampling_ratio)
     odds_1, odds_0 = _odds(rates)
     allowed = (margin / (z * _slope(rates, k))) ** 2
@@ -388,10 +389,4 @@ def _slope(rates: ShangRates, k: float) -> float:
 def _check_ratio(oversampling_ratio: float) -> None:
     if not (oversampling_ratio > 0 and math.isfinite(oversampling_ratio)):
         message = f"an over-sampling ratio must be positive, got {oversampling_ratio!r}"
-        raise ValueError(message)
-
-
-def _check_margin(margin: float) -> None:
-    if not 0 < margin < 1:
-        message = f"a margin must lie strictly between 0 and 1, got {margin!r}"
         raise ValueError(message)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.stats.core.counts import Interval
-from monitor.stats.literature.shang import CountIsZero, check_k, normal_quantile, recall_around
+from monitor.stats.core.levels import normal_quantile
+from monitor.stats.literature.shang import CountIsZero, check_k, recall_around
 
 if TYPE_CHECKING:
     from monitor.stats.core.counts import StratumCounts

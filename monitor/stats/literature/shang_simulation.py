@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.counts import Interval
-from monitor.stats.literature.shang import CountIsZero, check_k, normal_quantile, size_ratio
+from monitor.stats.core.levels import check_probability
+from monitor.stats.literature.shang import CountIsZero, check_k, size_ratio
 
 if TYPE_CHECKING:
     from monitor.stats.core.arrays import Floats
@@ -59,7 +60,7 @@ class Replicas:
         >>> print(*found.intervals(level=0.5))
         0.500 [0.250, 0.750] 0.500 [0.500, 0.500]
         """
-        normal_quantile(level)  # refuses what is no level
+        check_probability(level, "level")
         if self.undefined_share == 1:
             what = "0 of the simulated samples hold an actual positive"
             raise CountIsZero(what)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from monitor.presentation.forecasts import smallest_drop_texts
-from monitor.stats.design.planning import Prospect
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.detection.delay import played
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import alert_power
