@@ -29,6 +29,7 @@ from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_thres
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
+from monitor.stats.history.run_length import RunLength
 
 PROMISE = 52  # rounds
 METRICS = ("precision", "recall")
@@ -120,8 +121,7 @@ def pooled_history(rounds: list[Counts], reference: Counts) -> JointPosterior:
             pool(
                 [(counts.positive[mine], counts.labeled[mine]) for counts in rounds],
                 reference=(reference.positive[mine], reference.labeled[mine]),
-                hazard=0.5,
-                restart=3.0,
+                settings=RunLength(hazard=0.5),
             )
         )
     return JointPosterior(flagged=classes[0], passed=classes[1])

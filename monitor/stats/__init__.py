@@ -126,9 +126,9 @@ from monitor.stats.estimation.small_counts import (
     unlabeled_share,
 )
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
-from monitor.stats.history.change_probability import change_probability
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import with_robust_weight
+from monitor.stats.history.run_length import RunLength
 from monitor.stats.labels.agreement import (
     Agreement,
     NoAgreement,
@@ -236,6 +236,7 @@ __all__ = [
     "Remark",
     "Replicas",
     "RocCurve",
+    "RunLength",
     "Scenario",
     "ScoredSample",
     "ShangLabels",
@@ -262,7 +263,6 @@ __all__ = [
     "best_ratio",
     "best_ratio_beta",
     "bootstrap",
-    "change_probability",
     "check_testable",
     "class_averages",
     "cohen_kappa",

@@ -29,6 +29,7 @@ from monitor.stats.estimation.matrix_draws import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
 from monitor.stats.history.robust_mixture import with_robust_weight
+from monitor.stats.history.run_length import RunLength
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,9 @@ class is one stratum, with it in .92 to .93 (benchmarks/segments.py)."""
 
 SHIFTS = tuple((shift, 1.0) for shift in (-2.5, -1.6, -0.8, 0.0, 0.8, 1.6, 2.5))
 """How the log odds of a segment's strata may differ from the rest's, all equally likely."""
+
+
+_BORROWING = RunLength(hazard=DIFFERS, restart=WORTH, shifts=SHIFTS)
 
 
 def segment_posterior(
@@ -111,7 +115,7 @@ def segment_posterior(
 
 def _borrowed(own: ClassCounts, others: ClassCounts, own_weight: float) -> BetaMixture:
     """Pool a segment's labels of one class with the rest of its strata."""
-    borrowed = pool([own], reference=others, hazard=DIFFERS, restart=WORTH, shifts=SHIFTS)
+    borrowed = pool([own], reference=others, settings=_BORROWING)
     return with_robust_weight(borrowed, *own, share=own_weight)
 
 

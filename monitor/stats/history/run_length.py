@@ -78,6 +78,10 @@ def _are_shifts(shifts: tuple[tuple[float, float], ...]) -> bool:
     return bool(shifts) and all(math.isfinite(shift) and weight > 0 for shift, weight in shifts)
 
 
+USUAL = RunLength()
+"""Settings that pooling has unless others are given."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """Components over the last change of a class, and its whole history.
