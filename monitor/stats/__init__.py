@@ -76,7 +76,7 @@ from monitor.stats.detection.delay import (
     smallest_drop,
 )
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
-from monitor.stats.detection.fleet import expected_alarms, shared_promise
+from monitor.stats.detection.fleet import shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
 from monitor.stats.detection.power import (
     AlertPower,
@@ -101,20 +101,22 @@ from monitor.stats.estimation.class_averages import ClassAverage, ClassAverages,
 from monitor.stats.estimation.class_samples import ClassSample
 from monitor.stats.estimation.missing import missing_bounds, point_range
 from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
-from monitor.stats.estimation.posterior import Basis, MetricEstimate, estimate, estimates
+from monitor.stats.estimation.posterior import (
+    Basis,
+    MetricEstimate,
+    estimate,
+    estimates,
+    metric_quantile,
+)
 from monitor.stats.estimation.predictive import NextEstimate, next_estimates, stratified_estimate
 from monitor.stats.estimation.prevalence import (
     PrevalenceCurve,
-    adjusted_matrix,
     f_beta_at,
     f_beta_swap,
     precision_at,
     prevalence_curve,
     prevalence_grid,
     swap_prevalences,
-)
-from monitor.stats.estimation.probability import (
-    metric_quantile,
 )
 from monitor.stats.estimation.quick import estimate_matrix
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
@@ -248,7 +250,6 @@ __all__ = [
     "WidthCurve",
     "WindowDistance",
     "Working",
-    "adjusted_matrix",
     "affordable_bands",
     "alert_power",
     "allocate",
@@ -280,7 +281,6 @@ __all__ = [
     "estimate_matrix",
     "estimates",
     "exact_size",
-    "expected_alarms",
     "expected_count",
     "f_beta",
     "f_beta_at",

@@ -19,8 +19,7 @@ from monitor.stats.core.reasons import NoEstimate, Unlabeled
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 from monitor.stats.estimation.missing import completions
-from monitor.stats.estimation.posterior import MetricEstimate, estimates
-from monitor.stats.estimation.probability import metric_quantile
+from monitor.stats.estimation.posterior import MetricEstimate, estimates, metric_quantile
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 if TYPE_CHECKING:

@@ -64,6 +64,11 @@ class BetaMixture:
         """Posterior mean of each stratum's rate, shape ``(H,)``."""
         return np.asarray(self.weight @ (self.alpha / (self.alpha + self.beta)))
 
+    def label_variance(self) -> Floats:
+        r"""Variance to expect of a label of each stratum, :math:`E[\pi(1-\pi)]`, ``(H,)``."""
+        both = self.alpha + self.beta
+        return np.asarray(self.weight @ (self.alpha * self.beta / (both * (both + 1))))
+
 
 def prior_count(strata: int) -> float:
     """Prior count a = b = 1/(2H) of each of a class's H strata: Jeffreys' half, shared out."""

@@ -121,13 +121,19 @@ def two_minds(strata: int) -> Floats:
     return np.array([priors[0], priors[-1]])
 
 
+def stratum_priors(sample: LabeledSample) -> Floats:
+    """Light and heavy prior count of each stratum, shape ``(2, H)``."""
+    holds = sample.size > 0
+    is_flagged = np.arange(len(holds)) < sample.flagged
+    return np.where(
+        is_flagged,
+        two_minds(int(holds[is_flagged].sum()))[:, np.newaxis],
+        two_minds(int(holds[~is_flagged].sum()))[:, np.newaxis],
+    )
+
+
 def round_prior(sample: LabeledSample, possible: Bools) -> Floats:
     """Share each stratum's prior out over its cells, light and heavy, shape ``(2, H, K)``.
-
-    Parameters
-    ----------
-    sample, possible
-        As in ``cell_draws``.
 
     Examples
     --------
@@ -137,15 +143,9 @@ def round_prior(sample: LabeledSample, possible: Bools) -> Floats:
     array([[0.5 , 0.5 ],
            [0.25, 0.25]])
     """
-    holds = sample.size > 0
-    is_flagged = np.arange(len(holds)) < sample.flagged
-    prior = np.where(
-        is_flagged,
-        two_minds(int(holds[is_flagged].sum()))[:, np.newaxis],
-        two_minds(int(holds[~is_flagged].sum()))[:, np.newaxis],
-    )
     cells = np.maximum(possible.sum(axis=1), 1)
-    return np.repeat((prior / cells)[:, :, np.newaxis], possible.shape[1], axis=2)
+    prior = stratum_priors(sample) / cells
+    return np.repeat(prior[:, :, np.newaxis], possible.shape[1], axis=2)
 
 
 def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:

@@ -149,7 +149,10 @@ class Draws:
             positive[:, h] += binomial_quantiles(
                 self.uniforms[:, h], unlabeled[h], self.rates[:, h]
             )
-        negative = counts.size - positive
+        return self._summed(positive, counts.size - positive)
+
+    def _summed(self, positive: Floats, negative: Floats) -> Matrix:
+        """Add the items of the strata up by predicted class, shape ``(points, H)`` each."""
         up, down = slice(None, self.flagged), slice(self.flagged, None)
         return Matrix(
             tp=positive[:, up].sum(axis=1),

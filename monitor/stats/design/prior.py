@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.draws import JointPosterior
 
 
@@ -181,8 +180,9 @@ class PriorRates:
         A Beta with mean m and :math:`E[\pi(1-\pi)] = v` has
         :math:`a + b = v / (m(1-m) - v)`.
         """
-        classes = [_moments(posterior.flagged), _moments(posterior.passed)]
-        rate, variance = (np.concatenate(pair) for pair in zip(*classes, strict=True))
+        classes = (posterior.flagged, posterior.passed)
+        rate = np.concatenate([mixture.mean() for mixture in classes])
+        variance = np.concatenate([mixture.label_variance() for mixture in classes])
         spread = np.maximum(rate * (1 - rate) - variance, rate * (1 - rate) / _CERTAIN)
         both = variance / spread
         return cls(rate * both, (1 - rate) * both, "rounds")
@@ -230,10 +230,3 @@ def _strata_of_class(is_flagged: Bools) -> Floats:
     """For each stratum, how many strata its class has."""
     flagged = int(is_flagged.sum())
     return np.where(is_flagged, flagged, len(is_flagged) - flagged).astype(np.float64)
-
-
-def _moments(mixture: BetaMixture) -> tuple[Floats, Floats]:
-    """Mean rate and mean label variance of each stratum of a mixture."""
-    both = mixture.alpha + mixture.beta
-    variance = mixture.alpha * mixture.beta / (both * (both + 1))
-    return mixture.mean(), np.asarray(mixture.weight @ variance)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.counts import StratumArrays
+    from monitor.stats.core.metrics import Metric
 
 
 ERRORS = (0.75, 1.5, 3.0)
@@ -340,12 +341,13 @@ def check_testable(
         return  # no wrong answers at all are always beyond such a limit
     worst = wrong.base + wrong.sign * wrong.worst
     if bool(space.contains(worst)):
+        chosen = f_beta(limit.beta) if limit.metric == "f_beta" else metric(limit.metric)
+        still = metric_at(chosen, size, is_flagged, worst)
         flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
         message = (
             f"{limit} cannot be tested in a window of {flagged} flagged and {passed} passed items: "
-            f"with {_worst_answers(limit)} {limit.metric} would still be "
-            f"{_value(limit, size, is_flagged, worst):.3g}; move the limit closer to the level you "
-            "expect"
+            f"with {_worst_answers(limit)} {limit.metric} would still be {still:.3g}; move the "
+            "limit closer to the level you expect"
         )
         raise LimitCannotBeTested(message)
 
@@ -452,10 +454,9 @@ def _worst_answers(limit: Limit) -> str:
     return f"{CAP:.1%} of {items} items classified wrongly"
 
 
-def _value(limit: Limit, size: Ints, is_flagged: Bools, rates: Floats) -> float:
-    """Compute the metric of a limit at rates of shape ``(H,)``."""
-    positive, negative = size * rates, size * (1 - rates)
-    up = is_flagged
+def metric_at(chosen: Metric, size: Ints, is_flagged: Bools, rates: Floats) -> float:
+    """Compute a metric at rates of shape ``(H,)``; NaN if it is undefined."""
+    positive = size * rates
+    negative, up = size - positive, is_flagged
     cells = positive[up].sum(), negative[up].sum(), positive[~up].sum(), negative[~up].sum()
-    formula = f_beta(limit.beta) if limit.metric == "f_beta" else metric(limit.metric)
-    return float(formula(Matrix(*cells)))
+    return float(chosen(Matrix(*cells)))

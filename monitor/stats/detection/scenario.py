@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.detection.alternatives import CAP, scaled_to_limit
+from monitor.stats.core.metrics import metric
+from monitor.stats.detection.alternatives import CAP, metric_at, scaled_to_limit
 from monitor.stats.detection.half_space import EDGE, Limit, half_space
 from monitor.stats.detection.projection import inside
 from monitor.stats.detection.simulated_paths import RoundStrata
@@ -129,13 +129,7 @@ class Scenario:
 
     def value(self, name: str) -> float | None:
         """Compute a metric at the true rates; None if it is undefined."""
-        positive = self.size * self.rates
-        negative = self.size - positive
-        up = self.is_flagged
-        matrix = Matrix(
-            positive[up].sum(), negative[up].sum(), positive[~up].sum(), negative[~up].sum()
-        )
-        result = float(metric(name)(matrix))
+        result = metric_at(metric(name), self.size, self.is_flagged, self.rates)
         return None if np.isnan(result) else result
 
     def breaks(self, limit: Limit, *, by: float = 0.0) -> bool:

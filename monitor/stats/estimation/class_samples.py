@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from monitor.stats.core.cells import two_minds
+from monitor.stats.core.cells import stratum_priors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,24 +136,13 @@ def layout(classes: Sequence[ClassSample]) -> Layout:
         flagged=np.concatenate([np.arange(len(s.size)) < s.flagged for s in samples]),
         size=size,
         labeled=np.bincount(stratum, minlength=len(size)).astype(np.float64),
-        priors=np.concatenate([_priors(sample) for sample in samples], axis=1),
+        priors=np.concatenate([stratum_priors(sample) for sample in samples], axis=1),
         point=np.divide(positive_total, total, out=np.zeros(len(size)), where=total > 0),
         stratum=stratum,
         place=index.reshape(-1),
         worth=worth,
         positive=positive,
         items=len(different),
-    )
-
-
-def _priors(sample: LabeledSample) -> Floats:
-    """Light and heavy prior count of each stratum, ``(2, H)``."""
-    holds = sample.size > 0
-    up = np.arange(len(holds)) < sample.flagged
-    return np.where(
-        up,
-        two_minds(int(holds[up].sum()))[:, np.newaxis],
-        two_minds(int(holds[~up].sum()))[:, np.newaxis],
     )
 
 

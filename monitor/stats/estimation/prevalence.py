@@ -89,45 +89,6 @@ def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float
     return f_beta(beta)(Matrix(t * eta, f * (1 - eta), (1 - t) * eta, (1 - f) * (1 - eta)))
 
 
-def adjusted_matrix(
-    sensitivity: ArrayLike, specificity: ArrayLike, prevalence: ArrayLike, total: float = 1.0
-) -> Matrix:
-    r"""Confusion matrix expected among ``total`` items of a population of some prevalence.
-
-    .. math:: TP = N\,\mathrm{sens}\,\eta, \quad TN = N\,\mathrm{spec}\,(1-\eta), \quad
-        FP = N(1-\mathrm{spec})(1-\eta), \quad FN = N(1-\mathrm{sens})\,\eta
-
-    Parameters
-    ----------
-    sensitivity, specificity
-        TPR and 1 - FPR as measured on any mix of positives and negatives.
-    prevalence
-        Of the population asked about, in [0, 1].
-    total
-        Items, N.
-
-    Notes
-    -----
-    Bob Carpenter, "Evaluating with Unbalanced Training Data", 2012. Any metric follows from it:
-    ``METRICS["npv"](adjusted_matrix(...))``.
-
-    Examples
-    --------
-    >>> matrix = adjusted_matrix(0.8, 0.85, prevalence=0.01, total=1000)
-    >>> [round(float(cell), 3) for cell in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
-    [8.0, 148.5, 2.0, 841.5]
-    """
-    sens, spec, eta = (
-        np.asarray(each, dtype=np.float64) for each in (sensitivity, specificity, prevalence)
-    )
-    return Matrix(
-        tp=total * sens * eta,
-        fp=total * (1 - spec) * (1 - eta),
-        fn=total * (1 - sens) * eta,
-        tn=total * spec * (1 - eta),
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PrevalenceCurve:
     """A metric of one classifier against the prevalence, with its credible band.

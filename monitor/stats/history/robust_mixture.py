@@ -94,9 +94,7 @@ def with_robust_weight(
 
 def _matched(mixture: BetaMixture) -> tuple[Floats, Floats]:
     """Betas with the mean and the variance of each stratum of the mixture, shape ``(H,)``."""
-    worth = mixture.alpha + mixture.beta
-    mean = mixture.mean()
-    label_variance = mixture.weight @ (mixture.alpha * mixture.beta / (worth * (worth + 1)))
+    mean, label_variance = mixture.mean(), mixture.label_variance()
     spread = mean * (1 - mean) - label_variance
     total = label_variance / spread
     return mean * total, (1 - mean) * total

@@ -29,7 +29,6 @@ from scipy.stats import qmc
 
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
-from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.reasons import Contradiction
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.labels.audit import LabelAudit
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
+    from monitor.stats.core.metrics import Matrix
     from monitor.stats.labels.audit import ClassAudits
 
 
@@ -95,14 +95,7 @@ class CorrectedDraws(Draws):
             + rng.binomial(counts.labeled - counts.positive, missed)
             + rng.binomial(counts.size - counts.labeled, self.rates)
         ).astype(np.float64)
-        up, down = slice(None, self.flagged), slice(self.flagged, None)
-        negative = counts.size - positive
-        return Matrix(
-            tp=positive[:, up].sum(axis=1),
-            fp=negative[:, up].sum(axis=1),
-            fn=positive[:, down].sum(axis=1),
-            tn=negative[:, down].sum(axis=1),
-        )
+        return self._summed(positive, counts.size - positive)
 
 
 def corrected_draws(
