@@ -29,17 +29,8 @@ _STEP = _SCORES[1] - _SCORES[0]
 
 
 def beta_quantiles(alpha: float, beta: float, uniforms: Floats) -> Floats:
-    """Find the quantiles of one Beta.
+    """Find the quantiles of one Beta at uniforms ``(points,)``, each 2**-31 or more from 0 and 1.
 
-    Parameters
-    ----------
-    alpha, beta
-        Both positive.
-    uniforms
-        Shape ``(points,)``, each 2**-31 or more from 0 and from 1.
-
-    Examples
-    --------
     >>> found = beta_quantiles(2.0, 1.0, np.linspace(0.001, 0.999, 1000))
     >>> print(np.abs(found - np.sqrt(np.linspace(0.001, 0.999, 1000))).max() < 1e-8)
     True

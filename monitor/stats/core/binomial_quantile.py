@@ -32,22 +32,11 @@ LAST_BITS = 1e-12
 
 
 def binomial_quantiles(uniforms: Floats, items: float, rates: Floats) -> Floats:
-    """Find the smallest count whose distribution function reaches each uniform.
+    """Find the smallest count whose distribution function reaches each uniform, in (0, 1).
 
-    Parameters
-    ----------
-    uniforms, rates
-        Shape ``(points,)``, in (0, 1) and in [0, 1].
-    items
-        Trials, a whole number.
+    As ``scipy.stats.binom.ppf``, to the last one; ``items`` is a whole number, and uniforms and
+    rates have the shape ``(points,)``.
 
-    Returns
-    -------
-    ndarray
-        As ``scipy.stats.binom.ppf``, to the last one.
-
-    Examples
-    --------
     >>> binomial_quantiles(np.array([0.5, 0.975]), 9000, np.array([0.1, 0.1]))
     array([900., 956.])
     """

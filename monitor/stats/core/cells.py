@@ -46,31 +46,21 @@ def cell_draws(
 ) -> Iterator[tuple[int, Ints, Floats]]:
     """Draw the items of the window in each cell, stratum by stratum.
 
+    Yields the position of a stratum that holds items, its possible cells ``(K_h,)``, and the items
+    in them, ``(draws, 2, K_h)``: negatives, then positives.
+
     Parameters
     ----------
-    sample
-        The labeled items, n of them in H strata.
-    cell
-        Cell of each item, shape ``(n,)``.
+    sample, cell
+        The labeled items, n of them in H strata, and the cell of each, shape ``(n,)``.
     possible
         Which cells a stratum may hold, labeled or not, shape ``(H, K)``.
     prior
         Prior count of positives, and of negatives, in each cell, of two minds about a predicted
-        class, half of the draws each: shape ``(2, H, K)``. If not given, those of
-        ``beta_mixture.round_priors`` shared out over a stratum's cells.
-    rng
-        Source of randomness; the same state gives the same draws.
-    draws
-        How many, D.
+        class, half of the draws each: shape ``(2, H, K)``. By default ``round_prior``.
     estimand
         ``rate``: the shares behind the window, times its sizes. ``window``: the very items, of
         which the labeled ones are known.
-
-    Yields
-    ------
-    tuple
-        Position of a stratum that holds items, its possible cells ``(K_h,)``, and the items in
-        them, ``(D, 2, K_h)``: negatives, then positives.
 
     Raises
     ------
@@ -112,8 +102,6 @@ def cell_draws(
 def two_minds(strata: int) -> Floats:
     """Light and heavy prior count of each of a class's strata or cells, shape ``(2,)``.
 
-    Examples
-    --------
     >>> two_minds(4), two_minds(1)
     (array([0.025, 0.25 ]), array([0.5, 0.5]))
     """
@@ -135,13 +123,10 @@ def stratum_priors(sample: LabeledSample) -> Floats:
 def round_prior(sample: LabeledSample, possible: Bools) -> Floats:
     """Share each stratum's prior out over its cells, light and heavy, shape ``(2, H, K)``.
 
-    Examples
-    --------
     >>> from monitor.stats.core.sample import LabeledSample
     >>> sample = LabeledSample([0, 1], [1, 0], size=[10, 20], flagged=1)
-    >>> round_prior(sample, np.array([[False, True], [True, True]]))[0]
-    array([[0.5 , 0.5 ],
-           [0.25, 0.25]])
+    >>> round_prior(sample, np.array([[False, True], [True, True]]))[0].tolist()
+    [[0.5, 0.5], [0.25, 0.25]]
     """
     cells = np.maximum(possible.sum(axis=1), 1)
     prior = stratum_priors(sample) / cells

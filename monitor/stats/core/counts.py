@@ -171,16 +171,7 @@ class Counts:
 def completed(counts: StratumArrays, missing: Ints, positive: Bools) -> Counts:
     """Answer the ``missing`` items of each stratum: all 1 where ``positive``, else all 0.
 
-    Raises
-    ------
-    ValueError
-        If a stratum has fewer unlabeled items than are missing.
-
-    Examples
-    --------
-    >>> counts = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
-    >>> completed(counts, np.array([1, 5]), np.array([True, False])).labeled
-    array([10, 25])
+    A ValueError if a stratum has fewer unlabeled items than are missing.
     """
     return Counts.of_arrays(
         size=counts.size,

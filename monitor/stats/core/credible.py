@@ -24,8 +24,6 @@ def credible_interval(
     ----------
     values
         Draws, NaN where there is no value; at least one has one.
-    level
-        Posterior probability inside, in (0, 1).
     point
         The mean of the draws if not given or NaN. It is moved into the interval if it lies
         outside.
@@ -36,10 +34,8 @@ def credible_interval(
     Examples
     --------
     >>> draws = np.arange(1, 1000) / 1000
-    >>> print(credible_interval(draws, 0.9))
-    0.500 [0.050, 0.950]
-    >>> print(credible_interval(draws, 0.9, point=0.97))
-    0.950 [0.050, 0.950]
+    >>> print(credible_interval(draws, 0.9), credible_interval(draws, 0.9, point=0.97))
+    0.500 [0.050, 0.950] 0.950 [0.050, 0.950]
     """
     ends = [_ends(each, level) for each in (values, *edges) if not np.isnan(each).all()]
     lows, highs = zip(*ends, strict=True)

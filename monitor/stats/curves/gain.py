@@ -26,25 +26,13 @@ if TYPE_CHECKING:
 
 
 def gain(share: ArrayLike, prevalence: ArrayLike) -> Floats:
-    r"""Precision gain of a precision, or recall gain of a recall.
+    r"""Precision gain of a precision, or recall gain of a recall; shapes broadcast.
 
     .. math:: \frac{x - \eta}{(1-\eta)\,x}
 
-    Parameters
-    ----------
-    share
-        Precision or recall, in [0, 1]; any shape.
-    prevalence
-        In (0, 1); broadcasts with ``share``.
+    1 at best, 0 for what flagging everything has; negative under that, minus infinity for a share
+    of 0.
 
-    Returns
-    -------
-    numpy.ndarray
-        1 at best, 0 for what flagging everything has; negative under that, minus infinity for
-        a share of 0.
-
-    Examples
-    --------
     >>> gain([1.0, 0.25, 0.1], prevalence=0.1).round(3)
     array([1.   , 0.667, 0.   ])
     """
@@ -57,11 +45,6 @@ def share_of_gain(value: ArrayLike, prevalence: ArrayLike) -> Floats:
     r"""Precision of a precision gain, or recall of a recall gain: the inverse of ``gain``.
 
     .. math:: \frac{\eta}{1 - (1-\eta)\,g}
-
-    Examples
-    --------
-    >>> share_of_gain([1.0, 0.0], prevalence=0.1)
-    array([1. , 0.1])
     """
     g, eta = np.asarray(value, dtype=np.float64), np.asarray(prevalence, dtype=np.float64)
     return np.asarray(eta / (1 - (1 - eta) * g))

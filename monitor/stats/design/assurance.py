@@ -46,16 +46,8 @@ _LARGEST = 40  # more than a count of a variance of 4 reaches in 256 draws
 class FutureWidths:
     """Half-widths that a plan may come to, by draws of rates and answers.
 
-    Parameters
-    ----------
-    problem
-        Strata, level and estimand.
-    rates
-        Draws from the prior of the round, shape ``(points, H)``.
-    uniforms
-        Of the answers, shape ``(points, H)``.
-    prior
-        Prior count of the interval, a, shape ``(H,)``.
+    Rates are drawn from the prior of the round, shape ``(points, H)`` like the uniforms of the
+    answers; ``prior`` is the prior count of the interval, a, shape ``(H,)``.
     """
 
     problem: AllocationProblem

@@ -72,6 +72,9 @@ def cell_counts(
 ) -> EffectiveCounts:
     """Count the labels of a plain random sample that know one class's rate as well as its cells.
 
+    One stratum, shape ``(..., 1)``; zeros without an answer. A cell without answers is taken to be
+    like the answered ones of its group.
+
     Parameters
     ----------
     size
@@ -81,19 +84,10 @@ def cell_counts(
     prior
         Answers of each kind that the class's prior is worth when V is estimated.
 
-    Returns
-    -------
-    EffectiveCounts
-        One stratum, shape ``(..., 1)``; zeros without an answer.
-
     Raises
     ------
     ValueError
         If the shapes disagree or not ``0 <= positive <= labeled``.
-
-    Notes
-    -----
-    A cell without answers is taken to be like the answered ones of its group.
 
     Examples
     --------
@@ -112,26 +106,9 @@ def counts_of_the_rest(
 ) -> EffectiveCounts:
     """Count the plain labels that know the rate of one class's unlabeled items as well.
 
-    Parameters
-    ----------
-    unlabeled
-        Items of each cell without a label, shape ``(C,)``, in order of score.
-    labeled, positive
-        As in ``cell_counts``.
+    A binomial number of positives at its rate varies as the stratified estimate of the rest does.
+    ``MOST_LABELS`` of them at most; otherwise as for ``cell_counts``.
 
-    Returns
-    -------
-    EffectiveCounts
-        One stratum, shape ``(..., 1)``, ``MOST_LABELS`` of them at most. A binomial number of
-        positives at its rate varies as the stratified estimate of the rest does.
-
-    Raises
-    ------
-    ValueError
-        As ``cell_counts`` does.
-
-    Examples
-    --------
     >>> left, labeled, positive = [400, 70, 60], [30, 30, 40], [0, 3, 16]
     >>> counts_of_the_rest(left, labeled, positive).labeled.round(1)
     array([460.2])
@@ -156,13 +133,6 @@ def items_by_chance(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLik
     the rest, :math:`L^2\pi(1-\pi)/m + DL\pi(1-\pi)`, and the window is known at least as well
     as the rate.
 
-    Parameters
-    ----------
-    unlabeled, labeled, positive
-        As in ``counts_of_the_rest``.
-
-    Examples
-    --------
     >>> float(items_by_chance([400, 70, 60], [30, 30, 40], [0, 3, 16]))
     530.0
     >>> float(items_by_chance([400, 400], [100, 100], [0, 100]).round())
@@ -185,24 +155,12 @@ class Unseen(NamedTuple):
 def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Unseen:
     """Find how much of a class's variance V rests on answers that no group of cells has shown.
 
-    Parameters
-    ----------
-    size, labeled, positive
-        As in ``cell_counts``, of one round, shape ``(C,)``.
+    That is the share of V that the prior makes up, 0 without an answer; and how far one label
+    moves the class's rate in the group to which the prior adds most. Of one round, ``(C,)``.
 
-    Returns
-    -------
-    Unseen
-        Share of V that the prior makes up, 0 without an answer; and how far one label moves the
-        class's rate in the group to which the prior adds most.
-
-    Examples
-    --------
     >>> share, moves = unseen_answers([9000, 900, 100], [30, 30, 40], [0, 3, 16])
     >>> print(f"{share:.2f} {moves:.3f}")
     0.52 0.030
-    >>> print(f"{unseen_answers([9000, 900, 100], [60, 30, 40], [2, 3, 16]).share:.2f}")
-    0.02
     """
     weight, rate, worth, answers = _grouped(*_checked(size, labeled, positive))
     doubted = _doubted(rate, worth, PRIOR)
@@ -222,19 +180,8 @@ def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> 
 def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Ints:
     """Group neighbouring cells until each group has enough answers, by their numbers alone.
 
-    Parameters
-    ----------
-    labeled
-        Answers of each cell of a class, shape ``(..., C)``.
-    least
-        Answers of a group at least.
+    Group of each cell, 0, 1, ..., shape ``(..., C)`` as ``labeled``. The remainder joins the last.
 
-    Returns
-    -------
-    Group of each cell, 0, 1, ..., shape ``(..., C)``. The remainder joins the last group.
-
-    Examples
-    --------
     >>> groups_of_cells([12, 4, 3, 5, 9, 2])
     array([0, 1, 1, 1, 2, 2])
     """

@@ -58,28 +58,21 @@ def expected_sizes(
 ) -> Floats:
     """Share labels out over cells: a total, or the fewest that keep two margins.
 
+    Expected numbers, shape ``(H,)``, not yet whole.
+
     Parameters
     ----------
-    size
-        Items of each cell, shape ``(H,)``.
-    is_flagged
-        Which cells are predicted positive, shape ``(H,)``; both classes hold items.
-    rates
-        Rates to plan by, strictly between 0 and 1, shape ``(H,)``.
+    size, is_flagged, rates
+        Items, predicted class and rate of each cell, shape ``(H,)``; both classes hold items, and
+        rates lie strictly between 0 and 1.
     share
         Of the passed labels that goes by size, in [0, 1].
     labels
         Labels in all; without it, as many as ``margins`` need.
     margins
         Half-widths of precision and recall; equal ones if only ``labels`` is given.
-    level
-        Of the intervals.
     floor
         Fewest labels expected in a cell that holds as many.
-
-    Returns
-    -------
-    Expected numbers, shape ``(H,)``, not yet whole.
 
     Raises
     ------
@@ -118,26 +111,10 @@ def expected_sizes(
 
 
 def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Ints:
-    """Round expected numbers to whole ones by one uniform.
+    """Round expected numbers, shape ``(..., H)``, to whole ones by one uniform u in [0, 1) each.
 
-    Parameters
-    ----------
-    expected
-        Expected labels of each cell, shape ``(H,)``, or of each of many rounds, ``(..., H)``; 0 or
-        more.
-    uniform
-        u in [0, 1) of the round, or one for each of many rounds, shape ``(...)``.
-
-    Returns
-    -------
-    Whole numbers, shape ``(..., H)``.
-
-    Examples
-    --------
-    >>> systematic_sizes([2.4, 3.3, 2.3], [0.0, 0.5, 0.7])
-    array([[2, 3, 3],
-           [2, 4, 2],
-           [3, 3, 2]])
+    >>> systematic_sizes([2.4, 3.3, 2.3], [0.0, 0.5, 0.7]).tolist()
+    [[2, 3, 3], [2, 4, 2], [3, 3, 2]]
     """
     ends = np.cumsum(np.asarray(expected, dtype=np.float64), axis=-1)
     u = np.asarray(uniform, dtype=np.float64)[..., np.newaxis]

@@ -36,26 +36,12 @@ def cell_half_widths(
     z: float,
     in_window: bool,
 ) -> dict[str, Floats]:
-    """Half-widths of the intervals that these answers would give.
+    """Half-widths of precision and recall, shape ``(...)``, that these answers would give.
 
-    Parameters
-    ----------
-    size
-        Items of each cell, shape ``(H,)``, the cells of a class in order of score.
-    is_flagged
-        Which cells are predicted positive, shape ``(H,)``.
-    labeled
-        Answers of each cell, whole or expected, shape ``(H,)``.
-    positive
-        Positive ones, shape ``(..., H)``.
-    z
-        Standard errors in a half-width.
-    in_window
-        Whether the intervals describe the window's own items, or the rates behind it.
-
-    Returns
-    -------
-    Precision and recall, shape ``(...)``; 1 where a class with items has no answer.
+    1 where a class with items has no answer. Sizes, classes and numbers of answers, which may be
+    expected ones, have the shape ``(H,)``, the cells of a class in order of score; positives
+    ``(..., H)``. ``z`` is the standard errors in a half-width, ``in_window`` whether intervals
+    describe the window's own items, or the rates behind it.
     """
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)

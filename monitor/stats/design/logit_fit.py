@@ -21,7 +21,7 @@ _LONGEST_STEP = 2.0  # of Newton's, in log odds: a full one may overshoot from f
 def fitted_log_odds(
     x: Floats, labeled: Floats, positive: Floats, start: Floats, penalty: Floats
 ) -> Floats:
-    """Log odds of the rates that fit the labels best, by Newton's steps.
+    """Log odds of the rates that fit the labels best, by Newton's steps, shape ``(..., H)``.
 
     Parameters
     ----------
@@ -34,16 +34,11 @@ def fitted_log_odds(
     penalty
         Prior precision of each coefficient around 0, shape ``(K,)``.
 
-    Returns
-    -------
-    Log odds, shape ``(..., H)``.
-
     Examples
     --------
     >>> x = np.array([[1.0, -1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> n, y = np.array([40.0, 40.0, 40.0]), np.array([4.0, 10.0, 20.0])
-    >>> found = fitted_log_odds(x, n, y, np.zeros(2), np.zeros(2))
-    >>> special.expit(found).round(3)
+    >>> special.expit(fitted_log_odds(x, n, y, np.zeros(2), np.zeros(2))).round(3)
     array([0.1 , 0.25, 0.5 ])
     """
     at = start
@@ -60,17 +55,8 @@ def fitted_log_odds(
 
 
 def fitted_covariance(x: Floats, labeled: Floats, rates: Floats, penalty: Floats) -> Floats:
-    """Covariance of the coefficients of a fit, shape ``(..., K, K)``, by Laplace's method.
+    """Covariance of the coefficients of a fit, ``(..., K, K)``, by Laplace's method at its rates.
 
-    Parameters
-    ----------
-    x, labeled, penalty
-        As for ``fitted_log_odds``.
-    rates
-        Rates of the fit, shape ``(..., H)``.
-
-    Examples
-    --------
     >>> fitted_covariance(np.ones((1, 1)), np.array([50.0]), np.array([0.2]), np.zeros(1)).round(3)
     array([[0.125]])
     """

@@ -185,21 +185,12 @@ def expected_coefficients(
     rates: Floats,
     names: Iterable[str],
 ) -> dict[str, Floats]:
-    r"""Coefficients :math:`c_h = E[g_h^2 \pi_h(1-\pi_h)]` over draws of the rates.
+    r"""Coefficients :math:`c_h = E[g_h^2 \pi_h(1-\pi_h)]` over draws of the rates, ``(points, H)``.
 
     Recall's gradient hangs on the positives that are missed. Where these are hardly known, the
     coefficients at the mean rates take its variance for far too small, and the passed class gets
     too few labels to learn better. The expected variance is what a Bayesian design makes least
     (Chaloner and Verdinelli, *Statistical Science* 10, 1995, doi:10.1214/ss/1177009939).
-
-    Parameters
-    ----------
-    size, is_flagged
-        The strata, shape ``(H,)``.
-    rates
-        Draws of their rates, shape ``(points, H)``.
-    names
-        The metrics that ``coefficients_of`` has.
     """
     positives, noise = size * rates, rates * (1 - rates)
     every = np.maximum(positives.sum(axis=1, keepdims=True), 1e-9)

@@ -38,12 +38,8 @@ STRETCH = 2.0
 class PlausibleScores:
     """Least and most over all scores that are plausible.
 
-    Parameters
-    ----------
-    assured
-        Probability that the plan's labels keep each margin.
-    needed
-        Labels that would keep all margins with the assurance asked for.
+    Of the probability that the plan's labels keep each margin, and of the labels that would keep
+    all margins with the assurance asked for.
     """
 
     assured: Mapping[str, tuple[float, float]]
@@ -60,23 +56,9 @@ def plausible_scores(
 ) -> PlausibleScores | None:
     """Judge a plan by all plausible scores; None unless scores are all that is known.
 
-    Parameters
-    ----------
-    prospect
-        The window.
-    labels
-        The plan, shape ``(H,)``.
-    margins
-        Half-widths asked for.
-    level, assurance
-        As for `monitor.stats.design.allocation.allocate`.
-
-    Examples
-    --------
     >>> from monitor.stats.design.prospect import Prospect
     >>> up, claimed = [True, False, False], [0.8, 0.004, 0.1]
-    >>> known = PriorRates.of_scores(claimed, up)
-    >>> window = Prospect.of([900, 40_000, 2000], up, known)
+    >>> window = Prospect.of([900, 40_000, 2000], up, PriorRates.of_scores(claimed, up))
     >>> margins = {"recall": 0.1}
     >>> labels = allocate(window, margins=margins, assurance=0.8).labels
     >>> found = plausible_scores(window, labels, margins, assurance=0.8)

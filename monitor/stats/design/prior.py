@@ -27,14 +27,8 @@ _CERTAIN = 1e15  # labels that fix a rate to the last digit of a float
 class AnswersOfGroup:
     """Earlier answers of neighbouring cells, by which their rate may differ from the line's.
 
-    Parameters
-    ----------
-    cells
-        Their places among the strata, shape ``(G,)``.
-    labeled
-        Labels of each cell, shape ``(G,)``; not all 0.
-    positive
-        Positive ones of all of them.
+    ``cells`` are their places among the strata and ``labeled`` the labels of each, shape ``(G,)``,
+    not all 0; ``positive`` the positive ones of all of them.
     """
 
     cells: Ints
@@ -46,14 +40,8 @@ class AnswersOfGroup:
 class JointLogits:
     """Rates that are unsure together: log odds of ``mean + loadings @ z``, z standard normal.
 
-    Parameters
-    ----------
-    mean
-        Of the log odds, shape ``(H,)``.
-    loadings
-        On K sources of doubt, shape ``(H, K)``, K at most H.
-    groups
-        Cells whose own answers count besides (``rate_draws``).
+    Means have the shape ``(H,)``, loadings on K sources of doubt, at most H, ``(H, K)``; ``groups``
+    are cells whose own answers count besides (``rate_draws``).
     """
 
     mean: Floats

@@ -67,13 +67,7 @@ def answer_uniforms(prior_rates: PriorRates) -> Floats:
 
 
 def drawn_rates(prior_rates: PriorRates) -> Floats:
-    """Draw rates, shape ``(POINTS, H)``: together where a line gave them, else from Beta laws.
-
-    Examples
-    --------
-    >>> drawn_rates(PriorRates.of_rates([0.9, 0.01])).mean(axis=0).round(3)
-    array([0.9 , 0.01])
-    """
+    """Draw rates, shape ``(POINTS, H)``: together where a line gave them, else from Beta laws."""
     uniforms = _uniforms(prior_rates)
     if prior_rates.joint is not None:
         return _by_the_line(prior_rates.joint, uniforms)

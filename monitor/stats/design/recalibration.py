@@ -79,24 +79,19 @@ def recalibrated_rates(
     unscored: ArrayLike | None = None,
     cut: Cut | None = None,
 ) -> Floats:
-    """Rate of each cell by the labels of earlier rounds.
+    """Rate of each cell by the labels of earlier rounds, strictly between 0 and 1, ``(..., H)``.
 
     Parameters
     ----------
-    size
-        Items of each cell, shape ``(H,)``; the cells of a class in rising order of score.
-    is_flagged
-        Which cells are predicted positive, shape ``(H,)``. They lie above the others.
+    size, is_flagged
+        Items and predicted class of each cell, shape ``(H,)``; the cells of a class in rising order
+        of score, the flagged ones above the others.
     labeled, positive
         Labels of earlier rounds, shape ``(..., H)``: sums, which may be weighted.
     unscored
         Which cells hold the items without a score, shape ``(H,)``; none if not given.
     cut
         What cuts the cells of a score further; nothing if not given.
-
-    Returns
-    -------
-    Rates strictly between 0 and 1, shape ``(..., H)``.
 
     Raises
     ------
@@ -126,12 +121,7 @@ def recalibrated_prior(
     """Knowledge of each cell's rate, for a plan: ``recalibrated_rates``, and how sure they are.
 
     Each is a Beta with the cell's own labels and those that the line is worth; together they vary
-    as the line does.
-
-    Parameters
-    ----------
-    size, is_flagged, labeled, positive, unscored, cut
-        As for ``recalibrated_rates``, all of shape ``(H,)``.
+    as the line does. Labels are of shape ``(H,)``.
     """
     y, n, line, worth = _smoothed(size, is_flagged, labeled, positive, unscored, cut)
     sizes, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)

@@ -14,13 +14,7 @@ _NOISE = 1e-9  # a plan this little above a whole number means that number
 
 
 def rounded_up(plan: Floats, size: Floats) -> Ints:
-    """Round every stratum up, but not past its size.
-
-    Examples
-    --------
-    >>> rounded_up(np.array([10.0, 20.2, 5.0000000000001]), np.array([50.0, 20.5, 50.0]))
-    array([10, 20,  5])
-    """
+    """Round every stratum up, but not past its size."""
     return np.minimum(np.ceil(plan - _NOISE), np.floor(size)).astype(np.int64)
 
 
@@ -30,8 +24,6 @@ def at_most_total(plan: Floats, is_flagged: Bools, total: int) -> Ints:
     Equal remainders are served by plan size, one class after the other, so that a tiny total
     reaches both classes.
 
-    Examples
-    --------
     >>> at_most_total(np.array([3.2, 4.7, 2.1]), np.array([True, False, False]), total=10)
     array([3, 5, 2])
     """
@@ -54,8 +46,6 @@ def _rank_in_class(plan: Floats, is_flagged: Bools) -> Ints:
 def level_total(high: Floats, is_flagged: Bools, total: int) -> Ints:
     """Share a total out evenly, no stratum above its ``high``: one level for all, cut there.
 
-    Examples
-    --------
     >>> level_total(np.array([10.0, 10.0, 2.0]), np.array([True, False, False]), total=12)
     array([5, 5, 2])
     """
@@ -69,8 +59,6 @@ def level_total(high: Floats, is_flagged: Bools, total: int) -> Ints:
 def proportional_above(low: Floats, size: Floats, total: float) -> Floats:
     """Share a total out: ``low`` to each stratum, the rest in proportion to what it has left.
 
-    Examples
-    --------
     >>> proportional_above(np.array([10.0, 10.0]), np.array([20.0, 110.0]), total=31.0)
     array([11., 20.])
     """

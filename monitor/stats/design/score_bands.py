@@ -137,20 +137,6 @@ def cell_edges(scores: ArrayLike, cells: int) -> tuple[float, ...]:
 
     As ``band_edges``, with equal parts of the running sum of :math:`\sqrt{p(1-p)}`.
 
-    Parameters
-    ----------
-    scores
-        Scores of the class's items in any order; NaN without one.
-    cells
-        How many cells to aim for, 1 or more.
-
-    Raises
-    ------
-    ValueError
-        If ``cells`` is less than 1.
-
-    Examples
-    --------
     >>> cell_edges([0.001] * 9 + [0.1, 0.2, 0.3, 0.4], cells=4)
     (0.2, 0.3, 0.4)
     """

@@ -35,11 +35,12 @@ def rates_without_own(
     positive: Floats,
     terms: Floats | None = None,
 ) -> Floats:
-    r"""Rates of all bands as each band would see them without its own answers.
+    """Rates of all bands as each band would see them without its own answers.
 
-    Row h leaves out the answers of band h. There band h has its rate from the line; every other
-    band k has :math:`(y_k + w p_k)/(n_k + w)`, its answers and the line's :math:`p_k` at the worth
-    of w = ``FIT_WORTH`` labels.
+    Row h of the result, shape ``(..., H, H)`` and strictly between 0 and 1, leaves out the answers
+    of band h. There band h has its rate from the line; every other band k has
+    :math:`(y_k + w p_k)/(n_k + w)`, its answers and the line's :math:`p_k` at the worth of
+    w = ``FIT_WORTH`` labels.
 
     Parameters
     ----------
@@ -50,12 +51,7 @@ def rates_without_own(
     labeled, positive
         Answers of each band, shape ``(..., H)``: of one round, or of many at once.
     terms
-        What is added to the line, shape ``(H, Q)``, as of ``recalibration.Cut``; nothing if not
-        given.
-
-    Returns
-    -------
-    Rates of shape ``(..., H, H)``, the last axis over the bands, strictly between 0 and 1.
+        What is added to the line, shape ``(H, Q)``, as of ``recalibration.Cut``.
 
     Examples
     --------

@@ -78,19 +78,10 @@ _NOISE = 1e-6  # a number this little under a whole one means that one
 def first_wave(plan: ArrayLike, uniform: float | None = None) -> Ints:
     """Labels of wave 1: ``FIRST_SHARE`` of each stratum's plan, whole.
 
-    Parameters
-    ----------
-    plan
-        Labels of the whole round, shape ``(H,)``.
-    uniform
-        u of the round, in [0, 1), where strata are score cells; bands are rounded up.
+    Bands are rounded up; score cells by ``uniform``, u of the round in [0, 1).
 
-    Examples
-    --------
-    >>> first_wave([24, 0, 1240])
-    array([ 10,   0, 496])
-    >>> first_wave([3, 3, 3, 3], uniform=0.5)
-    array([1, 1, 2, 1])
+    >>> first_wave([24, 0, 1240]), first_wave([3, 3, 3, 3], uniform=0.5)
+    (array([ 10,   0, 496]), array([1, 1, 2, 1]))
     """
     share = FIRST_SHARE * np.asarray(plan, dtype=np.int64)
     if uniform is not None:
@@ -111,48 +102,37 @@ def second_wave(
     uniform: ArrayLike | None = None,
     terms: ArrayLike | None = None,
 ) -> Ints:
-    r"""Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
+    """Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
+
+    Whole numbers of shape ``(..., H)``, 0 or more, that sum to ``plan`` less ``first``. A class
+    with one stratum has no other answers to go by; the rest of the plan is then wave 2.
 
     Parameters
     ----------
-    sizes
-        Items in each stratum of the window, shape ``(H,)``.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
+    sizes, is_flagged
+        The strata of the window, shape ``(H,)``.
     position
         Where each stratum lies along the score, shape ``(H,)``, on a scale on which log odds are
         about a line: the log odds of its mean score, or its place 0, 1, ... where scores are no
         probabilities. NaN without a score.
-    plan
-        Labels of the whole round by its prior, shape ``(H,)``.
-    first
-        Items of wave 1, of :func:`first_wave`.
+    plan, first
+        Labels of the whole round by its prior, and of wave 1 (:func:`first_wave`), shape ``(H,)``.
     labeled, positive
         Answers of wave 1, shape ``(..., H)``; ``labeled`` is less than ``first`` where some are
         missing.
     margins
-        Half-widths wanted, as for ``allocation.allocate``; only their ratio matters. Default: equal
-        ones for precision and recall.
+        As for ``allocation.allocate``; only their ratio matters. Default: equal ones.
     uniform
         u of the wave, in [0, 1), where strata are score cells, another than that of wave 1; one for
         each of many rounds, shape ``(...)``.
     terms
-        What the log odds depend on besides, shape ``(H, Q)``, such as a judge's verdict
-        (``recalibration.Cut``).
-
-    Returns
-    -------
-    Whole numbers of shape ``(..., H)``, 0 or more, that sum to ``plan`` less ``first``.
+        What the log odds depend on besides, shape ``(H, Q)`` (``recalibration.Cut``).
 
     Raises
     ------
     ValueError
         If shapes disagree, or not ``positive <= labeled <= first <= plan <= sizes``, or a margin is
         for something else than precision and recall or is not positive, or u is not in [0, 1).
-
-    Notes
-    -----
-    A class with one stratum has no other answers to go by. The rest of the plan is then wave 2.
 
     Examples
     --------
@@ -204,14 +184,9 @@ def towards_optimum(
 ) -> Ints:
     """Spend what wave 1 left of a plan so that it comes near the optimum by these rates.
 
-    Parameters
-    ----------
-    size, is_flagged, plan, first, margins, uniform
-        As for :func:`second_wave`; no stratum is empty.
-    rates
-        Row h are the rates that decide the labels of stratum h, shape ``(..., H, H)``.
-    learned
-        Weight of the optimum for each stratum, shape ``(..., H)``; the rest is the plan's.
+    Row h of ``rates``, shape ``(..., H, H)``, are those that decide the labels of stratum h, and
+    ``learned``, shape ``(..., H)``, the weight of the optimum there; the rest is the plan's. Others
+    as for :func:`second_wave`; no stratum is empty.
     """
     items, total = size.astype(np.float64), int(plan.sum())
     doubt = _doubt(is_flagged) if uniform is None else np.zeros(len(size))

@@ -112,23 +112,9 @@ def guess(
 
 
 def decayed_labels(rounds: Sequence[StratumArrays], decay: float = DECAY) -> tuple[Floats, Floats]:
-    """Add up the labels of rounds, each worth ``decay`` of the one after it.
+    """Add up the labels of rounds in slot order, each worth ``decay`` of the one after it.
 
-    Parameters
-    ----------
-    rounds
-        One or more of the same strata, in slot order.
-    decay
-        In (0, 1].
-
-    Returns
-    -------
-    Positive and labeled, shape ``(H,)`` each.
-
-    Raises
-    ------
-    ValueError
-        If the strata differ between rounds.
+    Positive and labeled, shape ``(H,)`` each; a ValueError if the strata differ between rounds.
     """
     layout = rounds[0].is_flagged
     positive, labeled = np.zeros(layout.size), np.zeros(layout.size)
@@ -210,24 +196,9 @@ def alternatives(
 def scaled_to_limit(limit: Limit, size: Ints, is_flagged: Bools, rates: Floats) -> Floats:
     """Scale the wrong answers by one factor, each up to ``CAP``, until the metric is at the limit.
 
-    Parameters
-    ----------
-    limit, size, is_flagged
-        As for ``half_space.half_space``.
-    rates
-        Shape ``(H,)``, each strictly between 0 and 1.
+    Rates of shape ``(H,)``; all that move are at ``CAP`` if even those keep the limit. Errors are
+    those of :func:`alternatives`.
 
-    Returns
-    -------
-    Rates of shape ``(H,)``; all that move are at ``CAP`` if even those keep the limit.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If the window lacks a predicted class that the metric needs.
-
-    Examples
-    --------
     >>> limit = Limit("precision", 0.4, "at_least")
     >>> sizes, is_flagged = np.array([100, 100, 900]), np.array([True, True, False])
     >>> print(scaled_to_limit(limit, sizes, is_flagged, np.array([0.99, 0.6, 0.01])))
@@ -404,16 +375,9 @@ class _WrongAnswers:
 def _with_odds_moved(share: Floats, weight: Floats, target: Floats) -> Floats:
     """Multiply the odds of shares by one factor until their weighted sum is as wanted.
 
-    By Newton's method in the log of the factor, with a bracket for each sum.
-
-    Parameters
-    ----------
-    share
-        Shape ``(..., 1, H)``; 0 stays 0.
-    weight
-        Shape ``(H,)``.
-    target
-        Shape ``(..., sums)``, each between 0 and the sum of the weights of shares above 0.
+    By Newton's method in the log of the factor, with a bracket for each sum. Shares have the shape
+    ``(..., 1, H)``, and 0 stays 0; weights ``(H,)``; targets ``(..., sums)``, each between 0 and
+    the sum of the weights of shares above 0.
     """
     moved = np.where(share > 0, weight, 0.0)
     logit, total = special.logit(share), (share * moved).sum(axis=-1)

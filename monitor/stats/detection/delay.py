@@ -131,17 +131,7 @@ def played(
     rounds: int = 26,
     quiet: int = QUIET,
 ) -> Detection:
-    """Simulate any change from one scenario to another: see :func:`detection`.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> from monitor.stats.detection.scenario import Scenario
-    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-    >>> worse = scenario.dropped("precision", 0.15).with_prevalence(0.5)
-    >>> played(scenario, worse, [Limit("precision", 0.8, "at_least")], paths=200).median
-    1
-    """
+    """Simulate any change from one scenario to another: see :func:`detection`."""
     rng = np.random.default_rng(seed)
     watchers, fired = _quiet(before, limits, every, rng, paths=paths, rounds=quiet)
     return Detection(

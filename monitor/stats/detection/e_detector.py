@@ -121,28 +121,13 @@ def log_e_factor(
 
 
 def update(log_m: ArrayLike, log_e: ArrayLike) -> Floats:
-    r"""One Shiryaev-Roberts step, :math:`M \leftarrow (M + 1)\,e`, in logs.
-
-    Examples
-    --------
-    >>> print(update([-np.inf, 0.0], [0.0, 0.0]).round(4))
-    [0.     0.6931]
-    """
+    r"""One Shiryaev-Roberts step, :math:`M \leftarrow (M + 1)\,e`, in logs."""
     return np.asarray(np.logaddexp(log_m, 0.0) + np.asarray(log_e, dtype=np.float64))
 
 
 def log_mixed(log_m: Floats, weights: Sequence[float] = WEIGHTS) -> Floats:
-    r"""Evidence of all alternatives together, :math:`\ln\sum_r w_r M_r`.
+    r"""Evidence of all alternatives together, :math:`\ln\sum_r w_r M_r`, over the last axis.
 
-    Parameters
-    ----------
-    log_m
-        Shape ``(..., alternatives)``.
-    weights
-        Shares :math:`w_r`, which sum to 1.
-
-    Examples
-    --------
     >>> print(log_mixed(np.log([10.0, 20.0, 30.0])).round(4) == np.log(20.0).round(4))
     True
     """

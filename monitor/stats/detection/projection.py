@@ -78,26 +78,12 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
 
 
 def project_many(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
-    r"""Project rows of alternatives: :func:`project` for each of them, by one Newton search.
+    r"""Project alternatives, shape ``(rows, H)``: :func:`project` for each, by one Newton search.
 
     With :math:`dx_h/dq = x_h^2(1-x_h)^2 / (n_h((x_h-\mathrm{alt}_h)^2 +
-    \mathrm{alt}_h(1-\mathrm{alt}_h)))` and a bracket for each row.
+    \mathrm{alt}_h(1-\mathrm{alt}_h)))` and a bracket for each row; on the limit to within 1e-12 of
+    the largest coefficient.
 
-    Parameters
-    ----------
-    space
-        Rates that keep the limit.
-    alternative
-        Rates strictly between 0 and 1, shape ``(rows, H)``.
-    labeled
-        Labels in each stratum, the same for all rows, shape ``(H,)``.
-
-    Returns
-    -------
-    x of shape ``(rows, H)``, on the limit to within 1e-12 of the largest coefficient.
-
-    Examples
-    --------
     >>> from monitor.stats.detection.half_space import Limit, half_space
     >>> space = half_space(
     ...     Limit("recall", 0.5, "at_least"), np.array([40, 960]), np.array([True, False])
@@ -123,8 +109,6 @@ def tilted(alternative: Floats, n: Floats, q: Floats) -> Floats:
 
     Written so that nothing cancels for any q.
 
-    Examples
-    --------
     >>> print(tilted(np.array([0.5]), np.array([10.0]), np.array([4.0])).round(4))
     [0.5963]
     """
@@ -136,13 +120,7 @@ def tilted(alternative: Floats, n: Floats, q: Floats) -> Floats:
 
 
 def inside(rates: Floats) -> Floats:
-    """Rates that rounding put on 0 or 1, moved back to the nearest float between.
-
-    Examples
-    --------
-    >>> bool(inside(np.array([1.0]))[0] < 1)
-    True
-    """
+    """Rates that rounding put on 0 or 1, moved back to the nearest float between."""
     return np.clip(rates, np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).epsneg)
 
 

@@ -62,14 +62,7 @@ store (docs/benchmarks.md)."""
 
 
 def opposite(limit: Limit) -> Limit:
-    """Return the limit that the metric keeps while it is beyond this one, or exactly at it.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> print(opposite(Limit("recall", 0.62, "at_least")))
-    recall at most 0.62
-    """
+    """Return the limit that the metric keeps while it is beyond this one, or exactly at it."""
     return replace(limit, side="at_most" if limit.side == "at_least" else "at_least")
 
 
@@ -119,17 +112,8 @@ def log_recovery_factor(
 def advance(log_r: ArrayLike, rounds: int, log_e: ArrayLike) -> Floats:
     r"""One more round, :math:`R \leftarrow (R + w_{t+1})\,e`, in logs, for one alert or many.
 
-    Parameters
-    ----------
-    log_r
-        Log R before the round; shapes broadcast.
-    rounds
-        Rounds t that took a step before it.
-    log_e
-        The round's :func:`log_recovery_factor`.
+    ``rounds`` is how many, t, took a step before it; shapes broadcast.
 
-    Examples
-    --------
     >>> print(advance([-np.inf, 0.0], 0, [0.0, 0.0]).round(4))  # ln(1/2), ln(1 + 1/2)
     [-0.6931  0.4055]
     """

@@ -43,20 +43,8 @@ def log_e_many(
 ) -> Floats:
     """Evidence of one round for each path: ``e_detector.log_e_factor`` for each of them.
 
-    Parameters
-    ----------
-    limit
-        The limit watched.
-    window
-        Sizes, classes and labels, the same for all paths.
-    positive, rates
-        Answers and guesses, shape ``(paths, H)``.
-    errors, beyond
-        Alternatives by standard errors, or fixed ones in their place.
-
-    Returns
-    -------
-    log e of shape ``(paths, alternatives)``; 0.0 where uninformative.
+    Answers and guesses have the shape ``(paths, H)``, log e ``(paths, alternatives)``; 0.0 where
+    uninformative.
     """
     paths, strata = positive.shape
     nothing = np.zeros((paths, len(errors if beyond is None else beyond)))
@@ -81,19 +69,9 @@ def log_e_many(
 class Paths:
     """Many monitors with the same limits, each with its own labels, guess and evidence.
 
-    Parameters
-    ----------
-    limits
-        What is watched.
-    every
-        The promise N, in rounds, over all limits.
-    paths
-        How many monitors.
-    decay, errors, weights, beyond
-        The guess's decay and the alternatives, other than the default ones to compare them.
+    The promise is one false alarm in ``every`` rounds, over all limits. Decay, errors, weights and
+    fixed steps ``beyond`` are other than the default ones only to compare them.
 
-    Examples
-    --------
     >>> window = RoundStrata(np.array([160, 4840]), np.array([True, False]), np.array([100, 100]))
     >>> watched = Paths([Limit("precision", 0.8, "at_least")], every=52, paths=2)
     >>> for found in (86, 86, 50):
@@ -137,11 +115,8 @@ class Paths:
     def close(self, window: RoundStrata, positive: Ints) -> Bools:
         """Judge one round of all paths, then learn from it.
 
-        Evidence that fires starts over at once, as if a person had ended the alert.
-
-        Returns
-        -------
-        Which limit fired on which path, shape ``(limits, paths)``.
+        Returns which limit fires on which path, ``(limits, paths)``. Evidence that fires starts
+        over at once, as if a person had ended the alert.
         """
         rates = self.guess(window)
         fired = np.zeros((len(self.limits), self.paths), dtype=np.bool_)

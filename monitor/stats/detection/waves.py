@@ -45,12 +45,10 @@ def log_e_of_waves(
     rates: Sequence[Floats | None],
     missing: Sequence[Ints] | None = None,
 ) -> Floats:
-    """Log e of each alternative over the waves of one round.
+    """Log e of each alternative over the waves of one round, ``(alternatives,)``; 0.0 says nothing.
 
     Parameters
     ----------
-    limit
-        The limit watched.
     waves
         Of each wave its own labels and answers, and the sizes of the whole window.
     rates
@@ -58,10 +56,6 @@ def log_e_of_waves(
         So the second wave of a first round already gathers evidence, by the rates of the first.
     missing
         Of each wave its items without an answer, by stratum; none if not given.
-
-    Returns
-    -------
-    log e of shape ``(alternatives,)``; 0.0 where uninformative.
 
     Examples
     --------
@@ -86,21 +80,7 @@ def log_recovery_of_waves(
     rates: Sequence[Floats | None],
     missing: Sequence[Ints] | None = None,
 ) -> float:
-    """Evidence of a round in waves, log e, that the metric of an alert keeps its limit again.
-
-    Parameters as for :func:`log_e_of_waves`.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> from monitor.stats.detection.alternatives import guess
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> one = Counts.of_matrix(tp=30, fp=20, fn=0, tn=0, flagged_size=160, passed_size=4840)
-    >>> two = Counts.of_matrix(tp=48, fp=2, fn=0, tn=0, flagged_size=160, passed_size=4840)
-    >>> limit = Limit("precision", 0.8, "at_least")
-    >>> round(log_recovery_of_waves(limit, [one, two], [None, guess([one])]), 2)
-    2.08
-    """
+    """Log e of a round in waves that the metric of an alert keeps its limit again; as above."""
     return sum(
         log_recovery_factor(limit, wave, guess, missing=lost)
         for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True)

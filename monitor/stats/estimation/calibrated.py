@@ -21,12 +21,7 @@ _HALVINGS = 60  # of a bracket of 400: no float is left between its ends
 def flagged_range(items: Floats, flags: Bools) -> tuple[Floats, Floats]:
     """Fewest and most items that can be flagged in each draw: strata that do both may move.
 
-    Parameters
-    ----------
-    items
-        Items in each stratum, actual class and cell, shape ``(draws, H, 2, K)``.
-    flags
-        Which cells are flagged, shape ``(K,)``.
+    Items of actual classes and cells have the shape ``(draws, H, 2, K)``, ``flags`` ``(K,)``.
     """
     flagged, passed = (items[..., side].sum(axis=(2, 3)) for side in (flags, ~flags))
     least = np.where(passed == 0, flagged, 0).sum(axis=1)
@@ -35,17 +30,7 @@ def flagged_range(items: Floats, flags: Bools) -> tuple[Floats, Floats]:
 
 
 def calibrated(items: Floats, sample: LabeledSample, flags: Bools, total: int) -> Floats:
-    """Move each draw to the counted number of items that are flagged.
-
-    Parameters
-    ----------
-    items, flags
-        As in ``flagged_range``, in whose range ``total`` lies.
-    sample
-        The labeled items.
-    total
-        Flagged items of the window.
-    """
+    """Move each draw to the counted number of flagged items, one in its ``flagged_range``."""
     flagged, passed = (items[..., side].sum(axis=(2, 3)) for side in (flags, ~flags))
     # The fewer of its items are labeled, the less sure a stratum is, and the further it moves.
     pull = sample.size / np.maximum(sample.labeled, 1)

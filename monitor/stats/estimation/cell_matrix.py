@@ -38,13 +38,6 @@ if TYPE_CHECKING:
 def cell_posterior(counts: Counts) -> JointPosterior:
     """Posterior of precision and of the false omission rate from a round labeled by cells.
 
-    Parameters
-    ----------
-    counts
-        Strata are the cells of each class, in order of score.
-
-    Examples
-    --------
     >>> counts = Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
     ...     is_flagged=[True, True, False, False],
@@ -64,21 +57,10 @@ def class_counts(
     *,
     prior: float = PRIOR,
 ) -> EffectiveCounts:
-    """Count the plain labels that the cells of each class are worth, flagged first.
+    """Count the plain labels that the cells of each class are worth, flagged first, ``(..., 2)``.
 
-    Parameters
-    ----------
-    size, is_flagged
-        Items and class of each cell, shape ``(H,)``; the cells of a class in order of score.
-    labeled, positive
-        Answers of each cell, shape ``(..., H)``: of one round, or of many at once.
-    prior
-        As in ``cell_counts``.
-
-    Returns
-    -------
-    EffectiveCounts
-        Shape ``(..., 2)``.
+    Sizes and classes have the shape ``(H,)``, the cells of a class in order of score; answers
+    ``(..., H)``: of one round, or of many at once.
     """
     items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
     up = np.asarray(is_flagged, dtype=np.bool_)
@@ -105,7 +87,7 @@ def cell_matrix(
     points: int = POINTS,
     law: ClassLaw | None = None,
 ) -> Matrix:
-    r"""Draws of the confusion matrix from a round labeled by cells.
+    r"""Draws of the confusion matrix from a round labeled by cells, each class in order of score.
 
     For the ``window`` what is labeled is known, :math:`TP = \sum_+ y_h +
     \mathrm{Binomial}(\sum_+ (N_h-n_h), \pi)`, and the rate :math:`\pi` of the rest is that of
@@ -114,12 +96,6 @@ def cell_matrix(
 
     Parameters
     ----------
-    counts
-        Strata are the cells of each class, in order of score.
-    estimand
-        ``rate`` or ``window``.
-    seed, points
-        As in ``draws.draw``.
     law
         Distribution of a class's rate, by whether it is flagged, the items of each cell that the
         rate is of, and the plain labels that its answers are worth; those alone if not given.
@@ -164,13 +140,6 @@ def weighted_matrix(counts: Counts) -> Matrix:
 
     As ``scaled_matrix``, but a cell without answers is like the answered ones of its group.
 
-    Parameters
-    ----------
-    counts
-        Strata are the cells of each class, in order of score.
-
-    Examples
-    --------
     >>> found = weighted_matrix(Counts.of_arrays(
     ...     size=[160, 8000, 1000, 840], labeled=[40, 60, 40, 0], positive=[30, 0, 4, 0],
     ...     is_flagged=[True, False, False, False],
@@ -185,17 +154,8 @@ def weighted_matrix(counts: Counts) -> Matrix:
 def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
     """Make of each class one stratum of the whole plain labels that its cells are worth.
 
-    For what needs counts, such as the correction of label errors.
+    For what needs counts, such as the correction of label errors; ``prior`` as in ``cell_counts``.
 
-    Parameters
-    ----------
-    counts
-        Strata are the cells of each class, in order of score.
-    prior
-        As in ``cell_counts``.
-
-    Examples
-    --------
     >>> plain = plain_counts(Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
     ...     is_flagged=[True, True, False, False],

@@ -110,13 +110,7 @@ class Excluded(NamedTuple):
 
 
 def layout(classes: Sequence[ClassSample]) -> Layout:
-    """Lay the samples of all classes below each other.
-
-    Parameters
-    ----------
-    classes
-        One sample for each of C classes.
-    """
+    """Lay the samples of all classes below each other."""
     samples = [each.sample for each in classes]
     strata = [len(sample.size) for sample in samples]
     first = np.concatenate([[0], np.cumsum(strata)[:-1]])
@@ -147,15 +141,7 @@ def layout(classes: Sequence[ClassSample]) -> Layout:
 
 
 def totals(strata: Layout, shares: Floats) -> Totals:
-    """Scale shares of the class in each stratum up to the window.
-
-    Parameters
-    ----------
-    strata
-        H strata of C classes.
-    shares
-        Shape ``(H, D)``.
-    """
+    """Scale shares of the class in each stratum, shape ``(H, D)``, up to the window."""
     count = int(strata.of_class.max()) + 1
     items = strata.size[:, np.newaxis] * shares
     per_class = sparse.csr_array(
@@ -171,15 +157,7 @@ def totals(strata: Layout, shares: Floats) -> Totals:
 
 
 def open_shares(strata: Layout, estimand: Estimand) -> Floats:
-    """Share of each stratum that its labels leave open, shape ``(H,)``: of a rate all of it.
-
-    Parameters
-    ----------
-    strata
-        H strata of C classes.
-    estimand
-        ``window`` or ``rate``.
-    """
+    """Share of each stratum that its labels leave open, ``(H,)``: of a rate all of it."""
     if estimand == "rate":
         return np.ones(len(strata.size))
     return np.maximum(1 - strata.labeled / np.maximum(strata.size, 1), 0)
@@ -193,17 +171,6 @@ def drawn_totals(
     In the window the labeled items of a stratum are as they are, and the draws of the others are
     closer together by the root of their share. Totals are linear in the shares, so these, several
     for each class, are never in memory for all draws.
-
-    Parameters
-    ----------
-    strata
-        H strata of C classes.
-    rng
-        Source of randomness; the same state gives the same draws.
-    draws
-        How many, D.
-    estimand
-        ``window`` or ``rate``.
     """
     open_share = open_shares(strata, estimand)[:, np.newaxis]
     width, labeled_share = np.sqrt(open_share), (1 - open_share) * strata.point[:, np.newaxis]
@@ -248,11 +215,6 @@ def leave_one_out(strata: Layout) -> Excluded:
     """Leave each label out by itself, and scale the others of its stratum up.
 
     A stratum's only label stays, since nothing is known without it: it adds no variance.
-
-    Parameters
-    ----------
-    strata
-        H strata of C classes.
     """
     stratum, count = strata.stratum, len(strata.size)
     total = np.bincount(stratum, weights=strata.worth, minlength=count)[stratum]

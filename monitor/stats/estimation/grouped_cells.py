@@ -33,15 +33,8 @@ class GroupedCells(NamedTuple):
 def cell_weights(size: ArrayLike, labeled: ArrayLike) -> Floats:
     """Items of one class that each answer of a cell stands for, shape ``(C,)``; 0 without any.
 
-    The answered cells of a group also stand for the others of it.
+    The answered cells of a group also stand for the others of it. Cells are in order of score.
 
-    Parameters
-    ----------
-    size, labeled
-        Items and answers of each cell of the class, in order of score, shape ``(C,)``.
-
-    Examples
-    --------
     >>> cell_weights([40, 20, 100, 500], [10, 0, 10, 10])
     array([ 4.,  0., 12., 50.])
     """
@@ -60,14 +53,11 @@ def grouped_cells(
 
     Parameters
     ----------
-    cell
-        Position of each labeled item's cell in ``size``, shape ``(n,)``.
-    positive
-        Whether each item is actually positive, shape ``(n,)``.
+    cell, positive
+        Position of each labeled item's cell in ``size``, and whether it is positive, ``(n,)``.
     size
-        Items of the window in each cell, flagged cells first, each class in order of score.
-    flagged
-        How many of the cells are flagged.
+        Items of the window in each cell, each class in order of score; the first ``flagged`` cells
+        are flagged.
 
     Raises
     ------
@@ -109,15 +99,6 @@ def grouped_cells(
 def plain_labels(stands_for: Floats, group: Ints) -> Floats:
     """Plain labels that each item is worth within its group, K w / sum w, shape ``(n,)``.
 
-    Parameters
-    ----------
-    stands_for
-        Items of the window that each labeled item stands for, shape ``(n,)``.
-    group
-        Group of each, shape ``(n,)``.
-
-    Examples
-    --------
     >>> plain_labels(np.array([10.0, 10.0, 40.0]), np.array([0, 0, 0])).round(3)
     array([0.333, 0.333, 1.333])
     """

@@ -54,14 +54,8 @@ def judge_rates(
     counts
         Sizes and labels of H strata, the strata of a verdict in order of score; several windows
         one after the other.
-    says_yes
-        Which strata hold the items of a yes, shape ``(H,)``.
-    judged
-        Which strata have a verdict at all, shape ``(H,)``.
-    seed
-        Same counts and seed, same numbers.
-    level
-        Posterior probability of each interval, in (0, 1).
+    says_yes, judged
+        Which strata hold the items of a yes, and which have a verdict at all, shape ``(H,)``.
 
     Examples
     --------

@@ -34,13 +34,7 @@ def matrix_draws(
     points: int,
     cells: bool,
 ) -> MatrixDraws:
-    """Draw the matrices of a round: see ``posterior.estimates`` for what is given.
-
-    Raises
-    ------
-    ValueError
-        If the posterior has other strata than the counts, or cells are given one.
-    """
+    """Draw the matrices of a round: see ``posterior.estimates`` for what is given."""
     if cells:
         if posterior is not None or draws is not None:
             message = "score cells have a posterior of their own; leave posterior and draws out"

@@ -93,17 +93,8 @@ def worst_case(
     as often as the interval of the complete sample would, regardless of the missing answers
     (Horowitz & Manski 2000, doi:10.1080/01621459.2000.10473902, on the sampling error of bounds).
 
-    Parameters
-    ----------
-    plain
-        Estimates from the answered items.
-    corners
-        The same with the missing items of each class answered by one value; see `completions`.
-
-    Returns
-    -------
-    list of Interval or None
-        One for each of ``plain``; ``None`` if it has no value in one of the cases.
+    One for each estimate of the answered items, given the same estimates of each of the
+    ``completions``; None if it has no value in one of the cases.
     """
     bounds: list[Interval | None] = []
     for row, *others in zip(plain, *corners, strict=True):
@@ -183,13 +174,7 @@ def point_range(
 
 
 def completions(counts: Counts, missing: Ints) -> list[Counts]:
-    """Answer the missing items of each class by one value, in every way; none if none is missing.
-
-    Raises
-    ------
-    ValueError
-        If ``missing`` has another shape, is negative, or exceeds the unlabeled items.
-    """
+    """Answer the missing items of each class by one value, in every way; no way without any."""
     _check_missing(counts, missing)
     if not missing.any():
         return []

@@ -168,14 +168,7 @@ def stratified_estimate(counts: Counts, name: str) -> float | None:
 
 
 def is_outside(value: float, expected: Interval) -> bool:
-    """Whether an estimate lies outside its predicted range; an end belongs to the range.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Interval
-    >>> is_outside(0.5, Interval(0.7, 0.6, 0.8)), is_outside(0.6, Interval(0.7, 0.6, 0.8))
-    (True, False)
-    """
+    """Whether an estimate lies outside its predicted range; an end belongs to the range."""
     return not expected.low - _ROUNDING <= value <= expected.high + _ROUNDING
 
 

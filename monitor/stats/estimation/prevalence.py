@@ -208,15 +208,7 @@ def curve_of_matrix(
     level: float = 0.95,
     scaled: Matrix | None = None,
 ) -> PrevalenceCurve:
-    """Curve of precision or F1 against the prevalence, from draws of the matrix itself.
-
-    Parameters
-    ----------
-    matrix
-        Draws, cells of shape ``(points,)``.
-    metric, prevalence, level, scaled
-        As in ``prevalence_curve``.
-    """
+    """Curve of precision or F1 against the prevalence, from draws of the matrix itself."""
     at = _AT_A_PREVALENCE[metric]
     tpr, fpr, eta = (METRICS[name](matrix) for name in _NAMES)
     scaled_values = [

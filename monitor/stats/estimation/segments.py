@@ -124,13 +124,6 @@ def segment_draws(segment: Counts, whole: Counts, *, seed: int, points: int) -> 
 
     As ``segment_posterior``, each class one stratum of the plain labels that its cells are worth
     for the items of the segment: so the rest counts where the segment's own scores are.
-
-    Parameters
-    ----------
-    segment, whole
-        As in ``segment_posterior``; strata are the cells of each class, in order of score.
-    seed, points
-        As in ``draws.draw``.
     """
     _check_part(segment, whole)
     labeled = whole.labeled - segment.labeled

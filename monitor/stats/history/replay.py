@@ -62,15 +62,8 @@ class LastStep:
 def last_steps(histories: Sequence[ClassHistory], settings: RunLength) -> list[LastStep]:
     """Pool each history and return its last step, as ``change_point.pooling_steps`` gives it.
 
-    Parameters
-    ----------
-    histories
-        All with the same number of strata; their numbers of rounds may differ.
-    settings
-        What is thought of changes before any label is seen.
+    All have the same number of strata; their numbers of rounds may differ.
 
-    Examples
-    --------
     >>> steady, nothing = np.array([[81.0], [79.0], [40.0]]), np.zeros(1)
     >>> labeled = np.full((3, 1), 100.0)
     >>> two, three = (ClassHistory(steady[:t], labeled[:t], nothing, nothing) for t in (2, 3))

@@ -37,6 +37,9 @@ def class_rates(
 ) -> tuple[Floats, Floats]:
     """Likelihood of each proposed s and t by one class's labels, and true rates given it.
 
+    The likelihood, shape ``(points,)``, has the mean 1 over ``weight`` for each component of the
+    prior by itself; the rates have the shape ``(points, H)``.
+
     Parameters
     ----------
     mixture
@@ -47,12 +50,6 @@ def class_rates(
         Proposed sensitivity and specificity and their weight without these labels, ``(points,)``.
     uniforms, pick
         In (0, 1), shapes ``(points, H)`` and ``(points,)``: choose the rates and the component.
-
-    Returns
-    -------
-    tuple
-        The likelihood, shape ``(points,)``, with the mean 1 over ``weight`` for each component of
-        the prior by itself; and the rates, shape ``(points, H)``.
 
     Examples
     --------

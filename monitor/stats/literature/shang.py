@@ -211,43 +211,21 @@ def random_sampling_intervals(
 
 
 def check_k(k: float) -> None:
-    """Refuse a ratio of class sizes that is not positive and finite.
-
-    Examples
-    --------
-    >>> check_k(0.033)
-    """
+    """Refuse a ratio of class sizes that is not positive and finite."""
     if not (k > 0 and math.isfinite(k)):
         message = f"k, predicted positives per predicted negative, must be positive, got {k!r}"
         raise ValueError(message)
 
 
 def check_share(value: float, name: str) -> None:
-    """Refuse a rate that lies outside [0, 1].
-
-    Examples
-    --------
-    >>> check_share(0.8625, "precision")
-    """
+    """Refuse a rate that lies outside [0, 1]."""
     if not 0 <= value <= 1:
         message = f"{name} must lie in [0, 1], got {value!r}"
         raise ValueError(message)
 
 
 def size_ratio(flagged: StratumCounts, passed: StratumCounts) -> float:
-    """Ratio of the class sizes in the window, k.
-
-    Raises
-    ------
-    CountIsZero
-        If a class has no item.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import StratumCounts
-    >>> size_ratio(StratumCounts(40, 20, 9), StratumCounts(960, 50, 1))
-    0.041666666666666664
-    """
+    """Ratio of the class sizes in the window, k."""
     for name, stratum in (("flagged", flagged), ("passed", passed)):
         if stratum.size == 0:
             what = f"{name}: the window holds 0 items"
@@ -256,14 +234,9 @@ def size_ratio(flagged: StratumCounts, passed: StratumCounts) -> float:
 
 
 def recall_around(odds: float, half_width: float) -> Interval:
-    r"""Recall at the odds of a miss, and at ends that far from their log (Eq. 4 and 7).
+    r"""Recall at the odds g of a miss, and at ends that far from their log (Eq. 4 and 7).
 
     .. math:: \big(1 + g\,e^{\pm w}\big)^{-1}
-
-    Examples
-    --------
-    >>> print(recall_around(1.0, 0.0))
-    0.500 [0.500, 0.500]
     """
     spread = math.exp(half_width)
     return Interval(1 / (1 + odds), 1 / (1 + odds * spread), 1 / (1 + odds / spread))
