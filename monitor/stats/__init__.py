@@ -4,6 +4,15 @@ From labels to estimates: ``Counts`` -> ``round_posterior`` -> ``estimates``. Be
 ``band_edges`` cuts a class into strata, ``PriorRates`` says what is known of them, ``allocate``
 turns it into labels per stratum. Over rounds: ``pool`` brings earlier ones forward,
 ``log_e_factor`` and ``Evidence`` watch a ``Limit``.
+
+Some arguments mean the same everywhere and are described only here. ``size``, ``is_flagged`` are
+the items of each stratum of the window and whether it is predicted positive, shape ``(H,)``;
+``counts`` are the sizes and labels of a round; ``cells`` is whether its strata are score cells.
+``metrics`` are names that ``metric`` knows; ``estimand`` is ``rate``, of the rates behind the
+window, or ``window``, of the window's own items; ``level`` is the probability of each interval, in
+(0, 1). ``seed`` and ``rng`` are the source of randomness: the same numbers in give the same numbers
+out. ``points``, a power of 2, ``draws``, ``paths`` and ``replicas`` are how many draws there are. A
+value out of its range and a wrong shape are refused by a ``ValueError`` that names them.
 """
 
 from monitor.stats.core.beta_mixture import BetaMixture

@@ -163,7 +163,7 @@ def _pooled_estimates(
         estimands=("rate",),
         posterior=pooled,
         basis="pooled",
-        draws=draw(pooled, seed=seed, size=history.now.size),
+        seed=seed,
         scaled=scaled,
     )
 

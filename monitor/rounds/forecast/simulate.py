@@ -28,7 +28,7 @@ from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import recalibrated_rates
-from monitor.stats.detection.delay import Detection, false_alarms, played
+from monitor.stats.detection.delay import Detection, detection, false_alarms
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Misses, Scenario
 from monitor.storage.results import estimate_store
@@ -151,7 +151,7 @@ def simulate_alerts(
     drifted = _drifted(expected.scenario, drift)
     edge = _at_limits(expected.scenario, limits)
     alarms = partial(false_alarms, every=every, seed=seed, paths=paths, rounds=rounds)
-    play = partial(played, limits=limits, every=every, seed=seed, paths=paths, rounds=rounds)
+    play = partial(detection, limits=limits, every=every, seed=seed, paths=paths, rounds=rounds)
     broken = () if drifted is None else tuple(x for x in limits if drifted.breaks(x))
     lowest = _drifted(expected.scenario, drift, "in_lowest_band") if broken else None
     return Forecast(

@@ -120,13 +120,7 @@ class Draws:
     flagged: int
 
     def rate_matrix(self, size: Ints) -> Matrix:
-        r"""Matrix of the rates, the ``rate`` estimand: :math:`TP = \sum_+ N_h \pi_h` and so on.
-
-        Parameters
-        ----------
-        size
-            Items in each stratum, shape ``(H,)``.
-        """
+        r"""Matrix of the rates, the ``rate`` estimand: :math:`TP = \sum_+ N_h \pi_h` and so on."""
         up, down = slice(None, self.flagged), slice(self.flagged, None)
         return Matrix(
             tp=self.rates[:, up] @ size[up],
@@ -182,10 +176,6 @@ def draw(
 
     Parameters
     ----------
-    posterior
-        Distribution of the rates of H strata.
-    seed
-        Same seed, same draws.
     points
         How many; a power of 2.
     size
@@ -247,13 +237,6 @@ def _mixture_rates(mixture: BetaMixture, strata: Ints, uniforms: Floats, pick: F
 
 def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Floats:
     """Joint draws of all rates, flagged strata first, shape ``(points, H)``.
-
-    Parameters
-    ----------
-    posterior
-        Distribution of the rates of H strata.
-    seed, points
-        As in ``draw``.
 
     Examples
     --------

@@ -185,22 +185,6 @@ def _false_omission_rate(m: Matrix) -> Floats:
     return _ratio(m.fn, m.passed)
 
 
-def _prevalence(m: Matrix) -> Floats:
-    return _ratio(m.positive, m.total)
-
-
-def _flagged_rate(m: Matrix) -> Floats:
-    return _ratio(m.flagged, m.total)
-
-
-def _accuracy(m: Matrix) -> Floats:
-    return _ratio(m.tp + m.tn, m.total)
-
-
-def _balanced_accuracy(m: Matrix) -> Floats:
-    return (_recall(m) + _specificity(m)) / 2
-
-
 def _matthews(m: Matrix) -> Floats:
     r"""Correlation of predicted and actual class, the phi coefficient.
 
@@ -222,14 +206,6 @@ def _gain(errors: Floats, m: Matrix) -> Floats:
     return 1 - _finite(loss)
 
 
-def _precision_gain(m: Matrix) -> Floats:
-    return _gain(m.fp, m)
-
-
-def _recall_gain(m: Matrix) -> Floats:
-    return _gain(m.fn, m)
-
-
 def f_beta(beta: float) -> Metric:
     r"""F measure in which recall weighs ``beta`` times as much as precision.
 
@@ -239,11 +215,6 @@ def f_beta(beta: float) -> Metric:
     ----------
     beta
         Positive; the metric is called ``f1``, ``f2``, ``f0.5`` and so on.
-
-    Raises
-    ------
-    ValueError
-        If ``beta`` is not a positive finite number.
 
     Notes
     -----
@@ -281,19 +252,22 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             f_beta(1),
             Metric("specificity", _specificity, Undefined.NO_NEGATIVE, by_truth=True),
             Metric("npv", _negative_predictive_value, Undefined.NOTHING_PASSED, (PASSED,)),
-            Metric("prevalence", _prevalence, Undefined.NO_ITEM),
-            Metric("accuracy", _accuracy, Undefined.NO_ITEM),
+            Metric("prevalence", lambda m: _ratio(m.positive, m.total), Undefined.NO_ITEM),
+            Metric("accuracy", lambda m: _ratio(m.tp + m.tn, m.total), Undefined.NO_ITEM),
             Metric(
-                "balanced_accuracy", _balanced_accuracy, Undefined.ONE_ACTUAL_CLASS, by_truth=True
+                "balanced_accuracy",
+                lambda m: (_recall(m) + _specificity(m)) / 2,
+                Undefined.ONE_ACTUAL_CLASS,
+                by_truth=True,
             ),
             Metric("mcc", _matthews, Undefined.EMPTY_MARGIN, by_truth=True),
             Metric("fpr", _false_positive_rate, Undefined.NO_NEGATIVE, by_truth=True),
             Metric(
                 "false_omission_rate", _false_omission_rate, Undefined.NOTHING_PASSED, (PASSED,)
             ),
-            Metric("flagged_rate", _flagged_rate, Undefined.NO_ITEM, ()),
-            Metric("precision_gain", _precision_gain, Undefined.NO_GAIN, by_truth=True),
-            Metric("recall_gain", _recall_gain, Undefined.NO_GAIN, by_truth=True),
+            Metric("flagged_rate", lambda m: _ratio(m.flagged, m.total), Undefined.NO_ITEM, ()),
+            Metric("precision_gain", lambda m: _gain(m.fp, m), Undefined.NO_GAIN, by_truth=True),
+            Metric("recall_gain", lambda m: _gain(m.fn, m), Undefined.NO_GAIN, by_truth=True),
         )
     }
 )

@@ -39,8 +39,6 @@ def scaled_matrix(
         Labeled items in each stratum, n_h, shape ``(H,)``; whole numbers, or weighted counts.
     positive
         Positive ones among them, y_h, shape ``(..., H)``, for one sample or for many.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
 
     Returns
     -------

@@ -103,19 +103,11 @@ def curve_bands(
 
     Parameters
     ----------
-    sample
-        The labeled items with their scores.
     prevalence
         For a population of this prevalence, in (0, 1); the window's own, with its uncertainty,
         if not given. The negatives are never sampled down to reach it.
     points
         Places of each curve, 2 or more.
-    level
-        Posterior probability inside a band at each place, in (0, 1).
-    rng
-        Source of randomness; the same state gives the same bands.
-    draws
-        How many curves are drawn.
 
     Raises
     ------

@@ -78,8 +78,6 @@ def gain_curve(roc: RocCurve, prevalence: float | None = None) -> GainCurve:
 
     Parameters
     ----------
-    roc
-        Curve from ``weighted_curves.roc_curve``.
     prevalence
         For a population of this prevalence, in (0, 1); the curve's own if not given.
 
@@ -104,11 +102,6 @@ def area_under_gain(curve: GainCurve) -> float:
 
     The lines between its points are what mixing thresholds gives, so trapezoids are exact.
     Where precision gain is negative the area counts against the classifier, as in the paper.
-
-    Parameters
-    ----------
-    curve
-        Curve from ``gain_curve``.
 
     Examples
     --------

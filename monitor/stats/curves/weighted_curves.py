@@ -61,11 +61,6 @@ class RocCurve:
 def roc_curve(sample: ScoredSample) -> RocCurve:
     """ROC curve of the window, from its labeled sample.
 
-    Parameters
-    ----------
-    sample
-        The labeled items with their scores.
-
     Raises
     ------
     ValueError
@@ -114,11 +109,6 @@ def area_under_roc(roc: RocCurve) -> float:
 
     It does not depend on the prevalence.
 
-    Parameters
-    ----------
-    roc
-        Curve from ``roc_curve``.
-
     Examples
     --------
     >>> from monitor.stats.core.sample import LabeledSample, ScoredSample
@@ -137,8 +127,6 @@ def average_precision(roc: RocCurve, prevalence: float | None = None) -> float:
 
     Parameters
     ----------
-    roc
-        Curve from ``roc_curve``.
     prevalence
         For a population of this prevalence, in (0, 1); the window's own if not given.
 

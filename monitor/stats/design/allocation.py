@@ -101,16 +101,12 @@ def allocate(
 
     Parameters
     ----------
-    prospect
-        The window, H strata of it.
     margins
         Half-width wanted for ``precision``, ``recall`` or both, in (0, 1). The cheapest labels
         that keep all of them are found. With only a budget: equal margins.
     max_labels
         Budget, in labels of any cost. If the margins need more, all of them grow by one
         factor until it suffices.
-    level
-        Level of the intervals, in (0, 1).
     estimand
         ``window`` counts labeled items as known, so that small strata become a census.
         ``rate`` does not.

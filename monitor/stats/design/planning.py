@@ -84,8 +84,6 @@ def plan_options(
 
     Parameters
     ----------
-    prospect
-        The window.
     margins, max_labels, level, assurance
         As for `monitor.stats.design.allocation.allocate`; one of the first two is needed.
 
@@ -183,8 +181,6 @@ def width_curve(prospect: Prospect, labels: ArrayLike, *, level: float = 0.95) -
         The window, with items in both classes.
     labels
         The plan, shape ``(H,)``, with labels in both classes.
-    level
-        Level of the intervals.
 
     Raises
     ------

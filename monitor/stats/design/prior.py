@@ -64,11 +64,6 @@ class PriorRates:
     joint
         How the rates vary together, for the draws of an assurance, where a line along the score
         gave them; None if each varies by its own Beta.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ or a parameter is not a positive finite number.
     """
 
     alpha: Floats
@@ -114,11 +109,6 @@ class PriorRates:
         Every band of a class gets the same rate, so labels go in proportion to size; the
         matrix says nothing about how bands differ. Jeffreys' half count is added per class.
 
-        Raises
-        ------
-        ValueError
-            If a cell is negative.
-
         Examples
         --------
         >>> known = PriorRates.of_reference(tp=138, fp=22, fn=108, tn=4732, is_flagged=[1, 0, 0])
@@ -142,13 +132,6 @@ class PriorRates:
         mean_score
             In [0, 1], shape ``(H,)``; NaN for a band without scores, whose rate then counts
             as unknown (Jeffreys' prior).
-        is_flagged
-            Which strata are predicted positive, shape ``(H,)``.
-
-        Raises
-        ------
-        ValueError
-            If a mean score lies outside [0, 1].
         """
         up = np.asarray(is_flagged, dtype=np.bool_)
         score = np.asarray(mean_score, dtype=np.float64)
@@ -186,8 +169,6 @@ class PriorRates:
         ----------
         sizes
             Items in each stratum, shape ``(H,)``.
-        is_flagged
-            Which strata are predicted positive, shape ``(H,)``.
 
         Examples
         --------

@@ -38,11 +38,6 @@ class Prospect:
         u of the round, in [0, 1), where strata are score cells (``cell_sizes``), the cells of a
         class in order of score. Labels are then made whole by it, their widths belong to cells,
         and the floor is a cell's. None: strata are bands.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range, or shapes disagree.
     """
 
     size: Ints
@@ -163,11 +158,6 @@ class Prospect:
         tpr, fpr
             Shares t and f of the positives and of the negatives to which the judge says yes, the
             same in all strata, strictly between 0 and 1.
-
-        Raises
-        ------
-        ValueError
-            If a share is out of range.
 
         Examples
         --------

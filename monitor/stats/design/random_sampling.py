@@ -33,8 +33,6 @@ def random_sampling_labels(
 
     Parameters
     ----------
-    prospect
-        The window.
     margins, level, assurance
         As for `monitor.stats.design.allocation.allocate`. With an assurance the expected half-width
         is to be narrower than the margin by what that share of the draws needs; the sample's split

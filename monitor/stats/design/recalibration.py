@@ -93,11 +93,6 @@ def recalibrated_rates(
     cut
         What cuts the cells of a score further; nothing if not given.
 
-    Raises
-    ------
-    ValueError
-        If the shapes disagree.
-
     Examples
     --------
     >>> recalibrated_rates(

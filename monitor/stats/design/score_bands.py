@@ -111,11 +111,6 @@ def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
     tuple of float
         At most ``bands - 1`` finite edges, each of them a score that occurs.
 
-    Raises
-    ------
-    ValueError
-        If ``bands`` is less than 1.
-
     Notes
     -----
     The equal share of :math:`(p(1-p))^{0.65}` takes the place of Dalenius & Hodges' cumulative

@@ -71,56 +71,6 @@ class Detection:
 
 
 def detection(
-    scenario: Scenario,
-    limits: Sequence[Limit],
-    *,
-    metric: str,
-    drop: float,
-    every: float = 52,
-    seed: int = 0,
-    paths: int = 1000,
-    rounds: int = 26,
-    quiet: int = QUIET,
-) -> Detection:
-    """Simulate a drop: how soon the limits that it breaks fire.
-
-    Parameters
-    ----------
-    scenario
-        The window before the drop.
-    limits
-        All that the monitor watches, one or more.
-    metric, drop
-        What falls and by how much (0.10 is ten points): see ``Scenario.dropped``.
-    every
-        The promise: at most one false alarm per so many rounds.
-    seed
-        Fixes the simulated labels.
-    paths, rounds, quiet
-        Histories, rounds with the drop, rounds before it.
-
-    Raises
-    ------
-    ValueError
-        If the metric cannot fall so far.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> from monitor.stats.detection.scenario import Scenario
-    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-    >>> limits = [Limit("precision", 0.8, "at_least")]
-    >>> found = detection(scenario, limits, metric="precision", drop=0.2, paths=200)
-    >>> found.median
-    1
-    """
-    after = scenario.dropped(metric, drop)
-    return played(
-        scenario, after, limits, every=every, seed=seed, paths=paths, rounds=rounds, quiet=quiet
-    )
-
-
-def played(
     before: Scenario,
     after: Scenario,
     limits: Sequence[Limit],
@@ -131,7 +81,28 @@ def played(
     rounds: int = 26,
     quiet: int = QUIET,
 ) -> Detection:
-    """Simulate any change from one scenario to another: see :func:`detection`."""
+    """Simulate a change from one scenario to another: how soon the limits that it breaks fire.
+
+    Parameters
+    ----------
+    before, after
+        The window before the change and after it; see ``Scenario.dropped``.
+    limits
+        All that the monitor watches, one or more.
+    every
+        The promise: at most one false alarm per so many rounds.
+    rounds, quiet
+        Rounds after the change, and before it.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> from monitor.stats.detection.scenario import Scenario
+    >>> before = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> limits = [Limit("precision", 0.8, "at_least")]
+    >>> detection(before, before.dropped("precision", 0.2), limits, paths=200).median
+    1
+    """
     rng = np.random.default_rng(seed)
     watchers, fired = _quiet(before, limits, every, rng, paths=paths, rounds=quiet)
     return Detection(
@@ -157,7 +128,9 @@ def false_alarms(
 
     Parameters
     ----------
-    scenario, limits, every, seed, paths
+    scenario
+        The window.
+    limits, every
         As for :func:`detection`.
     rounds
         Rounds of each path.
@@ -194,7 +167,9 @@ def smallest_drop(
 
     Parameters
     ----------
-    scenario, limits, metric, every, seed, paths, quiet
+    scenario, metric
+        The window before the drop, and what falls.
+    limits, every, quiet
         As for :func:`detection`.
     within, probability
         The drop is to be found within so many rounds with at least this probability.

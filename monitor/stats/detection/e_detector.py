@@ -71,10 +71,6 @@ def log_e_factor(
 
     Parameters
     ----------
-    limit
-        The limit watched.
-    counts
-        The round's strata, labels and answers.
     rates
         The ``alternatives.guess`` made before the round, shape ``(H,)``, or None.
     beyond
@@ -87,11 +83,6 @@ def log_e_factor(
     Returns
     -------
     log e of shape ``(alternatives,)``; 0.0 where uninformative.
-
-    Raises
-    ------
-    ValueError
-        If ``rates`` has another shape than the strata, or a rate is not strictly within (0, 1).
 
     Examples
     --------

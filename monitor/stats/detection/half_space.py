@@ -158,17 +158,11 @@ def half_space(limit: Limit, size: Ints, is_flagged: Bools) -> HalfSpace:
     ----------
     limit
         The limit; ``fpr`` and ``false_omission_rate`` are read as specificity and NPV.
-    size
-        Items in each stratum of the window, shape ``(H,)``.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
 
     Raises
     ------
     LimitCannotBeTested
         If the window lacks a predicted class without which the metric is undefined or constant.
-    ValueError
-        If the shapes differ.
 
     Examples
     --------

@@ -157,8 +157,6 @@ def alert_power(
         not returned.
     every
         The promise: at most one false alarm per so many rounds.
-    paths, seed
-        Simulated histories.
     bands
         Band of each stratum where those are score cells, shape ``(H,)``. Bands find what their
         cells find, and sooner than these are simulated (benchmarks/cell_delay.py).
@@ -200,9 +198,8 @@ def _delay(
 ) -> tuple[int | None, float | None]:
     """Median and mean rounds until a drop of ``DROP`` is found."""
     try:
-        result = detection(
-            scenario, limits, metric=metric, drop=DROP, every=every, paths=paths, seed=seed
-        )
+        after = scenario.dropped(metric, DROP)
     except ValueError:  # the metric cannot fall so far
         return None, None
+    result = detection(scenario, after, limits, every=every, paths=paths, seed=seed)
     return result.median, result.mean_delay if result.median is not None else None

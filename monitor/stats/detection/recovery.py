@@ -77,10 +77,6 @@ def log_recovery_factor(
 
     Parameters
     ----------
-    limit
-        The limit of the alert.
-    counts
-        The round's strata, labels and answers.
     rates
         The ``alternatives.guess`` made before the round, shape ``(H,)``, or None.
     missing
@@ -90,11 +86,6 @@ def log_recovery_factor(
     -------
     float
         Finite; 0.0 where a round says nothing, see ``e_detector.log_e_factor``.
-
-    Raises
-    ------
-    ValueError
-        If ``rates`` has another shape than the strata, or a rate is not strictly within (0, 1).
 
     Examples
     --------

@@ -59,8 +59,6 @@ def ending(
     ----------
     scenario
         The window as it will be drawn, with the true rates that are supposed.
-    limit
-        The limit of the alert.
     rates
         The guess that all rounds use, shape ``(H,)``. In service it goes on learning, which
         changes little.

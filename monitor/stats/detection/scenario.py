@@ -46,11 +46,6 @@ class Scenario:
     rates
         Share of actual positives in each stratum, shape ``(H,)``, each in [0, 1].
 
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or a count or rate is out of range.
-
     Examples
     --------
     >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])

@@ -155,8 +155,6 @@ def precision_change(
         Single values before and after that the points are read from, such as those of the
         labels scaled up (``scaled_matrix``). Where one has no precision, or a point would lie
         outside of its interval, and if not given, all points are posterior means.
-    level
-        Posterior probability of each interval, in (0, 1).
 
     Raises
     ------

@@ -91,19 +91,12 @@ def window_distances(
     earlier
         The same of the earlier windows, oldest first, shape ``(T, H)``; the last ``MEMORY``
         with any item are used.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
 
     Returns
     -------
     tuple of WindowDistance
         PSI, KS and flagged rate; empty where this window is empty, or fewer than ``FEWEST``
         earlier ones are not.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree or a size is negative.
 
     Examples
     --------
@@ -144,11 +137,6 @@ def population_stability_index(now: ArrayLike, usual: ArrayLike) -> float:
     now, usual
         Items per stratum, shape ``(H,)``, each with one item or more.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a size is negative, or a side has no item.
-
     Examples
     --------
     >>> round(population_stability_index([50, 50], [90, 10]), 4)
@@ -173,11 +161,6 @@ def kolmogorov_smirnov(now: ArrayLike, usual: ArrayLike) -> float:
     now, usual
         Items per stratum, shape ``(H,)``, each with one item or more.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a size is negative, or a side has no item.
-
     Examples
     --------
     >>> round(kolmogorov_smirnov([50, 50], [90, 10]), 4)
@@ -199,13 +182,6 @@ def flagged_rate_move(now: ArrayLike, usual: ArrayLike, is_flagged: ArrayLike) -
     ----------
     now, usual
         Items per stratum, shape ``(H,)``, each with one item or more.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a size is negative, or a side has no item.
 
     Examples
     --------

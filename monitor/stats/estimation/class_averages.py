@@ -148,15 +148,9 @@ def class_averages(
     ----------
     classes
         One sample for each class, all of one window.
-    level
-        Confidence of each interval, in (0, 1).
     estimand
         ``window``: of the very items of the window; draws of a stratum are narrower by the root of
         1 - n_h/N_h, so what is labeled whole adds no width. ``rate``: of the rates behind them.
-    seed
-        Same samples and seed, same numbers.
-    draws
-        How many.
 
     Raises
     ------

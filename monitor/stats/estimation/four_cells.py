@@ -109,8 +109,6 @@ class FourCells:
 
         Parameters
         ----------
-        seed, points
-            As in ``draws.draw``.
         prevalence
             Of the population, where the set was drawn by actual class.
 

@@ -44,8 +44,6 @@ def missing_bounds(
         The answered items.
     missing
         Items drawn but not answered in each stratum, shape ``(H,)``, flagged first.
-    name
-        The metric.
     estimand, level, seed, points, cells
         As in ``estimates``.
 
@@ -132,8 +130,6 @@ def point_range(
         The items with an answer.
     undecided
         Items of each stratum whose answer is open, shape ``(H,)``, flagged first.
-    name
-        The metric.
     seed, points, cells
         As in ``estimates``.
 

@@ -131,16 +131,6 @@ def compare(
     second_flagged
         Items of the window that the second flags, where they were counted; estimated if not
         given.
-    metrics
-        Names as ``metrics.metric`` knows them.
-    level
-        Posterior probability of each interval, in (0, 1).
-    estimand
-        ``rate``: of the classifiers. ``window``: of the window's own items.
-    rng
-        Source of randomness; the same state gives the same numbers.
-    draws
-        How many.
 
     Raises
     ------
@@ -217,8 +207,6 @@ def compare_threshold(
 
     Parameters
     ----------
-    sample
-        The labeled items with their scores.
     threshold
         Items are flagged at or over it.
     metrics, level, estimand, rng, draws

@@ -114,18 +114,11 @@ def estimate(
     ----------
     counts, metrics, level, seed, posterior, basis
         As in ``estimates``.
-    estimand
-        ``rate`` or ``window``.
 
     Returns
     -------
     dict of str to MetricEstimate
         In the order of ``metrics``.
-
-    Raises
-    ------
-    ValueError
-        As ``estimates`` does.
 
     Examples
     --------
@@ -158,7 +151,6 @@ def estimates(
     basis: Basis = "round",
     scaled: Matrix | None = None,
     points: int = POINTS,
-    draws: Draws | None = None,
     cells: bool = False,
     drawn: MatrixDraws | None = None,
 ) -> list[MetricEstimate]:
@@ -166,17 +158,9 @@ def estimates(
 
     Parameters
     ----------
-    counts
-        Sizes and labels of the round.
-    metrics
-        Names as ``metrics.metric`` knows them.
     estimands
         ``rate``: the rates behind the window, to pool and to compare with limits.
         ``window``: the window's own items, of which the labeled ones are known.
-    level
-        Posterior probability inside each interval, in (0, 1).
-    seed
-        Same counts and seed, same numbers. Fix it per round.
     posterior
         Distribution of the rates; this round's labels alone if not given.
     basis
@@ -184,28 +168,17 @@ def estimates(
     scaled
         Matrix that the points are read from. If not given, the one of the counts
         (``scaled_matrix``, for cells ``weighted_matrix``) where the posterior comes from this
-        round's labels alone; where ``posterior``, ``draws`` or ``drawn`` are given, points are
-        posterior means.
-    points
-        Sobol points, a power of 2.
-    draws
-        Draws of the posterior, where they are made already; seed and points then do nothing.
+        round's labels alone; where ``posterior`` or ``drawn`` is given, points are posterior means.
     cells
         Whether strata are score cells, of which each class is one rate (``cell_matrix``); then
-        there is no ``posterior`` and no ``draws``.
+        there is no ``posterior``.
     drawn
-        Draws of the matrices, where they are made already.
+        Draws of the matrices, where they are made already; seed and points then do nothing.
 
     Returns
     -------
     list of MetricEstimate
         Estimand by estimand, each in the order of ``metrics``.
-
-    Raises
-    ------
-    ValueError
-        If a metric, an estimand, the basis or the level is unknown or out of range, or the
-        posterior has other strata than the counts.
 
     Notes
     -----
@@ -219,18 +192,10 @@ def estimates(
       with nothing flagged recall is 0 or undefined for every classifier. The
       ``window`` estimate then states that 0.
 
-    Where no label of a class had one of the two answers, the interval reaches to a class without
-    any (``edge_matrices``; basis ``round`` only).
-
     The points of all metrics come from one matrix, so they agree: F1 follows from the points of
-    precision and recall. A stratum without labels is there taken for the labeled ones of its
-    class; where no positive was missed, recall is 1. Where the matrix has no value of the metric
-    though the posterior has (recall without any positive label), the point is the posterior mean.
-    A point outside of the interval is moved to its end.
-
-    Measured over 250 designs of 2 to 14 strata (``benchmarks/coverage.py``), 95 % intervals hold
-    the truth in 95 % of rounds where ten or more labels of the rarer answer are expected. Below, a
-    count's own discreteness moves single designs, mostly between 90 and 99 %; ``caution`` says so.
+    precision and recall. Where the matrix has no value of the metric though the posterior has
+    (recall without any positive label), the point is the posterior mean. A point outside of the
+    interval is moved to its end. Coverage is measured by ``benchmarks/coverage.py``.
 
     Examples
     --------
@@ -244,10 +209,10 @@ def estimates(
     """
     _check_request(estimands, level, basis)
     chosen = [metric(name) for name in metrics]
-    if scaled is None and posterior is None and draws is None and drawn is None:
+    if scaled is None and posterior is None and drawn is None:
         scaled = weighted_matrix(counts) if cells else _scaled(counts)
     if drawn is None:
-        drawn = matrix_draws(counts, posterior, draws, seed=seed, points=points, cells=cells)
+        drawn = matrix_draws(counts, seed=seed, points=points, cells=cells, posterior=posterior)
     rows: list[MetricEstimate] = []
     for estimand in estimands:
         matrix = drawn.of(estimand)
@@ -279,10 +244,6 @@ def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float 
     ----------
     draws
         Draws of the rates from ``draws.draw``, flagged strata first.
-    size
-        Items in each stratum of the window, shape ``(H,)``.
-    name
-        The metric.
     share
         Probability below the quantile, in (0, 1): 0.05 for a limit that the classifier, as it
         has been, is very likely to keep.
@@ -291,11 +252,6 @@ def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float 
     -------
     float or None
         ``None`` if the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws.
-
-    Raises
-    ------
-    ValueError
-        If ``share`` is not inside (0, 1).
 
     Examples
     --------

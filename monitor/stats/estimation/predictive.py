@@ -58,11 +58,6 @@ class NextEstimate:
 
         ``None`` where more than ``UNDEFINED_LIMIT`` of the draws have no value. The estimate is
         a share of whole labels, so with few of them the range holds more than ``level``.
-
-        Raises
-        ------
-        ValueError
-            If ``level`` lies outside (0, 1).
         """
         check_probability(level, "level")
         if self.undefined_share > UNDEFINED_LIMIT:
@@ -95,12 +90,6 @@ def next_estimates(
     labeled
         Labels it will have in each, shape ``(H,)``, at most ``size``. A stratum without labels
         follows the others of its class, as in ``scaled_matrix``.
-    metrics
-        Public names.
-    seed
-        Same arguments and seed, same draws.
-    points
-        Sobol points, a power of 2.
 
     Returns
     -------
@@ -147,11 +136,6 @@ def stratified_estimate(counts: Counts, name: str) -> float | None:
     -------
     float or None
         None if the metric is undefined, or depends on a class that holds items but no label.
-
-    Raises
-    ------
-    ValueError
-        If no metric has this name.
 
     Examples
     --------

@@ -158,14 +158,10 @@ def prevalence_curve(
     ----------
     draws
         Draws of the strata's rates (``draws.draw``), flagged strata first.
-    size
-        Items of the window in each stratum, shape ``(H,)``.
     metric
         ``precision`` or ``f1``.
     prevalence
         Where to read it, in (0, 1); ``prevalence_grid`` around the window's own if not given.
-    level
-        Posterior probability inside the band, in (0, 1).
     scaled
         Matrix that all points are read from, as in ``posterior.estimates``; posterior means if
         not given. A point outside of its interval is moved to its end.

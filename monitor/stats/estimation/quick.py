@@ -30,10 +30,6 @@ def estimate_matrix(
         positives, FN and TN among those labeled of the predicted negatives.
     flagged_size, passed_size
         Predicted positives and negatives in the whole window, labeled or not.
-    metrics
-        Names as ``metrics.metric`` knows them.
-    level, seed
-        As in ``posterior.estimates``.
 
     Raises
     ------

@@ -72,8 +72,6 @@ def more_labels(
         ``precision`` or ``recall``.
     margin
         Half-width wanted, in (0, 1).
-    level
-        Level of the interval, in (0, 1).
     cells
         Whether strata are score cells; each class is then one stratum of the plain labels that its
         cells are worth, and so are the labels of the segment only.

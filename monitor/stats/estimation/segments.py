@@ -163,8 +163,6 @@ def segment_estimates(
         As in ``segment_posterior``.
     metrics, estimands, level, seed, points
         As in ``posterior.estimates``.
-    cells
-        Whether strata are score cells.
 
     Returns
     -------

@@ -104,10 +104,6 @@ def small_count_caution(
 
     Parameters
     ----------
-    counts
-        Sizes and labels of the round.
-    name
-        The metric, as ``metrics.metric`` knows it.
     estimand
         In a ``window``, a class that is labeled whole decides nothing.
     cells
@@ -118,11 +114,6 @@ def small_count_caution(
     FewLabels or None
         The classes and their answers; ``None`` where no deciding class, and no stratum that
         decides, has fewer than ``FEW_LABELS`` of it.
-
-    Raises
-    ------
-    ValueError
-        If no metric has that name.
 
     Examples
     --------
@@ -254,11 +245,6 @@ def unlabeled_share(counts: Counts) -> dict[str, float]:
 
     With much of ``passed`` in such strata recall is nearly unknown, so reports show it. An
     empty class has the share 0.
-
-    Parameters
-    ----------
-    counts
-        Sizes and labels of the round.
 
     Examples
     --------

@@ -65,11 +65,6 @@ def with_robust_weight(
         One component more, the last. The mixture as it is where ``share`` is 0, and where no
         stratum was labeled.
 
-    Raises
-    ------
-    ValueError
-        If ``share`` lies outside [0, 1].
-
     Examples
     --------
     >>> pooled = BetaMixture.single(np.array([812.0]), np.array([203.0]))

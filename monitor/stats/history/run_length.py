@@ -49,11 +49,6 @@ class RunLength:
         What a change may add to the log odds of every stratum, each with its weight.
     keep
         Most components kept after a round; the lightest are dropped.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range.
     """
 
     hazard: float = 0.04

@@ -85,8 +85,6 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
     ----------
     first, second
         Answers of the two, shape ``(n,)``; items with a NaN are left out.
-    level
-        Level of the interval, in (0, 1).
 
     Returns
     -------
@@ -149,10 +147,6 @@ def fleiss_kappa(
     answers
         Shape ``(n, m)``, NaN without one; every item needs the same number of answers,
         2 or more.
-    level
-        Level of the interval, in (0, 1).
-    seed, resamples
-        The interval comes from the bootstrap over items (percentiles).
 
     Raises
     ------
@@ -192,10 +186,6 @@ def krippendorff_alpha(
     ----------
     answers
         Shape ``(n, m)``, NaN without one; items with fewer than two answers are left out.
-    level
-        Level of the interval, in (0, 1).
-    seed, resamples
-        The interval comes from the bootstrap over items (percentiles).
 
     Raises
     ------
@@ -231,13 +221,9 @@ def disagreement(
 
     Parameters
     ----------
-    size
-        Items of each stratum in the window, shape ``(H,)``.
     doubled, disagreed
         Items with two answers or more, drawn uniformly, and those among them on which the
         answers differ, shape ``(H,)`` each.
-    level, seed
-        Level of the interval, and of the Sobol points.
     cells
         Whether strata are score cells, neighbours in the order given.
 

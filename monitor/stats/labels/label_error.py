@@ -21,6 +21,7 @@ the threshold are hard to label and most of the passed ones are easy.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,7 @@ from scipy.stats import qmc
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
 from monitor.stats.core.reasons import Contradiction
+from monitor.stats.estimation.matrix_draws import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.labels.audit import LabelAudit
 from monitor.stats.labels.true_rates import class_rates
@@ -344,12 +346,13 @@ def corrected_estimates(
     """
     draws = corrected_draws(counts, audit, seed=seed, points=points)
     result = estimates(
-        counts, metrics=metrics, estimands=estimands, level=level, seed=seed, draws=draws
+        counts,
+        metrics=metrics,
+        estimands=estimands,
+        level=level,
+        drawn=MatrixDraws(partial(draws.matrix, counts), METHOD),
     )
-    if draws.supported < FEWEST_SUPPORTED:
-        reason = Contradiction.AUDIT
-        return [
-            replace(estimate, method=METHOD, point=None, low=None, high=None, reason=reason)
-            for estimate in result
-        ]
-    return [replace(estimate, method=METHOD) for estimate in result]
+    if draws.supported >= FEWEST_SUPPORTED:
+        return result
+    reason = Contradiction.AUDIT
+    return [replace(row, point=None, low=None, high=None, reason=reason) for row in result]

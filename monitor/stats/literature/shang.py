@@ -2,9 +2,9 @@ r"""The intervals of Shang et al., "Precision/Recall on Imbalanced Test Data" (A
 
 Kept as they are printed, for people who must reproduce the paper and as checks of our own
 estimate, which is :func:`monitor.stats.estimation.posterior.estimates`. The setting is two strata,
-flagged and passed, with the size ratio :math:`k = N_+/N_-`. Here are recall from the two rates
-(Eq. 2), the *confidence* intervals for precision and recall (Eq. 3 to 5) and those of a plain
-random sample (section 2.1).
+flagged and passed, with the size ratio :math:`k = N_+/N_-`, positive and finite. Here are recall
+from the two rates (Eq. 2), the *confidence* intervals for precision and recall (Eq. 3 to 5) and
+those of a plain random sample (section 2.1).
 
 Predictive ranges are in ``shang_predictive``, Algorithms 1 and 2 in ``shang_simulation``, ratios
 and sample sizes in ``shang_design``. The formulas rest on normal approximations, good with about
@@ -43,15 +43,11 @@ def recall_from_rates(precision: float, false_omission_rate: float, k: float) ->
     ----------
     precision, false_omission_rate
         :math:`\pi_1` and :math:`\pi_0`, in [0, 1].
-    k
-        Predicted positives per predicted negative, positive and finite.
 
     Raises
     ------
     CountIsZero
         If both rates are 0: there is nothing to find.
-    ValueError
-        If a rate lies outside [0, 1], or ``k`` is not positive and finite.
 
     Examples
     --------
@@ -79,15 +75,11 @@ def precision_interval(flagged: StratumCounts, *, level: float = 0.95) -> Interv
     ----------
     flagged
         Predicted positives, one labeled or more.
-    level
-        Probability that the interval is built to cover, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If no item is labeled.
-    ValueError
-        If ``level`` lies outside (0, 1).
 
     Examples
     --------
@@ -116,15 +108,11 @@ def recall_interval(
     ----------
     flagged, passed
         Predicted positives and negatives, each with one labeled positive or more.
-    level
-        Probability that the interval is built to cover, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If a class has no item, no label or no labeled positive.
-    ValueError
-        If ``level`` lies outside (0, 1).
 
     Examples
     --------
@@ -179,15 +167,11 @@ def random_sampling_intervals(
     ----------
     tp, fp, fn
         Labeled items in three cells of the confusion matrix.
-    level
-        Probability that each interval is built to cover, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If the sample holds no predicted, or no actual, positive.
-    ValueError
-        If a count is negative, or ``level`` lies outside (0, 1).
 
     Examples
     --------

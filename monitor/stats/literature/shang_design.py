@@ -5,7 +5,8 @@ of strata and finite windows, is :func:`monitor.stats.design.allocation.allocate
 strata and recall alone it gives the ratio of Theorem 1.
 
 The over-sampling ratio s says how many times more of the flagged items are labeled than their
-share of the window: :math:`n_1 / n_0 = k s`, and s = 1 is proportional sampling.
+share of the window: :math:`n_1 / n_0 = k s`, and s = 1 is proportional sampling; k is as in
+``shang``, predicted positives per predicted negative.
 """
 
 from __future__ import annotations
@@ -54,15 +55,8 @@ def split_labels(total: float, k: float, oversampling_ratio: float) -> ShangLabe
     ----------
     total
         All labels, v, 0 or more.
-    k
-        Predicted positives per predicted negative, positive and finite.
     oversampling_ratio
         s, positive.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -89,8 +83,6 @@ def rates_from_metrics(precision: float, recall: float, k: float) -> ShangRates:
         In [0, 1].
     recall
         In (0, 1].
-    k
-        Predicted positives per predicted negative, positive and finite.
 
     Raises
     ------
@@ -129,19 +121,10 @@ def best_ratio(rates: ShangRates, k: float) -> float:
 
     Precision only gains from a larger ratio; the paper takes at least 1 (:func:`floored`).
 
-    Parameters
-    ----------
-    rates
-        Each strictly between 0 and 1.
-    k
-        Predicted positives per predicted negative, positive and finite.
-
     Raises
     ------
     CountIsZero
         If a rate is 0 or 1, where the odds or their inverse have no value.
-    ValueError
-        If ``k`` is not positive and finite, or a rate lies outside [0, 1].
 
     Examples
     --------
@@ -164,15 +147,11 @@ def best_ratio_beta(flagged: BetaRate, passed: BetaRate, k: float) -> float:
     ----------
     flagged, passed
         Distribution of the two rates; all four counts positive.
-    k
-        Predicted positives per predicted negative, positive and finite.
 
     Raises
     ------
     CountIsZero
         If one of the four counts is 0.
-    ValueError
-        If ``k`` is not positive and finite.
 
     Examples
     --------
@@ -221,21 +200,13 @@ def margins(
 
     Parameters
     ----------
-    rates
-        Each strictly between 0 and 1.
-    k
-        Predicted positives per predicted negative, positive and finite.
     labels
         Labels of the flagged and of the passed class, positive.
-    level
-        Level of the intervals, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If a rate is 0 or 1, or a number of labels is 0.
-    ValueError
-        If another argument is out of range.
 
     Examples
     --------
@@ -263,11 +234,6 @@ def labels_for_precision(precision: float, margin: float, *, level: float = 0.95
 
     .. math:: n_1 \ge \pi_1 (1 - \pi_1) (z/b)^2
 
-    Raises
-    ------
-    ValueError
-        If precision lies outside [0, 1], or the margin or the level outside (0, 1).
-
     Examples
     --------
     >>> round(labels_for_precision(0.79, 0.05), 2)
@@ -289,23 +255,15 @@ def labels_for_recall(
 
     Parameters
     ----------
-    rates
-        Each strictly between 0 and 1.
-    k
-        Predicted positives per predicted negative, positive and finite.
     margin
         Half-width wanted, b, in (0, 1).
     oversampling_ratio
         s, positive.
-    level
-        Level of the interval, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If a rate is 0 or 1.
-    ValueError
-        If another argument is out of range.
 
     Examples
     --------

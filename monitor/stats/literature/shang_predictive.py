@@ -3,7 +3,7 @@ r"""Where the estimates of a later sample may fall, by Shang et al. (AISTATS 202
 The paper calls these intervals "credible". They are posterior *predictive*: they hold the sampling
 error of the later sample besides what is not known of the rates, so they are wider than a
 credible interval of precision or recall. :mod:`monitor.stats.estimation.predictive` gives the same
-without the normal approximation, for any number of strata.
+without the normal approximation, for any number of strata. k is as in ``shang``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,6 @@ class BetaRate:
     ----------
     positive, negative
         Prior plus labeled counts, :math:`\zeta_{1,g}` and :math:`\zeta_{0,g}`; finite, 0 or more.
-
-    Raises
-    ------
-    ValueError
-        If one of them is negative or not finite.
 
     Examples
     --------
@@ -101,15 +96,11 @@ def precision_predictive(flagged: BetaRate, labels: int, *, level: float = 0.95)
         Distribution of the rate of predicted positives.
     labels
         Predicted positives that the later sample labels, n.
-    level
-        Probability that the range holds the later estimate, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If nothing is known, or ``labels`` is 0.
-    ValueError
-        If ``level`` lies outside (0, 1).
 
     Examples
     --------
@@ -134,19 +125,13 @@ def recall_predictive(
     ----------
     flagged, passed
         Distribution of the two rates, each with a positive count of positives.
-    k
-        Predicted positives per predicted negative, positive and finite.
     labels
         Flagged and passed items that the later sample labels, :math:`(n_1, n_0)`.
-    level
-        Probability that the range holds the later estimate, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If a count of positives, or a number of labels, is 0.
-    ValueError
-        If ``k`` is not positive and finite, or ``level`` lies outside (0, 1).
 
     Examples
     --------

@@ -51,8 +51,6 @@ class Replicas:
         ------
         CountIsZero
             If no sample has a recall.
-        ValueError
-            If ``level`` lies outside (0, 1).
 
         Examples
         --------
@@ -86,17 +84,11 @@ def bootstrap(
     ----------
     flagged, passed
         Predicted positives and negatives, one labeled item or more each.
-    rng
-        Source of randomness.
-    replicas
-        How many matrices, Q.
 
     Raises
     ------
     CountIsZero
         If a class has no item or no label.
-    ValueError
-        If ``replicas`` is less than 1.
 
     Examples
     --------
@@ -138,21 +130,13 @@ def monte_carlo(
     ----------
     flagged, passed
         Distribution of the two rates; all four counts positive.
-    k
-        Predicted positives per predicted negative, positive and finite.
     labels
         Flagged and passed items that the later sample labels, :math:`(n_1, n_0)`.
-    rng
-        Source of randomness.
-    replicas
-        How many later samples, Q.
 
     Raises
     ------
     CountIsZero
         If one of the four counts, or a number of labels, is 0.
-    ValueError
-        If ``k`` is not positive and finite, or ``replicas`` is less than 1.
 
     Examples
     --------
