@@ -87,12 +87,7 @@ from monitor.stats.detection.delay import (
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.fleet import shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.power import (
-    AlertPower,
-    alert_power,
-    assumed_limits,
-    smallest_drops,
-)
+from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits, smallest_drops
 from monitor.stats.detection.projection import project
 from monitor.stats.detection.recovery import Recovery, log_recovery_factor
 from monitor.stats.detection.recovery_delay import Ending, ending
@@ -178,11 +173,7 @@ from monitor.stats.literature.shang_predictive import (
     recall_predictive,
     share_variance,
 )
-from monitor.stats.literature.shang_simulation import (
-    Replicas,
-    bootstrap,
-    monte_carlo,
-)
+from monitor.stats.literature.shang_simulation import Replicas, bootstrap, monte_carlo
 
 __all__ = [
     "FLAGGED_BANDS",

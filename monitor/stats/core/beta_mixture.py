@@ -84,14 +84,8 @@ def round_priors(strata: int) -> Floats:
     One stratum has Jeffreys' half count, J = 1. With more, a band without one positive label
     does not show whether it is pure. So half of the draws take the light prior
     :math:`a = b = 0.1/H` in each stratum, as if such bands were, and half the heavy one
-    :math:`0.5/\sqrt H`, as if they were not; the labels do not choose between the two.
-
-    Notes
-    -----
-    Found by simulation (``benchmarks/coverage.py --compare``). Half a count shared out evenly
-    covers recall too seldom where a band of much weight looks pure and is not. Jeffreys' half
-    count in every band does so where it is pure: 54 % of intervals in the worst design with three
-    or more labels of the rarer answer expected.
+    :math:`0.5/\sqrt H`, as if they were not; the labels do not choose between the two. Found by
+    simulation (``benchmarks/coverage.py --compare``).
 
     Examples
     --------

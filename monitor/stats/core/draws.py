@@ -70,15 +70,10 @@ def round_posterior(counts: Counts) -> JointPosterior:
     .. math:: \pi_h \sim \mathrm{Beta}(a + y_h,\ a + n_h - y_h)
 
     One stratum in a class has Jeffreys' prior, a = 1/2. With H strata *of the same predicted class*
-    that hold an item, half of the draws take :math:`a = 0.1/H` in all of them and half
-    :math:`a = 0.5/\sqrt H`: a mixture of two components, see ``beta_mixture.round_priors``.
-
-    Notes
-    -----
-    An empty stratum does not count in H: it weighs nothing in any metric, and counting it would
-    weaken the prior of the others for a band in which nothing happened. It still gets the
-    prior, so that shapes stay as in the counts. A class without any item counts as one
-    stratum.
+    that hold an item, half of the draws take :math:`a = 0.1/H` in all of them and half :math:`a =
+    0.5/\sqrt H`: a mixture of two components, see ``beta_mixture.round_priors``. An empty stratum
+    does not count in H: it weighs nothing in any metric. It still gets the prior, so that shapes
+    stay as in the counts. A class without any item counts as one stratum.
 
     Examples
     --------
@@ -236,7 +231,7 @@ def _mixture_rates(mixture: BetaMixture, strata: Ints, uniforms: Floats, pick: F
 
 
 def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Floats:
-    """Joint draws of all rates, flagged strata first, shape ``(points, H)``.
+    """Joint draws of all rates, flagged strata first, shape ``(points, H)``; see ``draw``.
 
     Examples
     --------

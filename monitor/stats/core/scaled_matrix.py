@@ -31,31 +31,24 @@ def scaled_matrix(
 ) -> Matrix:
     r"""Scale each stratum's labels to its items, and add them up by predicted class.
 
+    A stratum that holds items but no label is taken to be like the labeled ones of its class
+    together, :math:`\sum_h N_h (y_h/n_h) / \sum_h N_h`. A class that holds items but no label has
+    NaN cells: nothing is known of it, and a metric that depends on it is NaN. A class without
+    items has cells of 0.
+
     Parameters
     ----------
-    size
-        Items of the window in each stratum, N_h, shape ``(H,)``.
-    labeled
-        Labeled items in each stratum, n_h, shape ``(H,)``; whole numbers, or weighted counts.
+    size, labeled
+        Items of the window in each stratum, N_h, and the labeled ones, n_h, shape ``(H,)``; whole
+        numbers, or weighted counts.
     positive
-        Positive ones among them, y_h, shape ``(..., H)``, for one sample or for many.
-
-    Returns
-    -------
-    Matrix
-        Cells of the shape ``positive`` has without its last axis.
+        Positive ones among them, y_h, shape ``(..., H)``, for one sample or for many; so are the
+        cells, without the last axis.
 
     Raises
     ------
     ValueError
         If the shapes disagree, or not ``0 <= positive <= labeled``.
-
-    Notes
-    -----
-    A stratum that holds items but no label is taken to be like the labeled ones of its class
-    together, :math:`\sum_h N_h (y_h/n_h) / \sum_h N_h`. A class that holds items but no label has
-    NaN cells: nothing is known of it, and a metric that depends on it is NaN. A class without
-    items has cells of 0.
 
     Examples
     --------

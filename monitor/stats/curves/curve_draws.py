@@ -263,16 +263,16 @@ def _areas(y: Floats, x: Floats) -> Floats:
 
 
 def _band(x: Floats, both: Sequence[Floats], level: float) -> Band:
-    """Band of the drawn curves around the weighted one."""
-    drawn, weighted = both
-    tail = (1 - level) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    return Band(x, np.clip(weighted[0], low, high), low, high)
+    return Band(x, *_around_weighted(both, level))
 
 
 def _interval(both: Sequence[Floats], level: float) -> Interval:
-    """Interval of the drawn values around the weighted one."""
+    return Interval(*(float(each) for each in _around_weighted(both, level)))
+
+
+def _around_weighted(both: Sequence[Floats], level: float) -> tuple[Floats, Floats, Floats]:
+    """Return what the weighted items have, and the ends of the middle of what was drawn."""
     drawn, weighted = both
     tail = (1 - level) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Interval(float(np.clip(weighted[0], low, high)), float(low), float(high))
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    return np.clip(weighted[0], low, high), low, high

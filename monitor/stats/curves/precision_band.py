@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 def around(rate: float, half_width: float) -> Interval:
     """Interval from a rate and a half-width, as the paper writes it.
 
-    Parameters
-    ----------
-    rate, half_width
-        Shares; the ends are their difference and their sum.
-
     Raises
     ------
     ValueError
@@ -62,21 +57,8 @@ def precision_bounds(
     .. math:: LB(\eta) = \mathrm{precision}(\eta;\ TPR_{low}, FPR_{high}), \quad
         UB(\eta) = \mathrm{precision}(\eta;\ TPR_{high}, FPR_{low})
 
-    Parameters
-    ----------
-    tpr, fpr
-        Rates with their intervals, symmetric or not.
-    prevalence
-        Where to read precision, in (0, 1); any shape.
-
-    Returns
-    -------
-    tuple of numpy.ndarray
-        Point, low and high, each of the shape of ``prevalence``.
-
-    Notes
-    -----
-    Its level is ``joint_level`` of the two intervals' level.
+    Point, low and high, of the shape of ``prevalence``, in (0, 1); at the ``joint_level`` of the
+    intervals of the two rates, which need not be symmetric.
 
     Examples
     --------
@@ -137,13 +119,8 @@ def width_of_variations(first: float, second: float) -> float:
 
     .. math:: \Delta = \tanh\big(\tfrac12(\mathrm{artanh}\,CV_1 + \mathrm{artanh}\,CV_2)\big)
 
-    Never more than the larger CV (theorem 5.1), and equal to it only if the two are.
-
-    Parameters
-    ----------
-    first, second
-        Coefficients of variation (half-width over rate) of TPR and FPR, in either order, in
-        [0, 1).
+    Never more than the larger CV (theorem 5.1), and equal to it only if the two are. CVs,
+    half-width over rate, lie in [0, 1).
 
     Examples
     --------

@@ -42,12 +42,9 @@ class RocCurve:
     prevalence: float
 
     def precision(self, prevalence: float | None = None) -> Floats:
-        """Precision at each threshold, NaN where nothing is flagged, shape ``(m,)``.
+        """Precision at each threshold, shape ``(m,)``, NaN where nothing is flagged.
 
-        Parameters
-        ----------
-        prevalence
-            For a population of this prevalence; the window's own if not given.
+        For a population of this prevalence; the window's own if not given.
         """
         at = self.prevalence if prevalence is None else prevalence
         return precision_at(self.tpr, self.fpr, at)

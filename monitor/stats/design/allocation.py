@@ -23,10 +23,7 @@ from monitor.stats.design.margin_search import (
     out_of_reach,
     within_margins,
 )
-from monitor.stats.design.neyman import (
-    AllocationProblem,
-    expected_coefficients,
-)
+from monitor.stats.design.neyman import AllocationProblem, expected_coefficients
 from monitor.stats.design.notes import BudgetShort, FloorsLowered, Remark
 from monitor.stats.design.rate_draws import drawn_rates
 from monitor.stats.design.rounding import level_total
@@ -153,8 +150,8 @@ def allocate(
     if max_labels is None or (needed is not None and needed <= max_labels):
         labels, more = least.labels, out_of_reach(problem, plannable, least.labels)
     else:
-        cautious = _under_doubt(design, prior_rates)
-        labels, more = _within_budget(cautious, least.aims or _equal_margins(problem), max_labels)
+        aims = least.aims or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
+        labels, more = _within_budget(_under_doubt(design, prior_rates), aims, max_labels)
     widths = problem.half_widths(labels)
     assured = {} if future is None else future.is_within(labels, plannable)
     if assurance is not None and needed is not None and needed > labels.sum():
@@ -244,10 +241,6 @@ def _lowered(problem: AllocationProblem, budget: int) -> Ints:
     if problem.uniform is None:
         return level_total(problem.low, problem.is_flagged, budget)
     return problem.whole_of(problem.low, budget)
-
-
-def _equal_margins(problem: AllocationProblem) -> dict[str, float]:
-    return dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
 
 
 def _even_split(

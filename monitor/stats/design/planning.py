@@ -121,12 +121,9 @@ def _ladder(names: Sequence[str], requested: Mapping[str, float]) -> list[dict[s
     ladder = [dict.fromkeys(names, margin) for margin in MARGINS if names]
     own = {name: margin for name, margin in requested.items() if name in names}
     if own and own not in ladder:
-        ladder = sorted([*ladder, own], key=_mean_margin, reverse=True)
+        ladder.append(own)
+        ladder.sort(key=lambda margins: sum(margins.values()) / len(margins), reverse=True)
     return ladder
-
-
-def _mean_margin(margins: Mapping[str, float]) -> float:
-    return sum(margins.values()) / len(margins)
 
 
 def _needed(

@@ -33,11 +33,7 @@ import numpy as np
 from scipy import special
 
 from monitor.stats.design.cell_counts import groups_of_cells
-from monitor.stats.design.logit_fit import (
-    SLOPE_PRECISION,
-    fitted_covariance,
-    fitted_log_odds,
-)
+from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_covariance, fitted_log_odds
 from monitor.stats.design.prior import AnswersOfGroup, JointLogits, PriorRates
 
 if TYPE_CHECKING:

@@ -67,9 +67,10 @@ def restratify(
         n = \min\left\{\frac{(\sum_i w_i)^2}{\sum_i w_i^2},\
         \frac{p(1-p)(\sum_i w_i)^2}{\sum_i w_i^2 (y_i-p)^2}\right\}
 
-    labels, of them :math:`np` positive. The first is Kish's effective size; the second is what
-    the estimated variance of p says, linearised as for any ratio of sums. It is less where the
-    rare answers carry the large weights, and is left out where all answers are alike.
+    labels, of them :math:`np` positive; zeros where a stratum has no item. The first is Kish's
+    effective size; the second is what the estimated variance of p says, linearised as for any ratio
+    of sums. It is less where the rare answers carry the large weights, and is left out where all
+    answers are alike. p is unbiased but for the noise of the denominator, which is of order 1/K.
 
     Weights of several rounds are first put on one scale, by :math:`\sum_r w / \sum_r w^2` over
     the items that a round has in the stratum, so that its weights sum to its own effective size:
@@ -84,25 +85,9 @@ def restratify(
     weight
         How many items of its window each stands for, :math:`N_h/n_h`; above 0.
     strata
-        How many new strata there are, H.
+        How many new strata there are, H, 1 or more.
     round_of
         Round of each item, whole numbers from 0; None: all are of one.
-
-    Returns
-    -------
-    EffectiveCounts
-        Zeros where a stratum has no item.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, a label is not 0 or 1, a weight is not a positive finite number, or
-        ``strata`` is less than 1.
-
-    Notes
-    -----
-    :math:`\sum w y / \sum w` estimates the rate without bias but for the noise of the
-    denominator, which is of order 1/K.
 
     Examples
     --------

@@ -50,21 +50,10 @@ LABELS_PER_CELL = 6
 def affordable_bands(
     flagged: int, passed: int, labels: int, each: int = LABELS_PER_BAND
 ) -> tuple[int, int]:
-    """Cut the numbers of bands of both classes so far that each can have its labels.
+    """Cut the bands wanted of both classes so far that each can have its share of a round's labels.
 
-    Parameters
-    ----------
-    flagged, passed
-        Bands wanted, each 1 or more.
-    labels
-        Labels of a round.
-    each
-        Labels that one should have on average.
-
-    Returns
-    -------
-    tuple of int
-        Bands of each class, in the same proportion rounded down, each 1 or more.
+    In the same proportion rounded down, each 1 or more; ``each`` is how many labels a band should
+    have on average.
 
     Examples
     --------
@@ -92,11 +81,11 @@ def resemble_probabilities(scores: ArrayLike) -> bool:
 
 
 def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
-    r"""Inner edges of the score bands of one predicted class, in rising order.
+    """Inner edges of the score bands of one predicted class, in rising order.
 
-    Band i holds the scores with ``edges[i - 1] <= score < edges[i]``. The edges lie where the
-    running sum of :math:`(p(1-p))^{0.65}` comes closest to equal parts, if the scores look like
-    probabilities, else where the running number of items does. Equal edges merge, so that
+    Band i holds the scores with ``edges[i - 1] <= score < edges[i]``. The edges, scores that occur,
+    lie where the running sum of :math:`(p(1-p))^{0.65}` comes closest to equal parts, if the scores
+    look like probabilities, else where the running number of items does. Equal edges merge, so that
     there may be fewer bands than asked for, but no band is empty.
 
     Parameters
@@ -105,11 +94,6 @@ def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
         Scores of the class's items in any order; NaN without one.
     bands
         How many bands to aim for, 1 or more.
-
-    Returns
-    -------
-    tuple of float
-        At most ``bands - 1`` finite edges, each of them a score that occurs.
 
     Notes
     -----

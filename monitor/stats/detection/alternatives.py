@@ -66,7 +66,7 @@ def guess(
     reference: StratumArrays | None = None,
     decay: float = DECAY,
 ) -> Floats | None:
-    r"""Rates to expect in the next round, from earlier rounds only.
+    r"""Rates to expect in the next round, ``(H,)``, from earlier rounds only; None without a label.
 
     .. math:: g_h = \frac{a_0 + \sum_j \delta^{t-1-j} y_{jh}}{2a_0 + \sum_j \delta^{t-1-j} n_{jh}}
 
@@ -81,10 +81,6 @@ def guess(
         Counts from before launch in the same strata.
     decay
         Weight :math:`\delta` of a round against the one after it, in (0, 1].
-
-    Returns
-    -------
-    Rates of shape ``(H,)``, flagged strata first, or None when there is no label to go by.
 
     Raises
     ------
@@ -231,26 +227,9 @@ def steps(
 
     .. math:: r = z\,\frac{\sqrt{\sum_h c_h^2 p_h (1-p_h)/n_h}}{B_L}
 
-    over the labeled strata: the alternative then misses the limit by z standard errors of one
-    round's estimate of :math:`c\cdot\pi`.
-
-    Parameters
-    ----------
-    limit, size, is_flagged, rates
-        As for :func:`alternatives`.
-    labeled
-        Labels in each stratum, shape ``(H,)``.
-    errors
-        z of each alternative.
-
-    Returns
-    -------
-    r of shape ``(..., alternatives)``, one per entry of ``errors``, 0 or more.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If the window lacks a predicted class that the metric needs.
+    over the labeled strata, 0 or more, one per entry z of ``errors``, shape ``(...,
+    alternatives)``: the alternative then misses the limit by z standard errors of one round's
+    estimate of :math:`c\cdot\pi`. Parameters and errors are as for :func:`alternatives`.
 
     Examples
     --------

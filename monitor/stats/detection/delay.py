@@ -122,26 +122,16 @@ def false_alarms(
     paths: int = 1000,
     rounds: int = 52,
 ) -> float:
-    """Mean number of alarms in so many rounds in which nothing changes.
+    """Mean number of alarms in so many rounds in which nothing changes, as for :func:`detection`.
 
     After an alarm the evidence starts anew at once.
-
-    Parameters
-    ----------
-    scenario
-        The window.
-    limits, every
-        As for :func:`detection`.
-    rounds
-        Rounds of each path.
 
     Examples
     --------
     >>> from monitor.stats.detection.half_space import Limit
     >>> from monitor.stats.detection.scenario import Scenario
     >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-    >>> limits = [Limit("precision", 0.8, "at_least")]
-    >>> false_alarms(scenario, limits, paths=200) < 0.05
+    >>> false_alarms(scenario, [Limit("precision", 0.8, "at_least")], paths=200) < 0.05
     True
     """
     rng = np.random.default_rng(seed)
@@ -163,7 +153,8 @@ def smallest_drop(
 ) -> float | None:
     """Find the smallest drop of a metric that is found within some rounds with a probability.
 
-    By bisection to 0.0025, on one simulated past.
+    By bisection to 0.0025, on one simulated past; 0.10 is ten points. None if not even the loss of
+    nearly all of the metric is found so soon.
 
     Parameters
     ----------
@@ -171,15 +162,8 @@ def smallest_drop(
         The window before the drop, and what falls.
     limits, every, quiet
         As for :func:`detection`.
-    within, probability
-        The drop is to be found within so many rounds with at least this probability.
     misses
         Where the misses of a fall of recall appear.
-
-    Returns
-    -------
-    The drop (0.10 is ten points), or None if not even the loss of nearly all of the metric is
-    found so soon.
 
     Examples
     --------
@@ -219,22 +203,10 @@ def large_drop_delay(
     .. math:: \min_r \frac{\ln A - \ln w_r}{I_r}, \quad I_r = \sum_h n_h
         \big[\mathrm{KL}(\pi_h \| x_{rh}) - \mathrm{KL}(\pi_h \| \mathrm{alt}_{rh})\big]
 
-    with threshold :math:`A = Nm`, the alternatives of a guess equal to the rates before, their
-    weights w, and :math:`\pi` the rates after. Less than 1 says that one round is enough. For
-    drops that take several rounds use :func:`detection`.
-
-    Parameters
-    ----------
-    before, after
-        The window before and after the drop.
-    limit
-        The limit that is broken.
-    every, watched
-        The promise N and the number of limits m.
-
-    Returns
-    -------
-    Rounds; infinity where no alternative gains evidence.
+    with threshold :math:`A = Nm`, N the promise ``every`` and m the limits ``watched``, the
+    alternatives of a guess equal to the rates before, their weights w, and :math:`\pi` the rates
+    after. Less than 1 says that one round is enough, infinity that no alternative gains evidence.
+    For drops that take several rounds use :func:`detection`.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def log_e_factor(
     errors: Sequence[float] = ERRORS,
     missing: Ints | None = None,
 ) -> Floats:
-    r"""Evidence of one round against a limit: log e for each alternative.
+    r"""Evidence of one round against a limit: log e, shape ``(alternatives,)``.
 
     .. math:: \log e_r = \sum_h y_h\log\frac{\mathrm{alt}_{rh}}{x_{rh}}
         + (n_h-y_h)\log\frac{1-\mathrm{alt}_{rh}}{1-x_{rh}}
@@ -65,9 +65,9 @@ def log_e_factor(
     :math:`E[e_r] \le 1` for all rates that keep the limit, if the numbers of labels do not depend
     on the round's own answers. Labels added in blocks of fixed size multiply: add their log e.
 
-    Uninformative is e = 1, not an error, since a service calls this every round: without a guess,
-    in a window where the metric is undefined or constant, when no stratum that matters was
-    labeled, and for an alternative that keeps the limit.
+    Uninformative is e = 1, log e = 0.0, not an error, since a service calls this every round:
+    without a guess, in a window where the metric is undefined or constant, when no stratum that
+    matters was labeled, and for an alternative that keeps the limit.
 
     Parameters
     ----------
@@ -79,10 +79,6 @@ def log_e_factor(
         How far beyond the limit each alternative lies, in standard errors of a round's estimate.
     missing
         Items handed out without an answer, shape ``(H,)``: they count in favor of the limit.
-
-    Returns
-    -------
-    log e of shape ``(alternatives,)``; 0.0 where uninformative.
 
     Examples
     --------

@@ -16,16 +16,10 @@ if TYPE_CHECKING:
 def shared_promise(rounds: Sequence[float], *, at_most: float) -> float:
     r"""Find the rounds per false alarm of each monitor that keep a promise over all.
 
-    Shared out in proportion to the monitors' rounds :math:`T_i`, which makes N the same for all:
+    Shared out in proportion to the monitors' rounds :math:`T_i` in the time that the promise of
+    ``at_most`` false alarms, a, is about, which makes N the same for all:
 
     .. math:: N = \frac{1}{a}\sum_i T_i
-
-    Parameters
-    ----------
-    rounds
-        Rounds of each monitor in the time that the promise is about; one monitor or more.
-    at_most
-        False alarms a promised in that time.
 
     Raises
     ------

@@ -91,16 +91,10 @@ def smallest_drops(
     seed: int = 0,
     paths: int = PATHS,
 ) -> dict[Misses, float | None]:
-    """Find the smallest drops that are found within 4 rounds in 8 of 10 cases.
+    """Find the smallest drops that are found within 4 rounds in 8 of 10 cases (``smallest_drop``).
 
-    By where the misses of a fall of recall appear: see ``delay.smallest_drop``.
-
-    A metric other than recall, or passed items in one stratum, has ``in_proportion`` only.
-
-    Parameters
-    ----------
-    scenario, limits, metric, every, seed, paths
-        As in ``delay.smallest_drop``.
+    By where the misses of a fall of recall appear. A metric other than recall, or passed items in
+    one stratum, has ``in_proportion`` only.
 
     Examples
     --------

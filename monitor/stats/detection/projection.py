@@ -25,7 +25,7 @@ _CLOSE = 1e-12  # of the constraint, whose coefficients are scaled to 1
 
 
 def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
-    r"""Rates within the limit that the labels tell apart from the alternative least.
+    r"""Rates within the limit that the labels tell apart from the alternative least, ``(H,)``.
 
     .. math:: x = \arg\min_{c\cdot x \ge d} \sum_h n_h\,\mathrm{KL}(\mathrm{alt}_h \| x_h)
 
@@ -34,7 +34,8 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
     .. math:: x_h = \frac{2 n_h \mathrm{alt}_h}{n_h - q + s}
         = \frac{q - n_h + s}{2q}, \quad s = \sqrt{(n_h - q)^2 + 4 q n_h \mathrm{alt}_h}.
 
-    A stratum without labels sits at its best value: 1 where c > 0, 0 where c < 0.
+    A stratum without labels sits at its best value: 1 where c > 0, 0 where c < 0. In labeled strata
+    x is the alternative itself where that keeps the limit.
 
     Parameters
     ----------
@@ -44,10 +45,6 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
         Rates of shape ``(H,)``, strictly between 0 and 1.
     labeled
         Labels really given in each stratum, shape ``(H,)``: the e-value has mean 1 only with these.
-
-    Returns
-    -------
-    x of shape ``(H,)``: the alternative itself in labeled strata where that keeps the limit.
 
     Raises
     ------

@@ -75,17 +75,8 @@ def log_recovery_factor(
 ) -> float:
     """Evidence of one round, log e, that the metric of an alert keeps its limit again.
 
-    Parameters
-    ----------
-    rates
-        The ``alternatives.guess`` made before the round, shape ``(H,)``, or None.
-    missing
-        Items handed out without an answer, shape ``(H,)``: they count against a recovery.
-
-    Returns
-    -------
-    float
-        Finite; 0.0 where a round says nothing, see ``e_detector.log_e_factor``.
+    Finite; 0.0 where a round says nothing. ``e_detector.log_e_factor`` for the opposite limit, so
+    missing answers count against a recovery.
 
     Examples
     --------

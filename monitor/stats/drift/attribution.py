@@ -90,12 +90,7 @@ class SplitChange:
 
 
 def split_change(before: Working, after: Working) -> SplitChange:
-    """Share a change of precision out between prevalence and classifier.
-
-    Returns
-    -------
-    SplitChange
-        Of the shape that the two broadcast to; NaN where a precision is undefined.
+    """Share a change of precision out between prevalence and classifier; NaN if undefined.
 
     Examples
     --------

@@ -65,13 +65,8 @@ def expected_count(now: float, earlier: Sequence[float]) -> ExpectedCount | None
 
     where :math:`s^2` is the residual variance of least squares, :math:`\tau` is ``SLOPE``, and
     neither variance is taken for less than a Poisson count's. Of five windows or more the one that
-    lies furthest outside of what the others predict is left out, such as a holiday.
-
-    Returns
-    -------
-    ExpectedCount or None
-        None if there are fewer than ``FEWEST`` earlier windows, or ``LEAST`` items or fewer are
-        expected.
+    lies furthest outside of what the others predict is left out, such as a holiday. None if there
+    are fewer than ``FEWEST`` earlier windows, or ``LEAST`` items or fewer are expected.
 
     Examples
     --------

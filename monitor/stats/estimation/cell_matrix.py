@@ -17,12 +17,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.design.cell_counts import (
-    PRIOR,
-    cell_counts,
-    counts_of_the_rest,
-    items_by_chance,
-)
+from monitor.stats.design.cell_counts import PRIOR, cell_counts, counts_of_the_rest, items_by_chance
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:

@@ -34,29 +34,20 @@ def missing_bounds(
     Declined and unanswered items are not missing at random, so nothing is assumed about them:
     the missing items of each class are all set to negative, and all to positive. Of these
     corners, and of the estimate that leaves the missing items out, the lowest ``low`` and the
-    highest ``high`` are returned. For every metric that is monotone in the rates of each class
-    one of the corners is the worst case and one the best; precision gain, recall gain and
-    Matthews' coefficient are not everywhere monotone, and there the corners are a guide.
+    highest ``high`` are returned; ``None`` if the metric has no estimate in one of them. For every
+    metric that is monotone in the rates of each class one of the corners is the worst case and one
+    the best; precision gain, recall gain and Matthews' coefficient are not everywhere monotone, and
+    there the corners are a guide.
 
     Parameters
     ----------
-    counts
-        The answered items.
     missing
         Items drawn but not answered in each stratum, shape ``(H,)``, flagged first.
-    estimand, level, seed, points, cells
-        As in ``estimates``.
-
-    Returns
-    -------
-    Interval or None
-        ``point`` is the estimate without the missing items; ``None`` if the metric has no
-        estimate in one of the cases.
 
     Raises
     ------
     ValueError
-        If ``missing`` has another shape, is negative, or exceeds the unlabeled items.
+        If more items of a stratum are missing than have no label.
 
     Examples
     --------
@@ -121,27 +112,9 @@ def point_range(
 ) -> tuple[float, float] | None:
     """Lowest and highest estimate of a metric over all ways to count undecided answers.
 
-    The undecided items of each class are all set to negative, and all to positive, as in
+    The undecided items of each class, ``(H,)``, are all set to negative, and all to positive, as in
     `missing_bounds`, which widens an interval; this says how far the estimate itself may move.
-
-    Parameters
-    ----------
-    counts
-        The items with an answer.
-    undecided
-        Items of each stratum whose answer is open, shape ``(H,)``, flagged first.
-    seed, points, cells
-        As in ``estimates``.
-
-    Returns
-    -------
-    tuple of float or None
-        ``None`` if nothing is undecided, or the metric has no estimate in one of the cases.
-
-    Raises
-    ------
-    ValueError
-        If ``undecided`` has another shape, is negative, or exceeds the unlabeled items.
+    ``None`` if nothing is undecided, or the metric has no estimate in one of the cases.
 
     Examples
     --------

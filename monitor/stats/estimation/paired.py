@@ -135,15 +135,11 @@ def compare(
     Raises
     ------
     ValueError
-        If a decision contradicts what is possible, the level is out of range, or a counted
-        number of flagged items cannot be true.
+        If a decision contradicts what is possible, or a counted number of flagged items cannot be
+        true.
 
     Notes
     -----
-    A cell has the prior of a stratum (``beta_mixture.round_priors``), by the number of cells in its
-    smaller of the two predicted classes: what one of them flags
-    from a single band is not less well known for being part of a larger class of the other.
-
     A counted number of flagged items calibrates each draw (``calibrated``). Draws that it rules
     out, such as those without any item of a cell that must hold some, are left out.
 
@@ -205,12 +201,7 @@ def compare_threshold(
 ) -> Comparison:
     """Compare the classifier as it is (first) with itself at another threshold (second).
 
-    Parameters
-    ----------
-    threshold
-        Items are flagged at or over it.
-    metrics, level, estimand, rng, draws
-        As in ``compare``.
+    Items are flagged at or over it; otherwise as ``compare``.
 
     Examples
     --------
@@ -279,7 +270,11 @@ def _drawn(
 
 
 def _prior(sample: LabeledSample, possible: Bools) -> Floats:
-    """Prior of each cell by how many cells its class has, the smaller of both: ``(2, H, 4)``."""
+    """Prior of each cell by how many cells its class has, the smaller of both: ``(2, H, 4)``.
+
+    What one classifier flags from a single band is not less well known for being part of a larger
+    class of the other.
+    """
     cells = possible[sample.size > 0].sum(axis=0)
     least = np.full(4, cells.sum())
     for flags in (_FIRST_FLAGS, _SECOND_FLAGS):

@@ -108,17 +108,7 @@ def estimate(
     posterior: JointPosterior | None = None,
     basis: Basis = "round",
 ) -> dict[str, MetricEstimate]:
-    """Estimate metrics of one estimand, by name.
-
-    Parameters
-    ----------
-    counts, metrics, level, seed, posterior, basis
-        As in ``estimates``.
-
-    Returns
-    -------
-    dict of str to MetricEstimate
-        In the order of ``metrics``.
+    """Estimate metrics of one estimand, by name, as ``estimates`` does.
 
     Examples
     --------
@@ -240,6 +230,8 @@ def estimates(
 def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float | None:
     """Posterior quantile of a metric (``rate`` estimand), for proposing a limit.
 
+    ``None`` if the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws.
+
     Parameters
     ----------
     draws
@@ -247,11 +239,6 @@ def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float 
     share
         Probability below the quantile, in (0, 1): 0.05 for a limit that the classifier, as it
         has been, is very likely to keep.
-
-    Returns
-    -------
-    float or None
-        ``None`` if the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws.
 
     Examples
     --------

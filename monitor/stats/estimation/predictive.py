@@ -74,7 +74,7 @@ def next_estimates(
     seed: int = 0,
     points: int = POINTS,
 ) -> dict[str, NextEstimate]:
-    r"""Predict the stratified estimates of a round from a posterior before it.
+    r"""Predict the stratified estimates of a round from a posterior before it, by metric.
 
     .. math:: \pi_h \sim \text{posterior}, \quad y_h^* \sim \mathrm{Bin}(n_h, \pi_h), \quad
         \widehat{TP}^* = \sum_+ N_h\, y_h^* / n_h, \ \ldots
@@ -84,23 +84,15 @@ def next_estimates(
     Parameters
     ----------
     posterior
-        Distribution of the rates of H strata, flagged first.
-    size
-        Items in each stratum of the next window, shape ``(H,)``.
-    labeled
-        Labels it will have in each, shape ``(H,)``, at most ``size``. A stratum without labels
-        follows the others of its class, as in ``scaled_matrix``.
-
-    Returns
-    -------
-    dict of str to NextEstimate
-        In the order of ``metrics``.
+        Distribution of the rates, flagged strata first.
+    size, labeled
+        Items of the next window in each stratum, and the labels it will have, shape ``(H,)``. A
+        stratum without labels follows the others of its class, as in ``scaled_matrix``.
 
     Raises
     ------
     ValueError
-        If the shapes differ from the posterior's, not ``0 <= labeled <= size``, a metric is
-        unknown, or ``points`` is no power of 2.
+        If the strata are not the posterior's, or not ``0 <= labeled <= size``.
 
     Examples
     --------
@@ -130,12 +122,8 @@ def stratified_estimate(counts: Counts, name: str) -> float | None:
     """Value of a metric in the labels scaled up to the window.
 
     It is the point of ``posterior.estimates`` for a round alone, and what :func:`next_estimates`
-    predicts: see ``scaled_matrix``, which it is read from.
-
-    Returns
-    -------
-    float or None
-        None if the metric is undefined, or depends on a class that holds items but no label.
+    predicts: see ``scaled_matrix``, which it is read from. None if the metric is undefined, or
+    depends on a class that holds items but no label.
 
     Examples
     --------

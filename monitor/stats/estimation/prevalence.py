@@ -40,19 +40,10 @@ _STEPS = 200  # on the log axis; two swaps between neighbours would be missed
 
 
 def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Floats:
-    r"""Precision of a classifier in a population of some prevalence (Brabec et al., Eq. 8).
+    """Precision of a classifier in a population of some prevalence (Brabec et al., Eq. 8).
 
-    Parameters
-    ----------
-    tpr, fpr
-        True and false positive rate, in [0, 1]; any shapes that broadcast.
-    prevalence
-        Share of actual positives, in [0, 1].
-
-    Returns
-    -------
-    numpy.ndarray
-        NaN where nothing would be flagged (0/0).
+    Rates and prevalence lie in [0, 1], in any shapes that broadcast; NaN where nothing would be
+    flagged (0/0).
 
     Examples
     --------
@@ -68,17 +59,10 @@ def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Float
 
 
 def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float = 1.0) -> Floats:
-    r"""F measure of a classifier in a population of some prevalence.
+    r"""F measure of a classifier in a population of some prevalence, as ``precision_at``.
 
     .. math:: F_\beta(\eta) = \frac{(1+\beta^2)\,\mathrm{TPR}\,\eta}
         {\mathrm{TPR}\,\eta + \mathrm{FPR}\,(1-\eta) + \beta^2\,\eta}
-
-    Parameters
-    ----------
-    tpr, fpr, prevalence
-        As in ``precision_at``.
-    beta
-        How many times as much recall weighs as precision, positive.
 
     Examples
     --------
@@ -126,14 +110,7 @@ class PrevalenceCurve:
 def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Floats:
     """Prevalences on a logarithmic axis around the present one, rising, under 1.
 
-    Parameters
-    ----------
-    now
-        Present prevalence, in (0, 1).
-    points
-        How many, 2 or more.
-    span
-        How many times rarer, and more frequent, than now the ends are.
+    The ends are ``span`` times rarer, and more frequent, than now.
 
     Examples
     --------
@@ -154,6 +131,9 @@ def prevalence_curve(
 ) -> PrevalenceCurve:
     """Curve of precision (P3) or F1 against the prevalence, from the joint posterior.
 
+    TPR and FPR come from the same draws, so what ties them (they share the strata) is kept; a
+    band from two separate intervals (``precision_band``) cannot know it and is wider.
+
     Parameters
     ----------
     draws
@@ -169,13 +149,8 @@ def prevalence_curve(
     Raises
     ------
     ValueError
-        If the metric is another one, the level is out of range, or a predicted class is empty,
-        so that the rates say nothing about the classifier.
-
-    Notes
-    -----
-    TPR and FPR come from the same draws, so what ties them (they share the strata) is kept; a
-    band from two separate intervals (``precision_band``) cannot know it and is wider.
+        If the metric is another one, or a predicted class is empty, so that the rates say nothing
+        about the classifier.
 
     Examples
     --------
@@ -256,23 +231,14 @@ def f_beta_swap(
         \frac{\mathrm{TPR}_2 - \mathrm{TPR}_1}
         {\mathrm{TPR}_1 \mathrm{FPR}_2 - \mathrm{TPR}_2 \mathrm{FPR}_1}
 
+    What Brabec et al. show in their figure 3, in closed form: set the two F measures of
+    ``f_beta_at`` equal. ``None`` where one is ahead at every prevalence in (0, 1). There is never
+    more than one swap. By precision alone they never swap: FPR/TPR decides at every prevalence.
+
     Parameters
     ----------
     first, second
         (TPR, FPR) of each classifier.
-    beta
-        Of the F measure.
-
-    Returns
-    -------
-    float or None
-        ``None`` where one is ahead at every prevalence in (0, 1). There is never more than one
-        swap. By precision alone they never swap: FPR/TPR decides at every prevalence.
-
-    Notes
-    -----
-    Closed form of what Brabec et al. show in their figure 3: set the two F measures of
-    ``f_beta_at`` equal and solve for :math:`(1-\eta)/\eta`.
 
     Examples
     --------
@@ -292,7 +258,9 @@ def swap_prevalences(
     low: float = LOWEST,
     high: float = HIGHEST,
 ) -> tuple[float, ...]:
-    """Prevalences at which two classifiers swap places by any score, such as PR-AUC.
+    """Prevalences at which two classifiers swap places by any score, such as PR-AUC; rising.
+
+    Two swaps closer than a 200th of the logarithmic range may be missed.
 
     Parameters
     ----------
@@ -301,11 +269,6 @@ def swap_prevalences(
         ``lambda eta: average_precision(roc, eta)``.
     low, high
         Prevalences to search between, in (0, 1).
-
-    Returns
-    -------
-    tuple of float
-        Rising; two swaps closer than a 200th of the logarithmic range may be missed.
 
     Examples
     --------

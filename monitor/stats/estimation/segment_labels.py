@@ -64,6 +64,10 @@ def more_labels(
     and with :math:`k_h` more the window's half-width is, by the delta method and with the
     gradient g of ``neyman``, :math:`z\sqrt{\sum_h g_h^2 v_h (1/(t_h+k_h) - 1/N_h)}`.
 
+    Expected numbers, not a guarantee; zeros if the margin is reached already. A class without any
+    label needs one even if other segments have labels. By score cells each class is one stratum of
+    the plain labels that its cells are worth, and so are the labels of the segment only.
+
     Parameters
     ----------
     segment, whole
@@ -72,21 +76,11 @@ def more_labels(
         ``precision`` or ``recall``.
     margin
         Half-width wanted, in (0, 1).
-    cells
-        Whether strata are score cells; each class is then one stratum of the plain labels that its
-        cells are worth, and so are the labels of the segment only.
-
-    Returns
-    -------
-    MoreLabels
-        Expected numbers, not a guarantee; zeros if the margin is reached already. A class
-        without any label needs one even if other segments have labels.
 
     Raises
     ------
     ValueError
-        If the metric is another one, the segment cannot have it (nothing flagged, or all), or
-        margin or level is out of range.
+        If the metric is another one, or the segment cannot have it (nothing flagged, or all).
 
     Examples
     --------

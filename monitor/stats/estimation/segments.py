@@ -157,25 +157,14 @@ def segment_estimates(
 ) -> list[MetricEstimate]:
     """Estimate metrics of one segment; see ``posterior.estimates``.
 
+    ``None`` with the reason where the segment holds no labeled item of a class that the metric
+    needs: what the other segments say is no estimate of this one. Coverage is measured by
+    ``benchmarks/segments.py``.
+
     Parameters
     ----------
     segment, whole
         As in ``segment_posterior``.
-    metrics, estimands, level, seed, points
-        As in ``posterior.estimates``.
-
-    Returns
-    -------
-    list of MetricEstimate
-        ``None`` with the reason where the segment holds no labeled item of a class that the
-        metric needs: what the other segments say is no estimate of this one.
-
-    Notes
-    -----
-    Measured by ``benchmarks/segments.py`` at level .95, segments of 1 to 40 %: coverage .90 to 1
-    where segments are alike, differ somewhat or one is worse by a factor of 2 in the odds; in one
-    that alone is worse by a factor of 4.5 .91 to .96 for precision (.89 with 15 % of the items and
-    score bands) and .92 to .99 for recall.
 
     Examples
     --------

@@ -90,8 +90,8 @@ def small_count_caution(
     .. math:: a = m\Big(\frac{m(1-m)}{V} - 1\Big), \quad b = (1-m)\Big(\frac{m(1-m)}{V} - 1\Big)
 
     and :math:`\min(a, b) - \tfrac12` is how many labels with the rarer answer the class's labels
-    are worth. A class decides the metric if it makes up a tenth or more of the metric's variance
-    (delta method, with the finite-population term in a window).
+    are worth; fewer than ``FEW_LABELS`` decide. A class decides the metric if it makes up a tenth
+    or more of the metric's variance (delta method, with the finite-population term in a window).
 
     A class that is worth enough is looked at stratum by stratum. Turning one label of stratum h
     moves the metric by :math:`\delta_h = |\partial m/\partial N_h\pi_h|\, N_h/n_h`. Where one to
@@ -100,20 +100,8 @@ def small_count_caution(
 
     Score cells are many, and those that hold most items may all be without one of the rarer answer.
     Where half of the variance comes from the prior that stands for those (``cell_counts``), the
-    answers not found decide: the class is named with none found.
-
-    Parameters
-    ----------
-    estimand
-        In a ``window``, a class that is labeled whole decides nothing.
-    cells
-        Whether strata are score cells; m and V are then those of ``cell_posterior``.
-
-    Returns
-    -------
-    FewLabels or None
-        The classes and their answers; ``None`` where no deciding class, and no stratum that
-        decides, has fewer than ``FEW_LABELS`` of it.
+    answers not found decide: the class is named with none found. m and V are those of
+    ``cell_posterior``.
 
     Examples
     --------
@@ -132,22 +120,7 @@ def small_count_caution(
 
 @dataclass(frozen=True)
 class SmallCounts:
-    """The labels of a round as they decide metrics: what does not depend on which, found once.
-
-    Parameters
-    ----------
-    counts, estimand, cells
-        As in ``small_count_caution``.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> labels = SmallCounts(Counts.of_matrix(
-    ...     tp=90, fp=10, fn=2, tn=898, flagged_size=1000, passed_size=99_000
-    ... ), "rate", cells=False)
-    >>> [name for name in ("precision", "recall", "npv") if labels.caution(metric(name))]
-    ['recall', 'npv']
-    """
+    """The labels of a round as they decide metrics: what does not depend on which, found once."""
 
     counts: Counts
     estimand: Estimand

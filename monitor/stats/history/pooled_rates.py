@@ -48,22 +48,18 @@ def pooled_rates(
     labeled: ArrayLike,
     size: ArrayLike,
 ) -> Floats:
-    """Draw the rates of one class toward its history as far as they agree with it.
+    """Draw the rates of one class toward its history as far as they agree with it, ``(..., H)``.
+
+    A stratum without labels has the history's rate.
 
     Parameters
     ----------
     history
         The prior of the class before the round, without its labels: weights ``(..., J)`` and
         Beta parameters ``(..., J, H)``, as a ``BetaMixture`` holds them.
-    positive, labeled
-        The round's labels, shape ``(..., H)``; effective counts may be under 1.
-    size
-        Items of each stratum, shape ``(..., H)``.
-
-    Returns
-    -------
-    ndarray
-        Rates, shape ``(..., H)``. A stratum without labels has the history's rate.
+    positive, labeled, size
+        The round's labels, effective counts that may be under 1, and the items of each stratum,
+        shape ``(..., H)``.
 
     Examples
     --------

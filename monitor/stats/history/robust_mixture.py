@@ -42,13 +42,13 @@ def with_robust_weight(
     *,
     share: float = ROBUST_WEIGHT,
 ) -> BetaMixture:
-    r"""Reserve a share of the weight for the round alone.
+    r"""Reserve a share of the weight for the round alone: one component more, the last.
 
     .. math:: (1-q) \sum_j w_j \prod_h \mathrm{Beta}(a_{jh}, b_{jh})
         + q \prod_h \mathrm{Beta}(a_0 + y_h, a_0 + n_h - y_h), \quad a_0 = 1/(2H)
 
     A stratum without labels has no weight: there the mean and the variance come from
-    ``mixture``.
+    ``mixture``, and so does all where no stratum was labeled.
 
     Parameters
     ----------
@@ -58,12 +58,6 @@ def with_robust_weight(
         The newest round's labels, shape ``(H,)``; they are in ``mixture`` too.
     share
         Weight q of the round alone, from 0 (the mixture as it is) to 1.
-
-    Returns
-    -------
-    BetaMixture
-        One component more, the last. The mixture as it is where ``share`` is 0, and where no
-        stratum was labeled.
 
     Examples
     --------

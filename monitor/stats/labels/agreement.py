@@ -81,22 +81,14 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
 
     .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \quad p_e = \sum_k p_{k\cdot} p_{\cdot k}
 
+    Without a value where no item has two answers, or all answers are the same: then chance alone
+    would agree as well. The interval is cut to [-1, 1]; with fewer than about 30 items it is a
+    guide.
+
     Parameters
     ----------
     first, second
         Answers of the two, shape ``(n,)``; items with a NaN are left out.
-
-    Returns
-    -------
-    Agreement
-        Without a value where no item has two answers, or all answers are the same: then chance
-        alone would agree as well. The interval is cut to [-1, 1]; with fewer than about 30 items
-        it is a guide.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, an answer is no category, or the level is out of range.
 
     Examples
     --------
@@ -105,7 +97,8 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
     >>> print(cohen_kappa(first, second))
     0.400 [0.151, 0.649]
     """
-    answers = _answers(np.column_stack([_column(first), _column(second)]))
+    pairs = np.column_stack([np.ravel(each) for each in (first, second)])
+    answers = _answers(pairs.astype(np.float64))
     check_probability(level, "level")
     both = answers[~np.isnan(answers).any(axis=1)].astype(np.int64)
     if len(both) == 0:
@@ -142,16 +135,8 @@ def fleiss_kappa(
     .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \quad
         P_i = \frac{\sum_k n_{ik}(n_{ik}-1)}{m(m-1)}, \quad \bar P_e = \sum_k p_k^2
 
-    Parameters
-    ----------
-    answers
-        Shape ``(n, m)``, NaN without one; every item needs the same number of answers,
-        2 or more.
-
-    Raises
-    ------
-    ValueError
-        If items have different numbers of answers, or a value is out of range.
+    Answers have the shape ``(n, m)``, NaN without one; every item needs the same number of them, 2
+    or more. The interval comes from the bootstrap over items (percentiles).
 
     Examples
     --------
@@ -180,17 +165,8 @@ def krippendorff_alpha(
         D_e = \frac{1}{n(n-1)} \sum_{c \ne k} n_c n_k
 
     with :math:`n_{uc}` answers c about item u, :math:`m_u` answers about it, and all sums over
-    items with two answers or more.
-
-    Parameters
-    ----------
-    answers
-        Shape ``(n, m)``, NaN without one; items with fewer than two answers are left out.
-
-    Raises
-    ------
-    ValueError
-        If an answer is no category, or the level is out of range.
+    items with two answers or more. Answers have the shape ``(n, m)``, NaN without one; the interval
+    comes from the bootstrap over items (percentiles).
 
     Examples
     --------
@@ -212,25 +188,19 @@ def disagreement(
     seed: int = 0,
     cells: bool = False,
 ) -> Interval | None:
-    r"""Share of the window's items on which two annotators would disagree.
+    r"""Share of the window's items on which two annotators would disagree; None if no item has two.
 
     .. math:: D = \sum_h N_h d_h \Big/ \sum_h N_h
 
     with :math:`d_h` the rate behind :math:`x_h` of :math:`m_h` doubly answered items disagreed
-    upon: the prevalence of "disagreed", estimated as ``posterior.estimates`` does.
+    upon: the prevalence of "disagreed", estimated as ``posterior.estimates`` does. Score cells are
+    neighbours in the order given.
 
     Parameters
     ----------
     doubled, disagreed
         Items with two answers or more, drawn uniformly, and those among them on which the
         answers differ, shape ``(H,)`` each.
-    cells
-        Whether strata are score cells, neighbours in the order given.
-
-    Returns
-    -------
-    Interval or None
-        ``None`` if no item has two answers.
 
     Examples
     --------
@@ -315,10 +285,6 @@ def _nothing(items: int) -> Agreement:
 
 def _all_equal(items: int) -> Agreement:
     return Agreement(None, None, None, items, NoAgreement.ALL_EQUAL)
-
-
-def _column(values: ArrayLike) -> Floats:
-    return np.asarray(values, dtype=np.float64).reshape(-1, 1)
 
 
 def _answers(table: Floats) -> Floats:

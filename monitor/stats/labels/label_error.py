@@ -115,16 +115,8 @@ def corrected_draws(
     its two minds about a class of several strata the heavy one alone among flagged items, both
     among passed ones (each is weighed by itself, and half of the draws keep to each). Proposals
     are picked by weight, and :math:`\pi_h` is drawn from its distribution given s and t. The
-    integrals are sums over cells, with the prior's exact mass in each.
-
-    Parameters
-    ----------
-    counts
-        Sizes and labels, errors and all, H strata.
-    audit
-        Prior of the label errors: one for all labels, or one for each predicted class.
-    seed, points
-        Same seed, same draws; ``points`` of them.
+    integrals are sums over cells, with the prior's exact mass in each. There is one audit for all
+    labels, or one for each predicted class.
 
     Examples
     --------
@@ -319,18 +311,13 @@ def corrected_estimates(
 ) -> list[MetricEstimate]:
     """Estimate metrics of the truth from this round's labels and an audit of the labels.
 
+    As ``posterior.estimates``; without a value, and with the reason, also where the audit and the
+    labels contradict each other.
+
     Parameters
     ----------
-    counts, audit, seed, points
+    counts, audit
         As in ``corrected_draws``.
-    metrics, estimands, level
-        As in ``posterior.estimates``.
-
-    Returns
-    -------
-    list of MetricEstimate
-        Without a value, and with the reason, also where the audit and the labels contradict each
-        other.
 
     Examples
     --------

@@ -174,11 +174,6 @@ def floored(oversampling_ratio: float) -> float:
 
     Under 1 recall alone would take labels from the flagged items, at precision's cost.
 
-    Parameters
-    ----------
-    oversampling_ratio
-        Best ratio for recall alone, such as ``best_ratio`` gives.
-
     Examples
     --------
     >>> floored(0.63), floored(1.51)

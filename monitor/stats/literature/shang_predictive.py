@@ -152,14 +152,7 @@ def log_ratio_variance(flagged: BetaRate, passed: BetaRate, labels: tuple[int, i
                       {n_g \zeta_{1,g} (\zeta_{1,g} + \zeta_{0,g} + 1)},
         \quad u = \ln(\pi_0 / \pi_1)
 
-    A first-order (delta) approximation; errors are as in :func:`recall_predictive`.
-
-    Parameters
-    ----------
-    flagged, passed
-        Distribution of both rates, prior and labels.
-    labels
-        Labels of the flagged and of the passed class in the later sample.
+    A first-order (delta) approximation; parameters and errors are as in :func:`recall_predictive`.
 
     Examples
     --------
@@ -176,18 +169,11 @@ def log_ratio_variance(flagged: BetaRate, passed: BetaRate, labels: tuple[int, i
 
 
 def share_variance(rate: BetaRate, labels: int) -> float:
-    r"""Variance of the share of positives among the next labels of a class (Eq. 12).
+    r"""Variance of the share of positives among the next n labels of a class (Eq. 12).
 
     .. math:: \frac{\zeta_1\zeta_0(\zeta_1+\zeta_0+n)}{n(\zeta_1+\zeta_0)^2(\zeta_1+\zeta_0+1)}
 
     Errors are as in :func:`precision_predictive`.
-
-    Parameters
-    ----------
-    rate
-        Distribution of the class's rate, prior and labels.
-    labels
-        Labels of the class in the later sample.
 
     Examples
     --------
