@@ -192,8 +192,8 @@ def alternatives(
 def scaled_to_limit(limit: Limit, size: Ints, is_flagged: Bools, rates: Floats) -> Floats:
     """Scale the wrong answers by one factor, each up to ``CAP``, until the metric is at the limit.
 
-    Rates of shape ``(H,)``; all that move are at ``CAP`` if even those keep the limit. Errors are
-    those of :func:`alternatives`.
+    Rates of shape ``(H,)``; all that move are at ``CAP`` if even those keep the limit. Raises as
+    :func:`alternatives` does.
 
     >>> limit = Limit("precision", 0.4, "at_least")
     >>> sizes, is_flagged = np.array([100, 100, 900]), np.array([True, True, False])
