@@ -7,12 +7,14 @@ turns it into labels per stratum. Over rounds: ``pool`` brings earlier ones forw
 
 Some arguments mean the same everywhere and are described only here. ``size``, ``is_flagged`` are
 the items of each stratum of the window and whether it is predicted positive, shape ``(H,)``;
-``counts`` are the sizes and labels of a round; ``cells`` is whether its strata are score cells.
-``metrics`` are names that ``metric`` knows; ``estimand`` is ``rate``, of the rates behind the
-window, or ``window``, of the window's own items; ``level`` is the probability of each interval, in
-(0, 1). ``seed`` and ``rng`` are the source of randomness: the same numbers in give the same numbers
-out. ``points``, a power of 2, ``draws``, ``paths`` and ``replicas`` are how many draws there are. A
-value out of its range and a wrong shape are refused by a ``ValueError`` that names them.
+``counts`` are the sizes and labels of a round; ``cells`` is whether its strata are score cells;
+``posterior`` is the distribution of their rates, flagged strata first. ``metrics`` are names that
+``metrics.metric`` knows, ``name`` is one of them; ``estimand`` is "rate", of the rates behind the
+window, or "window", of the window's own items, and ``estimands`` are several; ``level`` is the
+probability of each interval, in (0, 1). ``seed`` and ``rng`` are the source of randomness: the same
+numbers in give the same numbers out. ``points``, a power of 2, ``draws``, ``paths``, ``replicas``
+and ``resamples`` are how many draws there are. A value out of its range and a wrong shape are
+refused by a ValueError that names them.
 """
 
 from monitor.stats.core.beta_mixture import BetaMixture

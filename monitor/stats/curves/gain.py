@@ -75,6 +75,7 @@ def gain_curve(roc: RocCurve, prevalence: float | None = None) -> GainCurve:
 
     It starts where recall gain is 0 (recall equals the prevalence): there lies a *crossing
     point*, unless a threshold hits it. Another lies wherever precision gain changes its sign.
+    ``roc`` is a curve from ``weighted_curves.roc_curve``.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def precision_bounds(
         UB(\eta) = \mathrm{precision}(\eta;\ TPR_{high}, FPR_{low})
 
     Point, low and high, of the shape of ``prevalence``, in (0, 1); at the ``joint_level`` of the
-    intervals of the two rates, which need not be symmetric.
+    intervals of ``tpr`` and ``fpr``, which need not be symmetric.
 
     Examples
     --------
@@ -119,8 +119,8 @@ def width_of_variations(first: float, second: float) -> float:
 
     .. math:: \Delta = \tanh\big(\tfrac12(\mathrm{artanh}\,CV_1 + \mathrm{artanh}\,CV_2)\big)
 
-    Never more than the larger CV (theorem 5.1), and equal to it only if the two are. CVs,
-    half-width over rate, lie in [0, 1).
+    Never more than the larger CV (theorem 5.1), and equal to it only if the two are. The
+    ``first`` and the ``second`` CV, half-width over rate, lie in [0, 1).
 
     Examples
     --------

@@ -104,7 +104,7 @@ def area_under_roc(roc: RocCurve) -> float:
     .. math:: \sum_i (\mathrm{FPR}_i - \mathrm{FPR}_{i-1})
         (\mathrm{TPR}_i + \mathrm{TPR}_{i-1}) / 2
 
-    It does not depend on the prevalence.
+    It does not depend on the prevalence. ``roc`` is a curve from ``roc_curve``.
 
     Examples
     --------

@@ -52,8 +52,8 @@ def affordable_bands(
 ) -> tuple[int, int]:
     """Cut the bands wanted of both classes so far that each can have its share of a round's labels.
 
-    In the same proportion rounded down, each 1 or more; ``each`` is how many labels a band should
-    have on average.
+    ``flagged`` and ``passed``, each 1 or more, are rounded down in the same proportion; ``each`` is
+    how many labels a band should have on average.
 
     Examples
     --------

@@ -122,9 +122,10 @@ def false_alarms(
     paths: int = 1000,
     rounds: int = 52,
 ) -> float:
-    """Mean number of alarms in so many rounds in which nothing changes, as for :func:`detection`.
+    """Mean number of alarms in so many rounds in which nothing changes.
 
-    After an alarm the evidence starts anew at once.
+    After an alarm the evidence starts anew at once. ``limits`` and ``every`` are as for
+    :func:`detection`.
 
     Examples
     --------

@@ -94,7 +94,8 @@ def smallest_drops(
     """Find the smallest drops that are found within 4 rounds in 8 of 10 cases (``smallest_drop``).
 
     By where the misses of a fall of recall appear. A metric other than recall, or passed items in
-    one stratum, has ``in_proportion`` only.
+    one stratum, has ``in_proportion`` only. Limits and ``every`` are as there, with all the
+    ``limits``.
 
     Examples
     --------

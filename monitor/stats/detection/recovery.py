@@ -75,8 +75,8 @@ def log_recovery_factor(
 ) -> float:
     """Evidence of one round, log e, that the metric of an alert keeps its limit again.
 
-    Finite; 0.0 where a round says nothing. ``e_detector.log_e_factor`` for the opposite limit, so
-    missing answers count against a recovery.
+    Finite; 0.0 where a round says nothing. It is ``e_detector.log_e_factor`` for the opposite limit
+    and the same guess, ``rates``, so missing answers count against a recovery.
 
     Examples
     --------

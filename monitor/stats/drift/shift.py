@@ -130,8 +130,8 @@ def population_stability_index(now: ArrayLike, usual: ArrayLike) -> float:
     .. math:: \sum_h (p_h - q_h) \ln (p_h / q_h)
 
     the symmetric Kullback-Leibler divergence of the shares, with half an item added to each stratum
-    that is empty on one side only; strata empty on both sides say nothing. Items per stratum have
-    the shape ``(H,)``, each side with one item or more.
+    that is empty on one side only; strata empty on both sides say nothing. ``now`` and
+    ``usual`` are items per stratum, shape ``(H,)``, each with one item or more.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def kolmogorov_smirnov(now: ArrayLike, usual: ArrayLike) -> float:
     .. math:: \max_h \Big| \sum_{g \le h} (p_g - q_g) \Big|
 
     At most the distance between the scores themselves, which the strata only see at their edges.
-    Items per stratum have the shape ``(H,)``, each side with one item or more.
+    ``now`` and ``usual`` are items per stratum, shape ``(H,)``, each with one item or more.
 
     Examples
     --------
@@ -168,8 +168,8 @@ def flagged_rate_move(now: ArrayLike, usual: ArrayLike, is_flagged: ArrayLike) -
     .. math:: \operatorname{logit} f - \operatorname{logit} f_{usual}, \quad
         \operatorname{logit} f = \ln (N_+ / N_-)
 
-    For rare flags close to the log of the ratio of the two rates: 0.1 is a tenth more. Items per
-    stratum have the shape ``(H,)``, each side with one item or more.
+    For rare flags close to the log of the ratio of the two rates: 0.1 is a tenth more. ``now``
+    and ``usual`` are items per stratum, shape ``(H,)``, each with one item or more.
 
     Examples
     --------

@@ -108,7 +108,7 @@ def estimate(
     posterior: JointPosterior | None = None,
     basis: Basis = "round",
 ) -> dict[str, MetricEstimate]:
-    """Estimate metrics of one estimand, by name, as ``estimates`` does.
+    """Estimate metrics of one estimand, by name; posterior and basis are as in ``estimates``.
 
     Examples
     --------

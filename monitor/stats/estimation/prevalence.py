@@ -42,8 +42,8 @@ _STEPS = 200  # on the log axis; two swaps between neighbours would be missed
 def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Floats:
     """Precision of a classifier in a population of some prevalence (Brabec et al., Eq. 8).
 
-    Rates and prevalence lie in [0, 1], in any shapes that broadcast; NaN where nothing would be
-    flagged (0/0).
+    ``tpr``, ``fpr`` and the prevalence lie in [0, 1], in any shapes that broadcast; NaN where
+    nothing would be flagged (0/0).
 
     Examples
     --------
@@ -59,7 +59,7 @@ def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Float
 
 
 def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float = 1.0) -> Floats:
-    r"""F measure of a classifier in a population of some prevalence, as ``precision_at``.
+    r"""F measure of a classifier with these ``tpr`` and ``fpr`` in a population of some prevalence.
 
     .. math:: F_\beta(\eta) = \frac{(1+\beta^2)\,\mathrm{TPR}\,\eta}
         {\mathrm{TPR}\,\eta + \mathrm{FPR}\,(1-\eta) + \beta^2\,\eta}

@@ -138,6 +138,11 @@ def fleiss_kappa(
     Answers have the shape ``(n, m)``, NaN without one; every item needs the same number of them, 2
     or more. The interval comes from the bootstrap over items (percentiles).
 
+    Raises
+    ------
+    ValueError
+        If items have different numbers of answers, or a value is out of range.
+
     Examples
     --------
     >>> answers = [[1, 1, 1]] * 12 + [[1, 1, 0]] * 3 + [[0, 0, 1]] * 4 + [[0, 0, 0]] * 21

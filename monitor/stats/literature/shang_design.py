@@ -58,6 +58,11 @@ def split_labels(total: float, k: float, oversampling_ratio: float) -> ShangLabe
     oversampling_ratio
         s, positive.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> split_labels(4200, k=0.05, oversampling_ratio=1)
@@ -172,7 +177,8 @@ def best_ratio_beta(flagged: BetaRate, passed: BetaRate, k: float) -> float:
 def floored(oversampling_ratio: float) -> float:
     """Best ratio as section 5 of the paper uses it: never less than 1.
 
-    Under 1 recall alone would take labels from the flagged items, at precision's cost.
+    An ``oversampling_ratio`` under 1 for recall alone would take labels from the flagged items, at
+    precision's cost.
 
     Examples
     --------

@@ -152,7 +152,7 @@ def log_ratio_variance(flagged: BetaRate, passed: BetaRate, labels: tuple[int, i
                       {n_g \zeta_{1,g} (\zeta_{1,g} + \zeta_{0,g} + 1)},
         \quad u = \ln(\pi_0 / \pi_1)
 
-    A first-order (delta) approximation; parameters and errors are as in :func:`recall_predictive`.
+    A first-order (delta) approximation. Parameters and errors are as in :func:`recall_predictive`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def share_variance(rate: BetaRate, labels: int) -> float:
 
     .. math:: \frac{\zeta_1\zeta_0(\zeta_1+\zeta_0+n)}{n(\zeta_1+\zeta_0)^2(\zeta_1+\zeta_0+1)}
 
-    Errors are as in :func:`precision_predictive`.
+    ``rate`` is the class's distribution. Errors are as in :func:`precision_predictive`.
 
     Examples
     --------

@@ -123,8 +123,8 @@ def monte_carlo(
     .. math:: \tilde\pi_g \sim \mathrm{Beta}(\zeta_{1,g}, \zeta_{0,g}), \quad
         y_g^* \sim \mathrm{Bin}(n_g, \tilde\pi_g)
 
-    The paper takes the labeled counts themselves for :math:`\zeta`, a prior of 0; then each of
-    the four must hold an item.
+    ``k`` is as in ``shang``. The paper takes the labeled counts themselves for :math:`\zeta`, a
+    prior of 0; then each of the four must hold an item.
 
     Parameters
     ----------
