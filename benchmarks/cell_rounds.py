@@ -28,6 +28,7 @@ from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, cell_edges
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
@@ -255,5 +256,8 @@ def _plans(setting: Setting, size: Whole, is_flagged: Flags, rate: Values, claim
     uniforms = (np.arange(PLANS) + 0.5) / PLANS
     budget = setting.labels
     return np.array(
-        [allocate(size, is_flagged, known, max_labels=budget, uniform=u).labels for u in uniforms]
+        [
+            allocate(Prospect.of(size, is_flagged, known, uniform=u), max_labels=budget).labels
+            for u in uniforms
+        ]
     )

@@ -19,8 +19,10 @@ from monitor.stats.design.allocation import allocate
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.design.restratify import EffectiveCounts
+from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 from monitor.stats.design.two_waves import second_wave
 from monitor.stats.detection.alternatives import DECAY
 
@@ -62,10 +64,19 @@ class CellDesign:
         """Rates of the cells by labels of earlier rounds."""
         return recalibrated_rates(self.size, self.is_flagged, labeled, positive)
 
-    def allocated(self, known: PriorRates, **how: Any) -> Whole:
+    def allocated(
+        self,
+        known: PriorRates,
+        *,
+        share_by_size: float = SHARE_BY_SIZE,
+        uniform: float | None = None,
+        **how: Any,
+    ) -> Whole:
         """Labels that the monitor plans by what is known."""
-        size = self.size.astype(np.int64)
-        return allocate(size, self.is_flagged, known, estimand="rate", **how).labels
+        window = Prospect.of(
+            self.size, self.is_flagged, known, share_by_size=share_by_size, uniform=uniform
+        )
+        return allocate(window, estimand="rate", **how).labels
 
     def second(self, plan: Whole, first: Whole, found: Whole, uniform: Values | float) -> Whole:
         """Labels of wave 2, after the positives that wave 1 found."""

@@ -15,7 +15,14 @@ from scipy import optimize, special, stats
 from benchmarks.fast_rounds import Design
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.strata import cut_classes, shifted
-from monitor.stats import FLAGGED_BANDS, PASSED_BANDS, PriorRates, allocate, band_edges
+from monitor.stats import (
+    FLAGGED_BANDS,
+    PASSED_BANDS,
+    PriorRates,
+    Prospect,
+    allocate,
+    band_edges,
+)
 from monitor.stats.design.score_bands import affordable_bands
 
 
@@ -165,7 +172,7 @@ def _labels(setting: Setting, size: Whole, is_flagged: Flags, rate: Values, clai
     else:  # about what a few rounds of this size have found
         found = 3 * setting.labels / len(size)
         known = after_labels(found * rate, np.full(len(size), found), is_flagged)
-    return allocate(size, is_flagged, known, max_labels=setting.labels).labels
+    return allocate(Prospect.of(size, is_flagged, known), max_labels=setting.labels).labels
 
 
 TABLE_3 = tuple(

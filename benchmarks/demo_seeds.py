@@ -19,12 +19,14 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.detection.alternatives import decayed_labels, guess
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.history.change_point import pool
+from monitor.stats.history.run_length import RunLength
 
 PROMISE = 52  # rounds
 METRICS = ("precision", "recall")
@@ -74,13 +76,15 @@ class Strata:
         else:
             rates = PriorRates.of_posterior(pooled_history(known[1:], known[0]))
         return allocate(
-            size,
-            self.is_flagged,
-            rates,
+            Prospect.of(
+                size,
+                self.is_flagged,
+                rates,
+                share_by_size=self.sample.share_by_size,
+                uniform=rng.random() if self.are_cells else None,
+            ),
             max_labels=self.sample.max_labels,
-            share_by_size=self.sample.share_by_size,
             assurance=self.sample.assurance,
-            uniform=rng.random() if self.are_cells else None,
         ).labels
 
     def drawn(
@@ -112,8 +116,7 @@ def pooled_history(rounds: list[Counts], reference: Counts) -> JointPosterior:
             pool(
                 [(counts.positive[mine], counts.labeled[mine]) for counts in rounds],
                 reference=(reference.positive[mine], reference.labeled[mine]),
-                hazard=0.5,
-                restart=3.0,
+                settings=RunLength(hazard=0.5),
             )
         )
     return JointPosterior(flagged=classes[0], passed=classes[1])

@@ -20,7 +20,9 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges
+from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 
 Plan = Callable[[dict[str, float]], Whole]
 
@@ -59,9 +61,19 @@ class Design:
         tp, fn = (float(found[part].sum()) for part in self.classes)
         return tp / float(self.size[: self.flagged].sum()), tp / (tp + fn)
 
-    def allocated(self, known: PriorRates, **how: Any) -> Whole:
+    def allocated(
+        self,
+        known: PriorRates,
+        *,
+        share_by_size: float = SHARE_BY_SIZE,
+        uniform: float | None = None,
+        **how: Any,
+    ) -> Whole:
         """Labels that the monitor plans by what is known."""
-        return allocate(self.size, self.is_flagged, known, estimand="rate", **how).labels
+        window = Prospect.of(
+            self.size, self.is_flagged, known, share_by_size=share_by_size, uniform=uniform
+        )
+        return allocate(window, estimand="rate", **how).labels
 
     def unlabeled(self) -> Counts:
         """Give the strata before any label."""
@@ -161,7 +173,9 @@ def by_budget(design: Design) -> Plan:
 
     def plan(margins: dict[str, float]) -> Whole:
         budget = round(500 * (MARGIN / min(margins.values())) ** 2)
-        return allocate(design.size, up, PriorRates.nothing(up), max_labels=budget).labels
+        return allocate(
+            Prospect.of(design.size, up, PriorRates.nothing(up)), max_labels=budget
+        ).labels
 
     return plan
 

@@ -19,6 +19,7 @@ from monitor.drawing.svg import INK, element, picture, text_at
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.posterior import estimate
 
 WINDOWS = (2_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -46,7 +47,7 @@ class Window:
         alpha = 0.5 + worth * self.design.rate
         known = PriorRates(alpha, 1 + worth - alpha, "rounds")
         flagged = self.design.is_flagged
-        return allocate(self.design.size, flagged, known, max_labels=labels).labels
+        return allocate(Prospect.of(self.design.size, flagged, known), max_labels=labels).labels
 
     def sample(self, labels: Whole, rng: np.random.Generator) -> Counts:
         """Draw labels from items whose positives are the expected number, rounded."""

@@ -20,7 +20,7 @@ from benchmarks.label_cost import DEFAULT, population
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.share_by_size import SHARE_BY_SIZE
-from monitor.stats.detection.delay import played
+from monitor.stats.detection.delay import detection
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Misses, Scenario
 from monitor.stats.estimation.small_counts import FewLabels, small_count_caution
@@ -64,7 +64,7 @@ def show_detection(name: str, labels: int, share: float, paths: int) -> None:
     low, text = before.lowest_band or 0, f"{name} {labels:,}, {share:g}"
     for misses in WHERE:
         after = before.dropped("recall", DROP, misses)
-        found = played(before, after, limits, paths=paths, rounds=WITHIN).share_within(WITHIN)
+        found = detection(before, after, limits, paths=paths, rounds=WITHIN).share_within(WITHIN)
         covered, width, cautioned = one_round(after, paths)
         tp, all_positive = (
             float((after.size * after.rates)[part].sum())

@@ -80,7 +80,7 @@ def show_block(monitors: int, paths: int) -> None:
         alarms = monitors * false_alarms(scenario, at, every=every, paths=paths)
         found = [
             detection(
-                scenario, below, metric="precision", drop=drop, every=every, paths=paths
+                scenario, scenario.dropped("precision", drop), below, every=every, paths=paths
             ).detected_within[3]
             for drop in DROPS
         ]

@@ -24,7 +24,7 @@ from benchmarks.coverage_grid import Setting
 from benchmarks.fast_rounds import METRICS
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.strata import cut_classes
-from monitor.stats import PriorRates, allocate, random_sampling_labels
+from monitor.stats import PriorRates, Prospect, allocate, random_sampling_labels
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, cell_edges
 from monitor.stats.design.two_waves import first_wave, second_wave
 
@@ -146,7 +146,8 @@ def drawn_round(
     """Labels and positives of first rounds with one plan, shape ``(rounds, H)``."""
     size, true, u = strata.size, strata.positive, rng.random()
     known = PriorRates.of_scores(strata.mean_score, strata.is_flagged)
-    plan = allocate(size, strata.is_flagged, known, max_labels=budget, uniform=u).labels
+    window = Prospect.of(size, strata.is_flagged, known, uniform=u)
+    plan = allocate(window, max_labels=budget).labels
     shape = (rounds, len(size))
     first = first_wave(plan, u)
     found = rng.hypergeometric(true, size - true, first, shape)
@@ -206,7 +207,9 @@ def rows_of(window: Window, found: Found, seeds: int) -> list[Row]:
                 above=float(found.above[index]),
                 width=width,
                 labels=found.labels,
-                random=random_sampling_labels(size, [True, False], true_rates, {word: width / 2})
+                random=random_sampling_labels(
+                    Prospect.of(size, [True, False], true_rates), {word: width / 2}
+                )
                 if width > 0
                 else len(window.score),
                 error=math.sqrt(0.95 * 0.05 / seeds),

@@ -41,8 +41,9 @@ gives numbers, so a notebook can use it alone. From one labeled sample of two sc
 ```
 
 Everything below is in `monitor.stats` unless another module is named. Symbols and sources are in
-[the method](../method.md). Randomness comes in as a seed or as `rng`, a `numpy.random.Generator`: the
-same numbers in give the same numbers out.
+[the method](../method.md).
+
+{shared}
 """
 
 EXAMPLE = Matrix(tp=138, fp=22, fn=108, tn=4732)
@@ -83,7 +84,9 @@ reason. It is never 0 and never infinite. The example is of TP 138, FP 22, FN 10
 def page() -> str:
     """Return the page about `monitor.stats`."""
     modules = public_modules()
-    parts = [HEAD.replace("{printed}", first_output()), contents(modules)]
+    shared = markdown(inspect.getdoc(monitor.stats) or "").split("\n\n")[-1]
+    head = HEAD.replace("{printed}", first_output()).replace("{shared}", shared)
+    parts = [head, contents(modules)]
     parts += [module_section(name, members) for name, members in modules.items()]
     return "\n".join(parts)
 

@@ -196,7 +196,7 @@ def _of_values(
     judge: AssumedJudge | None,
 ) -> PlanForecast:
     from monitor.rounds.forecast.plan_window import forecast_plan, two_strata
-    from monitor.stats.design.planning import Prospect
+    from monitor.stats.design.prospect import Prospect
 
     prospect = Prospect.assumed(**provided, size=size)
     if not margins and max_labels is None:

@@ -278,7 +278,7 @@ def _stratified(
         strata=_strata(sample, names, sized=sized),
         counts=counts,
         estimands=("rate", "window") if sized else ("rate",),
-        drawn=matrix_draws(counts, None, None, seed=SEED, points=POINTS, cells=False),
+        drawn=matrix_draws(counts, seed=SEED, points=POINTS, cells=False),
         scaled=scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged),
         items=sample,
         cells=FourCells.of_items(rows.flagged, rows.positive, sample.weight),

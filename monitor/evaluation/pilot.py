@@ -10,8 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from monitor.domain.errors import InputRefused
-from monitor.evaluation.frame import column_of
-from monitor.evaluation.rows import Column, read_rows
+from monitor.evaluation.rows import Column, column_of, read_rows
 from monitor.rounds.forecast.plan_window import AssumedJudge
 
 if TYPE_CHECKING:

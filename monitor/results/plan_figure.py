@@ -9,6 +9,7 @@ from monitor.drawing.legend import Key
 from monitor.drawing.panel import Box, Panel
 from monitor.drawing.scales import Linear, Log
 from monitor.drawing.svg import QUIET, picture, text_at
+from monitor.stats.design.allocation import allocate
 from monitor.stats.design.planning import width_curve
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def widths_svg(forecast: PlanForecast) -> bytes:
     keys = _draw(panel, curve, None, "")
     if len(labels) > len(prospect.without_bands.size):
         pooled = prospect.without_bands
-        plain = width_curve(pooled, pooled.allocate(max_labels=curve.labels).labels)
+        plain = width_curve(pooled, allocate(pooled, max_labels=curve.labels).labels)
         keys += _draw(panel, plain, _DASHED, " without bands")
     panel.up(curve.best, QUIET, 1)
     panel.axes()

@@ -4,6 +4,17 @@ From labels to estimates: ``Counts`` -> ``round_posterior`` -> ``estimates``. Be
 ``band_edges`` cuts a class into strata, ``PriorRates`` says what is known of them, ``allocate``
 turns it into labels per stratum. Over rounds: ``pool`` brings earlier ones forward,
 ``log_e_factor`` and ``Evidence`` watch a ``Limit``.
+
+Some arguments mean the same everywhere and are described only here. ``size``, ``is_flagged`` are
+the items of each stratum of the window and whether it is predicted positive, shape ``(H,)``;
+``counts`` are the sizes and labels of a round; ``cells`` is whether its strata are score cells;
+``posterior`` is the distribution of their rates, flagged strata first. ``metrics`` are names that
+``metrics.metric`` knows, ``name`` is one of them; ``estimand`` is "rate", of the rates behind the
+window, or "window", of the window's own items, and ``estimands`` are several; ``level`` is the
+probability of each interval, in (0, 1). ``seed`` and ``rng`` are the source of randomness: the same
+numbers in give the same numbers out. ``points``, a power of 2, ``draws``, ``paths``, ``replicas``
+and ``resamples`` are how many draws there are. A value out of its range and a wrong shape are
+refused by a ValueError that names them.
 """
 
 from monitor.stats.core.beta_mixture import BetaMixture
@@ -51,12 +62,12 @@ from monitor.stats.design.planning import (
     LabelsNeeded,
     MarginsBought,
     PlanOptions,
-    Prospect,
     WidthCurve,
     plan_options,
     width_curve,
 )
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import (
@@ -76,14 +87,9 @@ from monitor.stats.detection.delay import (
     smallest_drop,
 )
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
-from monitor.stats.detection.fleet import expected_alarms, shared_promise
+from monitor.stats.detection.fleet import shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.power import (
-    AlertPower,
-    alert_power,
-    assumed_limits,
-    smallest_drops,
-)
+from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits, smallest_drops
 from monitor.stats.detection.projection import project
 from monitor.stats.detection.recovery import Recovery, log_recovery_factor
 from monitor.stats.detection.recovery_delay import Ending, ending
@@ -101,20 +107,22 @@ from monitor.stats.estimation.class_averages import ClassAverage, ClassAverages,
 from monitor.stats.estimation.class_samples import ClassSample
 from monitor.stats.estimation.missing import missing_bounds, point_range
 from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
-from monitor.stats.estimation.posterior import Basis, MetricEstimate, estimate, estimates
+from monitor.stats.estimation.posterior import (
+    Basis,
+    MetricEstimate,
+    estimate,
+    estimates,
+    metric_quantile,
+)
 from monitor.stats.estimation.predictive import NextEstimate, next_estimates, stratified_estimate
 from monitor.stats.estimation.prevalence import (
     PrevalenceCurve,
-    adjusted_matrix,
     f_beta_at,
     f_beta_swap,
     precision_at,
     prevalence_curve,
     prevalence_grid,
     swap_prevalences,
-)
-from monitor.stats.estimation.probability import (
-    metric_quantile,
 )
 from monitor.stats.estimation.quick import estimate_matrix
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
@@ -126,9 +134,9 @@ from monitor.stats.estimation.small_counts import (
     unlabeled_share,
 )
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
-from monitor.stats.history.change_probability import change_probability
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import with_robust_weight
+from monitor.stats.history.run_length import RunLength
 from monitor.stats.labels.agreement import (
     Agreement,
     NoAgreement,
@@ -167,11 +175,7 @@ from monitor.stats.literature.shang_predictive import (
     recall_predictive,
     share_variance,
 )
-from monitor.stats.literature.shang_simulation import (
-    Replicas,
-    bootstrap,
-    monte_carlo,
-)
+from monitor.stats.literature.shang_simulation import Replicas, bootstrap, monte_carlo
 
 __all__ = [
     "FLAGGED_BANDS",
@@ -236,6 +240,7 @@ __all__ = [
     "Remark",
     "Replicas",
     "RocCurve",
+    "RunLength",
     "Scenario",
     "ScoredSample",
     "ShangLabels",
@@ -247,7 +252,6 @@ __all__ = [
     "WidthCurve",
     "WindowDistance",
     "Working",
-    "adjusted_matrix",
     "affordable_bands",
     "alert_power",
     "allocate",
@@ -262,7 +266,6 @@ __all__ = [
     "best_ratio",
     "best_ratio_beta",
     "bootstrap",
-    "change_probability",
     "check_testable",
     "class_averages",
     "cohen_kappa",
@@ -280,7 +283,6 @@ __all__ = [
     "estimate_matrix",
     "estimates",
     "exact_size",
-    "expected_alarms",
     "expected_count",
     "f_beta",
     "f_beta_at",

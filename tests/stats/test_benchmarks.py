@@ -14,10 +14,10 @@ from benchmarks.point_bias import points_of
 from benchmarks.recovery import Story, best_power
 from benchmarks.two_waves import cell_of, intervals
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import round_posterior
+from monitor.stats.core.draws import Estimand, round_posterior
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.estimation.posterior import Estimand, estimates
+from monitor.stats.estimation.posterior import estimates
 
 POINTS = 2**9
 SIZE = np.array([120, 300, 40, 9000, 800, 300])

@@ -30,7 +30,6 @@ from monitor.rounds.estimation.judge import cut_of
 from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
-from monitor.stats.history.change_probability import change_probability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -193,7 +192,7 @@ def _changed_notices(
 ) -> list[NoticeRow]:
     notices: list[NoticeRow] = []
     for name, step in history_state.steps.items():
-        probability = change_probability(step, history_state.place, hazard)
+        probability = step.change_probability(history_state.place, hazard)
         if probability < CHANGED:
             continue
         rates = _rates_of(name, before, counts, history_state.now)

@@ -103,7 +103,7 @@ def _pictures(
 
 def _own_matrix(now: Tally, seed: int, *, cells: bool) -> Matrix:
     """Draw the window's confusion matrix by the labels of the round alone."""
-    drawn = matrix_draws(now.counts, None, None, seed=seed, points=POINTS, cells=cells)
+    drawn = matrix_draws(now.counts, seed=seed, points=POINTS, cells=cells)
     return drawn.of("window")
 
 

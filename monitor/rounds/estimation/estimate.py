@@ -19,8 +19,7 @@ from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterio
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import NoEstimate, Unlabeled
 from monitor.stats.estimation.missing import completions
-from monitor.stats.estimation.posterior import MetricEstimate, estimates
-from monitor.stats.estimation.probability import metric_quantile
+from monitor.stats.estimation.posterior import MetricEstimate, estimates, metric_quantile
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def _pooled_estimates(
         estimands=("rate",),
         posterior=pooled,
         basis="pooled",
-        draws=draw(pooled, seed=seed, size=history.now.size),
+        seed=seed,
         scaled=scaled,
     )
 

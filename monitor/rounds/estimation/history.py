@@ -199,8 +199,7 @@ def _steps(
     return pooling_steps(
         [labels.of_class(flagged=flagged) for labels in rounds],
         reference=reference[0].of_class(flagged=flagged) if reference else None,
-        hazard=settings.hazard,
-        restart=settings.restart,
+        settings=RunLength(settings.hazard, settings.restart),
         since=since,
     )
 

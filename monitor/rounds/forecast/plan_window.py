@@ -18,13 +18,13 @@ from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
-from monitor.rounds.sampling.cells import uniform_of
-from monitor.rounds.sampling.plan import label_cost, prior_rates_of
+from monitor.rounds.sampling.plan import prospect_of
 from monitor.rounds.sampling.prior import rates_before, reference_of
 from monitor.rounds.sampling.second_wave import has_two_waves
 from monitor.rounds.sampling.window_scan import WindowScan, scan_window, why_unusable
+from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE
-from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
+from monitor.stats.design.planning import PlanOptions, plan_options
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
@@ -32,7 +32,7 @@ from monitor.storage.rounds.round_store import Round
 if TYPE_CHECKING:
     from monitor.domain.model import Window
     from monitor.rounds.context import MonitorContext
-    from monitor.stats.design.allocation import Allocation
+    from monitor.stats.design.prospect import Prospect
     from monitor.stats.detection.half_space import Limit
 
 NO_ROUND = -1  # an id that no row has
@@ -181,18 +181,10 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     if reason is not None:
         raise SourceRefused(reason)
     existing = rates_before(context, round_, seen, reference_of(context, round_, seen))
-    prior_rates = prior_rates_of(seen.frame, existing, round_.settings)
-    prospect = Prospect.of(
-        [part.size for part in seen.frame.strata],
-        [part.stratum.flagged for part in seen.frame.strata],
-        prior_rates,
-        label_cost(seen.frame, round_.settings),
-        round_.settings.sample.share_by_size,
-        uniform_of(round_.settings, round_.seed),
-    )
+    prospect = prospect_of(seen.frame, existing, round_.settings, round_.seed)
     bands = bands_of([part.stratum for part in seen.frame.strata], round_.settings.sample)
     names = tuple(band.name for band in bands)
-    basis = PLAN_SOURCES[prior_rates.source] if existing is None else _basis(context, seen)
+    basis = PLAN_SOURCES[prospect.prior_rates.source] if existing is None else _basis(context, seen)
     two_waves = existing is None and has_two_waves(seen.frame, round_.settings)
     return PlannedWindow(prospect, names, basis, round_.window, two_waves)
 
@@ -229,8 +221,11 @@ def forecast_plan(
     alerts = alert_power(prospect, labels, watched, every=every, bands=bands) if existing else ()
     judged = None
     if judge is not None:
-        judged = prospect.judged(judge.tpr, judge.fpr).allocate(
-            margins=margins, max_labels=max_labels, assurance=assurance
+        judged = allocate(
+            prospect.judged(judge.tpr, judge.fpr),
+            margins=margins,
+            max_labels=max_labels,
+            assurance=assurance,
         )
     return PlanForecast(planned, outlook, alerts, not limits, every, judge, judged)
 

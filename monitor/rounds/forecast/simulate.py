@@ -26,8 +26,9 @@ from monitor.rounds.sampling.rebin import binned
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import recalibrated_rates
-from monitor.stats.detection.delay import Detection, false_alarms, played
+from monitor.stats.detection.delay import Detection, detection, false_alarms
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Misses, Scenario
 from monitor.storage.results import estimate_store
@@ -150,7 +151,7 @@ def simulate_alerts(
     drifted = _drifted(expected.scenario, drift)
     edge = _at_limits(expected.scenario, limits)
     alarms = partial(false_alarms, every=every, seed=seed, paths=paths, rounds=rounds)
-    play = partial(played, limits=limits, every=every, seed=seed, paths=paths, rounds=rounds)
+    play = partial(detection, limits=limits, every=every, seed=seed, paths=paths, rounds=rounds)
     broken = () if drifted is None else tuple(x for x in limits if drifted.breaks(x))
     lowest = _drifted(expected.scenario, drift, "in_lowest_band") if broken else None
     return Forecast(
@@ -312,15 +313,17 @@ def _planned(
     cost = settings.sample.cost
     # Clipped: a rate of exactly 0 or 1 has no variance, and its stratum would get no label.
     plan = allocate(
-        size,
-        is_flagged,
-        PriorRates.of_rates(np.clip(rates, 1e-9, 1 - 1e-9)),
+        Prospect.of(
+            size,
+            is_flagged,
+            PriorRates.of_rates(np.clip(rates, 1e-9, 1 - 1e-9)),
+            cost=[cost.flagged if up else cost.passed for up in is_flagged],
+            share_by_size=settings.sample.share_by_size,
+            uniform=uniform_of(settings, "simulate"),
+        ),
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
-        cost=[cost.flagged if up else cost.passed for up in is_flagged],
-        share_by_size=settings.sample.share_by_size,
         assurance=settings.sample.assurance,
-        uniform=uniform_of(settings, "simulate"),
     )
     return Scenario.of(size, plan.labels, is_flagged, rates), plan
 

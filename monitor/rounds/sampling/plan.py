@@ -12,6 +12,7 @@ from scipy import special
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.score_bands import resemble_probabilities
 
 if TYPE_CHECKING:
@@ -31,25 +32,27 @@ def plan_labels(
     prior_rates: What the reference and the earlier rounds of the history say, or None before both.
         Then the launch matrix, then the scores, then nothing steers the plan.
     """
-    sizes = [part.size for part in frame.strata]
-    is_flagged = [part.stratum.flagged for part in frame.strata]
     return allocate(
-        sizes,
-        is_flagged,
-        prior_rates_of(frame, prior_rates, settings),
+        prospect_of(frame, prior_rates, settings, seed),
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
-        cost=label_cost(frame, settings),
-        share_by_size=settings.sample.share_by_size,
         assurance=settings.sample.assurance,
-        uniform=uniform_of(settings, seed),
     )
 
 
-def label_cost(frame: Frame, settings: RoundSettings) -> list[float]:
-    """Cost of one label of each stratum."""
-    cost = settings.sample.cost
-    return [cost.flagged if part.stratum.flagged else cost.passed for part in frame.strata]
+def prospect_of(
+    frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings, seed: str
+) -> Prospect:
+    """Return the window as a round will sample it; prior_rates as for `plan_labels`."""
+    is_flagged, cost = [part.stratum.flagged for part in frame.strata], settings.sample.cost
+    return Prospect.of(
+        [part.size for part in frame.strata],
+        is_flagged,
+        prior_rates_of(frame, prior_rates, settings),
+        cost=[cost.flagged if flagged else cost.passed for flagged in is_flagged],
+        share_by_size=settings.sample.share_by_size,
+        uniform=uniform_of(settings, seed),
+    )
 
 
 def prior_rates_of(

@@ -19,6 +19,7 @@ from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
+from monitor.stats.history.run_length import RunLength
 from monitor.storage.labels.round_labels import LabeledItem, RoundLabels, read_labels
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
@@ -140,7 +141,8 @@ def _start_of_present(
     rounds: Sequence[ClassCounts], launch: ClassCounts | None, *, hazard: float, restart: float
 ) -> int:
     """Find the round, from 1, since which nothing changed; 0 where nothing did since launch."""
-    steps = pooling_steps(rounds, reference=launch, hazard=hazard, restart=restart)
+    settings = RunLength(hazard=hazard, restart=restart)
+    steps = pooling_steps(rounds, reference=launch, settings=settings)
     return steps[-1].most_likely_start() if steps else 0
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class BetaMixture:
         If shapes disagree, a parameter is not positive, or the weights do not sum to 1.
     """
 
-    weight: NDArray[np.float64]
-    alpha: NDArray[np.float64]
-    beta: NDArray[np.float64]
+    weight: Floats
+    alpha: Floats
+    beta: Floats
 
     def __post_init__(self) -> None:
         if self.alpha.shape != self.beta.shape or self.weight.shape != self.alpha.shape[:1]:
@@ -51,7 +51,7 @@ class BetaMixture:
             raise ValueError(message)
 
     @classmethod
-    def single(cls, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> BetaMixture:
+    def single(cls, alpha: Floats, beta: Floats) -> BetaMixture:
         """One component: independent Betas, shape ``(H,)`` each."""
         return cls(weight=np.ones(1), alpha=alpha[np.newaxis], beta=beta[np.newaxis])
 
@@ -60,9 +60,14 @@ class BetaMixture:
         """How many strata the class has."""
         return int(self.alpha.shape[1])
 
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """Posterior mean of each stratum's rate, shape ``(H,)``."""
         return np.asarray(self.weight @ (self.alpha / (self.alpha + self.beta)))
+
+    def label_variance(self) -> Floats:
+        r"""Variance to expect of a label of each stratum, :math:`E[\pi(1-\pi)]`, ``(H,)``."""
+        both = self.alpha + self.beta
+        return np.asarray(self.weight @ (self.alpha * self.beta / (both * (both + 1))))
 
 
 def prior_count(strata: int) -> float:
@@ -73,20 +78,14 @@ def prior_count(strata: int) -> float:
 LIGHT, HEAVY = 0.1, 0.5  # found by simulation; 0.5 is Jeffreys' count, shared out by sqrt(H)
 
 
-def round_priors(strata: int) -> NDArray[np.float64]:
+def round_priors(strata: int) -> Floats:
     r"""Prior counts of a round's two minds about the H strata of a class, shape ``(J,)``.
 
     One stratum has Jeffreys' half count, J = 1. With more, a band without one positive label
     does not show whether it is pure. So half of the draws take the light prior
     :math:`a = b = 0.1/H` in each stratum, as if such bands were, and half the heavy one
-    :math:`0.5/\sqrt H`, as if they were not; the labels do not choose between the two.
-
-    Notes
-    -----
-    Found by simulation (``benchmarks/coverage.py --compare``). Half a count shared out evenly
-    covers recall too seldom where a band of much weight looks pure and is not. Jeffreys' half
-    count in every band does so where it is pure: 54 % of intervals in the worst design with three
-    or more labels of the rarer answer expected.
+    :math:`0.5/\sqrt H`, as if they were not; the labels do not choose between the two. Found by
+    simulation (``benchmarks/coverage.py --compare``).
 
     Examples
     --------

@@ -16,9 +16,8 @@ from scipy import special
 from scipy.interpolate import CubicSpline
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats
 
-    Values = NDArray[np.float64]
 
 LEAST_SHAPE = 0.4
 MANY = 256
@@ -29,18 +28,9 @@ _BELOW, _ABOVE = special.ndtr(_SCORES), special.ndtr(-_SCORES)
 _STEP = _SCORES[1] - _SCORES[0]
 
 
-def beta_quantiles(alpha: float, beta: float, uniforms: Values) -> Values:
-    """Find the quantiles of one Beta.
+def beta_quantiles(alpha: float, beta: float, uniforms: Floats) -> Floats:
+    """Find the quantiles of one Beta at uniforms ``(points,)``, each 2**-31 or more from 0 and 1.
 
-    Parameters
-    ----------
-    alpha, beta
-        Both positive.
-    uniforms
-        Shape ``(points,)``, each 2**-31 or more from 0 and from 1.
-
-    Examples
-    --------
     >>> found = beta_quantiles(2.0, 1.0, np.linspace(0.001, 0.999, 1000))
     >>> print(np.abs(found - np.sqrt(np.linspace(0.001, 0.999, 1000))).max() < 1e-8)
     True
@@ -50,7 +40,7 @@ def beta_quantiles(alpha: float, beta: float, uniforms: Values) -> Values:
     return np.asarray(special.expit(_splined(_node_log_odds(alpha, beta), special.ndtri(uniforms))))
 
 
-def _node_log_odds(alpha: float, beta: float) -> Values:
+def _node_log_odds(alpha: float, beta: float) -> Floats:
     """Exact log odds of the quantiles at the nodes."""
     rates = special.betaincinv(alpha, beta, _BELOW)
     complements = 1 - rates
@@ -60,7 +50,7 @@ def _node_log_odds(alpha: float, beta: float) -> Values:
     return np.asarray(np.log(rates) - np.log(complements))
 
 
-def _splined(at_nodes: Values, scores: Values) -> Values:
+def _splined(at_nodes: Floats, scores: Floats) -> Floats:
     """Cubic spline through values at the nodes, which are even: a place tells its piece."""
     pieces = CubicSpline(_SCORES, at_nodes).c
     piece = ((scores - _SCORES[0]) / _STEP).astype(np.int64)

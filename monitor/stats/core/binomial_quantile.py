@@ -18,9 +18,8 @@ import numpy as np
 from scipy import special, stats
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Bools, Floats
 
-    Values = NDArray[np.float64]
 
 LEAST_VARIANCE = 25.0
 """Under it the expansion is not used: there the probabilities of the counts are added up."""
@@ -32,23 +31,12 @@ LAST_BITS = 1e-12
 """How close to a uniform a sum of probabilities cannot tell on which side of it it is."""
 
 
-def binomial_quantiles(uniforms: Values, items: float, rates: Values) -> Values:
-    """Find the smallest count whose distribution function reaches each uniform.
+def binomial_quantiles(uniforms: Floats, items: float, rates: Floats) -> Floats:
+    """Find the smallest count whose distribution function reaches each uniform, in (0, 1).
 
-    Parameters
-    ----------
-    uniforms, rates
-        Shape ``(points,)``, in (0, 1) and in [0, 1].
-    items
-        Trials, a whole number.
+    As ``scipy.stats.binom.ppf``, to the last one; ``items`` is a whole number, and uniforms and
+    rates have the shape ``(points,)``.
 
-    Returns
-    -------
-    ndarray
-        As ``scipy.stats.binom.ppf``, to the last one.
-
-    Examples
-    --------
     >>> binomial_quantiles(np.array([0.5, 0.975]), 9000, np.array([0.1, 0.1]))
     array([900., 956.])
     """
@@ -63,7 +51,7 @@ def binomial_quantiles(uniforms: Values, items: float, rates: Values) -> Values:
     return result
 
 
-def _expanded(uniforms: Values, items: float, rates: Values) -> tuple[Values, NDArray[np.bool_]]:
+def _expanded(uniforms: Floats, items: float, rates: Floats) -> tuple[Floats, Bools]:
     """Quantiles by the expansion, and where they cannot be wrong."""
     normal = special.ndtri(uniforms)
     variance = items * rates * (1 - rates)
@@ -74,7 +62,7 @@ def _expanded(uniforms: Values, items: float, rates: Values) -> tuple[Values, ND
     return np.ceil(above), is_sure
 
 
-def _counted_up(uniforms: Values, items: float, rates: Values) -> tuple[Values, NDArray[np.bool_]]:
+def _counted_up(uniforms: Floats, items: float, rates: Floats) -> tuple[Floats, Bools]:
     """Quantiles by adding up probabilities from the end with the fewer counts, and where surely."""
     turned = rates > 0.5  # noqa: PLR2004
     rates = np.where(turned, 1 - rates, rates)
@@ -92,7 +80,7 @@ def _counted_up(uniforms: Values, items: float, rates: Values) -> tuple[Values, 
     return np.where(turned, items - result, result), is_sure
 
 
-def _offset(z: Values, rates: Values, variance: Values) -> Values:
+def _offset(z: Floats, rates: Floats, variance: Floats) -> Floats:
     """Distance of the quantile from the mean, by normal score."""
     skewed, both = 1 - 2 * rates, rates * (1 - rates)
     deviation = np.sqrt(variance - 1 / 12)

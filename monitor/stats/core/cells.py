@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.beta_mixture import round_priors
-from monitor.stats.core.draws import ESTIMANDS, Estimand
+from monitor.stats.core.draws import check_estimand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.core.draws import Estimand
     from monitor.stats.core.sample import LabeledSample
 
-    Values = NDArray[np.float64]
 
 DRAWS = 2**13
 """Draws of a comparison: an interval's end then errs by about .03 standard deviations."""
@@ -37,41 +36,31 @@ DRAWS = 2**13
 
 def cell_draws(
     sample: LabeledSample,
-    cell: NDArray[np.int64],
-    possible: NDArray[np.bool_],
+    cell: Ints,
+    possible: Bools,
     *,
-    prior: Values | None = None,
+    prior: Floats | None = None,
     rng: np.random.Generator,
     draws: int = DRAWS,
     estimand: Estimand = "rate",
-) -> Iterator[tuple[int, NDArray[np.int64], Values]]:
+) -> Iterator[tuple[int, Ints, Floats]]:
     """Draw the items of the window in each cell, stratum by stratum.
+
+    Yields the position of a stratum that holds items, its possible cells ``(K_h,)``, and the items
+    in them, ``(draws, 2, K_h)``: negatives, then positives.
 
     Parameters
     ----------
-    sample
-        The labeled items, n of them in H strata.
-    cell
-        Cell of each item, shape ``(n,)``.
+    sample, cell
+        The labeled items, n of them in H strata, and the cell of each, shape ``(n,)``.
     possible
         Which cells a stratum may hold, labeled or not, shape ``(H, K)``.
     prior
         Prior count of positives, and of negatives, in each cell, of two minds about a predicted
-        class, half of the draws each: shape ``(2, H, K)``. If not given, those of
-        ``beta_mixture.round_priors`` shared out over a stratum's cells.
-    rng
-        Source of randomness; the same state gives the same draws.
-    draws
-        How many, D.
+        class, half of the draws each: shape ``(2, H, K)``. By default ``round_prior``.
     estimand
         ``rate``: the shares behind the window, times its sizes. ``window``: the very items, of
         which the labeled ones are known.
-
-    Yields
-    ------
-    tuple
-        Position of a stratum that holds items, its possible cells ``(K_h,)``, and the items in
-        them, ``(D, 2, K_h)``: negatives, then positives.
 
     Raises
     ------
@@ -90,9 +79,7 @@ def cell_draws(
     [1] [[1.3], [8.7]]
     [0 1] [[2.0, 0.0], [0.0, 0.0]]
     """
-    if estimand not in ESTIMANDS:
-        message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
-        raise ValueError(message)
+    check_estimand(estimand)
     if not np.all(possible[sample.stratum, cell]):
         message = "a labeled item lies in a cell that its stratum cannot hold"
         raise ValueError(message)
@@ -112,11 +99,9 @@ def cell_draws(
             yield int(h), cells, labels[h][:, cells] + _rest(sample, int(h), shares, rng)
 
 
-def two_minds(strata: int) -> Values:
+def two_minds(strata: int) -> Floats:
     """Light and heavy prior count of each of a class's strata or cells, shape ``(2,)``.
 
-    Examples
-    --------
     >>> two_minds(4), two_minds(1)
     (array([0.025, 0.25 ]), array([0.5, 0.5]))
     """
@@ -124,40 +109,37 @@ def two_minds(strata: int) -> Values:
     return np.array([priors[0], priors[-1]])
 
 
-def round_prior(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
-    """Share each stratum's prior out over its cells, light and heavy, shape ``(2, H, K)``.
-
-    Parameters
-    ----------
-    sample, possible
-        As in ``cell_draws``.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.sample import LabeledSample
-    >>> sample = LabeledSample([0, 1], [1, 0], size=[10, 20], flagged=1)
-    >>> round_prior(sample, np.array([[False, True], [True, True]]))[0]
-    array([[0.5 , 0.5 ],
-           [0.25, 0.25]])
-    """
+def stratum_priors(sample: LabeledSample) -> Floats:
+    """Light and heavy prior count of each stratum, shape ``(2, H)``."""
     holds = sample.size > 0
     is_flagged = np.arange(len(holds)) < sample.flagged
-    prior = np.where(
+    return np.where(
         is_flagged,
         two_minds(int(holds[is_flagged].sum()))[:, np.newaxis],
         two_minds(int(holds[~is_flagged].sum()))[:, np.newaxis],
     )
+
+
+def round_prior(sample: LabeledSample, possible: Bools) -> Floats:
+    """Share each stratum's prior out over its cells, light and heavy, shape ``(2, H, K)``.
+
+    >>> from monitor.stats.core.sample import LabeledSample
+    >>> sample = LabeledSample([0, 1], [1, 0], size=[10, 20], flagged=1)
+    >>> round_prior(sample, np.array([[False, True], [True, True]]))[0].tolist()
+    [[0.5, 0.5], [0.25, 0.25]]
+    """
     cells = np.maximum(possible.sum(axis=1), 1)
-    return np.repeat((prior / cells)[:, :, np.newaxis], possible.shape[1], axis=2)
+    prior = stratum_priors(sample) / cells
+    return np.repeat(prior[:, :, np.newaxis], possible.shape[1], axis=2)
 
 
-def _dirichlet(alpha: Values, rng: np.random.Generator) -> Values:
+def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
     """Draw shares that sum to 1 over the last two axes, one set for each first place."""
     gammas = rng.standard_gamma(alpha)
     return np.asarray(gammas / gammas.sum(axis=(1, 2), keepdims=True))
 
 
-def _rest(sample: LabeledSample, h: int, shares: Values, rng: np.random.Generator) -> Values:
+def _rest(sample: LabeledSample, h: int, shares: Floats, rng: np.random.Generator) -> Floats:
     """Cells of the items that were not labeled."""
     unlabeled = int(sample.size[h] - sample.labeled[h])
     flat = shares.reshape(len(shares), -1)

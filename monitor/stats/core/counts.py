@@ -18,7 +18,7 @@ from monitor.fixed_text import fixed_texts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,19 @@ class StratumArrays(Protocol):
     """What is counted in each stratum, flagged strata first: arrays of shape ``(H,)``."""
 
     @property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Ints:
         """Items in each stratum of the window."""
 
     @property
-    def labeled(self) -> NDArray[np.int64]:
+    def labeled(self) -> Ints:
         """Items labeled 1 or 0 in each stratum."""
 
     @property
-    def positive(self) -> NDArray[np.int64]:
+    def positive(self) -> Ints:
         """Items labeled 1 in each stratum."""
 
     @property
-    def is_flagged(self) -> NDArray[np.bool_]:
+    def is_flagged(self) -> Bools:
         """Which strata are predicted positive."""
 
 
@@ -84,10 +84,10 @@ class StratumArrays(Protocol):
 class CountArrays:
     """Counts that were checked when they were stored: as `Counts`, made in a hundredth the time."""
 
-    size: NDArray[np.int64]
-    labeled: NDArray[np.int64]
-    positive: NDArray[np.int64]
-    is_flagged: NDArray[np.bool_]
+    size: Ints
+    labeled: Ints
+    positive: Ints
+    is_flagged: Bools
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ class Counts:
     def of_arrays(
         cls,
         *,
-        size: Sequence[int] | NDArray[np.int64],
-        labeled: Sequence[int] | NDArray[np.int64],
-        positive: Sequence[int] | NDArray[np.int64],
-        is_flagged: Sequence[bool] | NDArray[np.bool_],
+        size: Sequence[int] | Ints,
+        labeled: Sequence[int] | Ints,
+        positive: Sequence[int] | Ints,
+        is_flagged: Sequence[bool] | Bools,
     ) -> Counts:
         """Make counts from parallel arrays over strata, shape ``(H,)``, in any order."""
         flagged: list[StratumCounts] = []
@@ -146,43 +146,32 @@ class Counts:
         return self.flagged + self.passed
 
     @cached_property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Ints:
         """Items in each stratum of the window."""
         return _fixed([s.size for s in self.strata])
 
     @cached_property
-    def labeled(self) -> NDArray[np.int64]:
+    def labeled(self) -> Ints:
         """Items labeled 1 or 0 in each stratum."""
         return _fixed([s.labeled for s in self.strata])
 
     @cached_property
-    def positive(self) -> NDArray[np.int64]:
+    def positive(self) -> Ints:
         """Items labeled 1 in each stratum."""
         return _fixed([s.positive for s in self.strata])
 
     @cached_property
-    def is_flagged(self) -> NDArray[np.bool_]:
+    def is_flagged(self) -> Bools:
         """Which strata are predicted positive."""
         result = np.array([True] * len(self.flagged) + [False] * len(self.passed))
         result.setflags(write=False)
         return result
 
 
-def completed(
-    counts: StratumArrays, missing: NDArray[np.int64], positive: NDArray[np.bool_]
-) -> Counts:
+def completed(counts: StratumArrays, missing: Ints, positive: Bools) -> Counts:
     """Answer the ``missing`` items of each stratum: all 1 where ``positive``, else all 0.
 
-    Raises
-    ------
-    ValueError
-        If a stratum has fewer unlabeled items than are missing.
-
-    Examples
-    --------
-    >>> counts = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
-    >>> completed(counts, np.array([1, 5]), np.array([True, False])).labeled
-    array([10, 25])
+    A ValueError if a stratum has fewer unlabeled items than are missing.
     """
     return Counts.of_arrays(
         size=counts.size,
@@ -192,7 +181,7 @@ def completed(
     )
 
 
-def _fixed(values: list[int]) -> NDArray[np.int64]:
+def _fixed(values: list[int]) -> Ints:
     """Make an array that nobody can change, since all who ask are given the same one."""
     result = np.array(values, dtype=np.int64)
     result.setflags(write=False)

@@ -12,13 +12,11 @@ from monitor.stats.core.counts import Interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
 
 
 def credible_interval(
-    values: Values, level: float, *, point: float | None = None, edges: Sequence[Values] = ()
+    values: Floats, level: float, *, point: float | None = None, edges: Sequence[Floats] = ()
 ) -> Interval:
     """Equal-tailed interval of draws, around a point found elsewhere or their mean.
 
@@ -26,8 +24,6 @@ def credible_interval(
     ----------
     values
         Draws, NaN where there is no value; at least one has one.
-    level
-        Posterior probability inside, in (0, 1).
     point
         The mean of the draws if not given or NaN. It is moved into the interval if it lies
         outside.
@@ -38,10 +34,8 @@ def credible_interval(
     Examples
     --------
     >>> draws = np.arange(1, 1000) / 1000
-    >>> print(credible_interval(draws, 0.9))
-    0.500 [0.050, 0.950]
-    >>> print(credible_interval(draws, 0.9, point=0.97))
-    0.950 [0.050, 0.950]
+    >>> print(credible_interval(draws, 0.9), credible_interval(draws, 0.9, point=0.97))
+    0.500 [0.050, 0.950] 0.950 [0.050, 0.950]
     """
     ends = [_ends(each, level) for each in (values, *edges) if not np.isnan(each).all()]
     lows, highs = zip(*ends, strict=True)
@@ -51,7 +45,7 @@ def credible_interval(
     return Interval(min(max(float(point), low), high), low, high)
 
 
-def _ends(values: Values, level: float) -> tuple[float, float]:
+def _ends(values: Floats, level: float) -> tuple[float, float]:
     """Quantiles by the inverse of the draws' distribution function, as ``np.quantile`` has them."""
     tail = (1 - level) / 2
     unknown = np.isnan(values)

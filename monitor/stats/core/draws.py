@@ -21,11 +21,9 @@ from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts, StratumCounts
 
-    Values = NDArray[np.float64]
 
 Estimand = Literal["rate", "window"]
 ESTIMANDS: tuple[Estimand, ...] = get_args(Estimand)
@@ -54,9 +52,16 @@ class JointPosterior:
         """How many components the larger of the two mixtures has."""
         return max(len(self.flagged.weight), len(self.passed.weight))
 
-    def mean(self) -> Values:
+    def mean(self) -> Floats:
         """Posterior mean of each stratum's rate, flagged first, shape ``(H,)``."""
         return np.concatenate([self.flagged.mean(), self.passed.mean()])
+
+
+def check_estimand(estimand: str) -> None:
+    """Refuse what is no estimand."""
+    if estimand not in ESTIMANDS:
+        message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
+        raise ValueError(message)
 
 
 def round_posterior(counts: Counts) -> JointPosterior:
@@ -65,15 +70,10 @@ def round_posterior(counts: Counts) -> JointPosterior:
     .. math:: \pi_h \sim \mathrm{Beta}(a + y_h,\ a + n_h - y_h)
 
     One stratum in a class has Jeffreys' prior, a = 1/2. With H strata *of the same predicted class*
-    that hold an item, half of the draws take :math:`a = 0.1/H` in all of them and half
-    :math:`a = 0.5/\sqrt H`: a mixture of two components, see ``beta_mixture.round_priors``.
-
-    Notes
-    -----
-    An empty stratum does not count in H: it weighs nothing in any metric, and counting it would
-    weaken the prior of the others for a band in which nothing happened. It still gets the
-    prior, so that shapes stay as in the counts. A class without any item counts as one
-    stratum.
+    that hold an item, half of the draws take :math:`a = 0.1/H` in all of them and half :math:`a =
+    0.5/\sqrt H`: a mixture of two components, see ``beta_mixture.round_priors``. An empty stratum
+    does not count in H: it weighs nothing in any metric. It still gets the prior, so that shapes
+    stay as in the counts. A class without any item counts as one stratum.
 
     Examples
     --------
@@ -110,18 +110,12 @@ class Draws:
         How many of the strata are flagged.
     """
 
-    rates: Values
-    uniforms: Values
+    rates: Floats
+    uniforms: Floats
     flagged: int
 
-    def rate_matrix(self, size: NDArray[np.int64]) -> Matrix:
-        r"""Matrix of the rates, the ``rate`` estimand: :math:`TP = \sum_+ N_h \pi_h` and so on.
-
-        Parameters
-        ----------
-        size
-            Items in each stratum, shape ``(H,)``.
-        """
+    def rate_matrix(self, size: Ints) -> Matrix:
+        r"""Matrix of the rates, the ``rate`` estimand: :math:`TP = \sum_+ N_h \pi_h` and so on."""
         up, down = slice(None, self.flagged), slice(self.flagged, None)
         return Matrix(
             tp=self.rates[:, up] @ size[up],
@@ -144,7 +138,10 @@ class Draws:
             positive[:, h] += binomial_quantiles(
                 self.uniforms[:, h], unlabeled[h], self.rates[:, h]
             )
-        negative = counts.size - positive
+        return self._summed(positive, counts.size - positive)
+
+    def _summed(self, positive: Floats, negative: Floats) -> Matrix:
+        """Add the items of the strata up by predicted class, shape ``(points, H)`` each."""
         up, down = slice(None, self.flagged), slice(self.flagged, None)
         return Matrix(
             tp=positive[:, up].sum(axis=1),
@@ -165,7 +162,7 @@ def draw(
     *,
     seed: int,
     points: int = POINTS,
-    size: NDArray[np.int64] | None = None,
+    size: Ints | None = None,
 ) -> Draws:
     """Draw the rates jointly, and the uniforms for the items that were not labeled.
 
@@ -174,10 +171,6 @@ def draw(
 
     Parameters
     ----------
-    posterior
-        Distribution of the rates of H strata.
-    seed
-        Same seed, same draws.
     points
         How many; a power of 2.
     size
@@ -218,9 +211,7 @@ def draw(
     return Draws(rates=rates, uniforms=sobol[:, strata : 2 * strata], flagged=flagged)
 
 
-def _mixture_rates(
-    mixture: BetaMixture, strata: NDArray[np.int64], uniforms: Values, pick: Values
-) -> Values:
+def _mixture_rates(mixture: BetaMixture, strata: Ints, uniforms: Floats, pick: Floats) -> Floats:
     """Quantiles of one class's strata, component chosen by ``pick``, shape ``(points, H)``."""
     alpha, beta = mixture.alpha[:, strata], mixture.beta[:, strata]
     last = len(mixture.weight) - 1
@@ -239,15 +230,8 @@ def _mixture_rates(
     return rates
 
 
-def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Values:
-    """Joint draws of all rates, flagged strata first, shape ``(points, H)``.
-
-    Parameters
-    ----------
-    posterior
-        Distribution of the rates of H strata.
-    seed, points
-        As in ``draw``.
+def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Floats:
+    """Joint draws of all rates, flagged strata first, shape ``(points, H)``; see ``draw``.
 
     Examples
     --------

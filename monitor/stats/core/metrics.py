@@ -25,9 +25,10 @@ from monitor.stats.core.reasons import Undefined
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
+
 
 FLAGGED, PASSED = "flagged", "passed"
 BOTH = (FLAGGED, PASSED)
@@ -55,10 +56,10 @@ class Matrix:
     0.8625
     """
 
-    tp: Values
-    fp: Values
-    fn: Values
-    tn: Values
+    tp: Floats
+    fp: Floats
+    fn: Floats
+    tn: Floats
 
     def __init__(self, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> None:
         for name, cell in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn)):
@@ -70,27 +71,27 @@ class Matrix:
             object.__setattr__(self, name, values)
 
     @property
-    def flagged(self) -> Values:
+    def flagged(self) -> Floats:
         """Predicted positives, TP + FP."""
         return self.tp + self.fp
 
     @property
-    def passed(self) -> Values:
+    def passed(self) -> Floats:
         """Predicted negatives, FN + TN."""
         return self.fn + self.tn
 
     @property
-    def positive(self) -> Values:
+    def positive(self) -> Floats:
         """Actual positives, TP + FN."""
         return self.tp + self.fn
 
     @property
-    def negative(self) -> Values:
+    def negative(self) -> Floats:
         """Actual negatives, FP + TN."""
         return self.fp + self.tn
 
     @property
-    def total(self) -> Values:
+    def total(self) -> Floats:
         """All items of the window."""
         return self.flagged + self.passed
 
@@ -116,12 +117,12 @@ class Metric:
     """
 
     name: str
-    formula: Callable[[Matrix], Values]
+    formula: Callable[[Matrix], Floats]
     undefined: Undefined
     uses: tuple[str, ...] = BOTH
     by_truth: bool = False
 
-    def __call__(self, matrix: Matrix) -> Values:
+    def __call__(self, matrix: Matrix) -> Floats:
         """Values of the metric, NaN where it is undefined; the shape is the matrix's."""
         return self.formula(matrix)
 
@@ -147,12 +148,12 @@ class MetricValue:
     reason: Undefined | None
 
 
-def _finite(values: Values) -> Values:
+def _finite(values: Floats) -> Floats:
     """Replace infinities, which only overflow makes here, by NaN."""
     return np.where(np.isinf(values), np.nan, values)
 
 
-def _ratio(numerator: Values, denominator: Values) -> Values:
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     """``numerator / denominator``, NaN where the denominator is 0; both are 0 or more."""
     values = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
     with np.errstate(over="ignore"):
@@ -160,47 +161,31 @@ def _ratio(numerator: Values, denominator: Values) -> Values:
     return _finite(values)
 
 
-def _precision(m: Matrix) -> Values:
+def _precision(m: Matrix) -> Floats:
     return _ratio(m.tp, m.flagged)
 
 
-def _recall(m: Matrix) -> Values:
+def _recall(m: Matrix) -> Floats:
     return _ratio(m.tp, m.positive)
 
 
-def _false_positive_rate(m: Matrix) -> Values:
+def _false_positive_rate(m: Matrix) -> Floats:
     return _ratio(m.fp, m.negative)
 
 
-def _specificity(m: Matrix) -> Values:
+def _specificity(m: Matrix) -> Floats:
     return _ratio(m.tn, m.negative)
 
 
-def _negative_predictive_value(m: Matrix) -> Values:
+def _negative_predictive_value(m: Matrix) -> Floats:
     return _ratio(m.tn, m.passed)
 
 
-def _false_omission_rate(m: Matrix) -> Values:
+def _false_omission_rate(m: Matrix) -> Floats:
     return _ratio(m.fn, m.passed)
 
 
-def _prevalence(m: Matrix) -> Values:
-    return _ratio(m.positive, m.total)
-
-
-def _flagged_rate(m: Matrix) -> Values:
-    return _ratio(m.flagged, m.total)
-
-
-def _accuracy(m: Matrix) -> Values:
-    return _ratio(m.tp + m.tn, m.total)
-
-
-def _balanced_accuracy(m: Matrix) -> Values:
-    return (_recall(m) + _specificity(m)) / 2
-
-
-def _matthews(m: Matrix) -> Values:
+def _matthews(m: Matrix) -> Floats:
     r"""Correlation of predicted and actual class, the phi coefficient.
 
     .. math:: \sqrt{\mathrm{TPR}\,\mathrm{TNR}\,\mathrm{PPV}\,\mathrm{NPV}} -
@@ -214,19 +199,11 @@ def _matthews(m: Matrix) -> Values:
     return np.sqrt(right) - np.sqrt(wrong)
 
 
-def _gain(errors: Values, m: Matrix) -> Values:
+def _gain(errors: Floats, m: Matrix) -> Floats:
     r"""Compute :math:`1 - \frac{\eta}{1-\eta}\,\mathrm{errors}/\mathrm{TP}`, 1 at best."""
     with np.errstate(over="ignore"):
         loss = _ratio(m.positive, m.negative) * _ratio(errors, m.tp)
     return 1 - _finite(loss)
-
-
-def _precision_gain(m: Matrix) -> Values:
-    return _gain(m.fp, m)
-
-
-def _recall_gain(m: Matrix) -> Values:
-    return _gain(m.fn, m)
 
 
 def f_beta(beta: float) -> Metric:
@@ -259,7 +236,7 @@ def f_beta(beta: float) -> Metric:
         raise ValueError(message)
     square = float(beta) ** 2
 
-    def formula(m: Matrix) -> Values:
+    def formula(m: Matrix) -> Floats:
         right = (1 + square) * m.tp
         return _ratio(right, right + square * m.fn + m.fp)
 
@@ -280,19 +257,22 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             f_beta(1),
             Metric("specificity", _specificity, Undefined.NO_NEGATIVE, by_truth=True),
             Metric("npv", _negative_predictive_value, Undefined.NOTHING_PASSED, (PASSED,)),
-            Metric("prevalence", _prevalence, Undefined.NO_ITEM),
-            Metric("accuracy", _accuracy, Undefined.NO_ITEM),
+            Metric("prevalence", lambda m: _ratio(m.positive, m.total), Undefined.NO_ITEM),
+            Metric("accuracy", lambda m: _ratio(m.tp + m.tn, m.total), Undefined.NO_ITEM),
             Metric(
-                "balanced_accuracy", _balanced_accuracy, Undefined.ONE_ACTUAL_CLASS, by_truth=True
+                "balanced_accuracy",
+                lambda m: (_recall(m) + _specificity(m)) / 2,
+                Undefined.ONE_ACTUAL_CLASS,
+                by_truth=True,
             ),
             Metric("mcc", _matthews, Undefined.EMPTY_MARGIN, by_truth=True),
             Metric("fpr", _false_positive_rate, Undefined.NO_NEGATIVE, by_truth=True),
             Metric(
                 "false_omission_rate", _false_omission_rate, Undefined.NOTHING_PASSED, (PASSED,)
             ),
-            Metric("flagged_rate", _flagged_rate, Undefined.NO_ITEM, ()),
-            Metric("precision_gain", _precision_gain, Undefined.NO_GAIN, by_truth=True),
-            Metric("recall_gain", _recall_gain, Undefined.NO_GAIN, by_truth=True),
+            Metric("flagged_rate", lambda m: _ratio(m.flagged, m.total), Undefined.NO_ITEM, ()),
+            Metric("precision_gain", lambda m: _gain(m.fp, m), Undefined.NO_GAIN, by_truth=True),
+            Metric("recall_gain", lambda m: _gain(m.fn, m), Undefined.NO_GAIN, by_truth=True),
         )
     }
 )

@@ -15,9 +15,9 @@ import numpy as np
 from monitor.stats.core.counts import Counts
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -54,11 +54,11 @@ class LabeledSample:
     array([ 5.,  5., 45., 45.])
     """
 
-    stratum: NDArray[np.int64]
-    positive: NDArray[np.bool_]
-    size: NDArray[np.int64]
+    stratum: Ints
+    positive: Bools
+    size: Ints
     flagged: int
-    worth: Values
+    worth: Floats
 
     def __init__(
         self,
@@ -103,19 +103,19 @@ class LabeledSample:
                 raise ValueError(message)
 
     @property
-    def labeled(self) -> NDArray[np.int64]:
+    def labeled(self) -> Ints:
         """Labeled items in each stratum, shape ``(H,)``."""
         return np.bincount(self.stratum, minlength=len(self.size))
 
     @property
-    def weight(self) -> Values:
+    def weight(self) -> Floats:
         """Items of the window that each labeled one stands for, N_h / n_h, shape ``(n,)``."""
         worth = np.bincount(self.stratum, weights=self.worth, minlength=len(self.size))
         per_label = np.divide(self.size, worth, out=np.zeros(len(worth)), where=worth > 0)
         return np.asarray(per_label[self.stratum] * self.worth)
 
     @property
-    def is_flagged(self) -> NDArray[np.bool_]:
+    def is_flagged(self) -> Bools:
         """Whether each item was predicted positive, shape ``(n,)``."""
         return np.asarray(self.stratum < self.flagged)
 
@@ -159,9 +159,9 @@ class ScoredSample:
     """
 
     items: LabeledSample
-    score: Values
-    low: Values
-    high: Values
+    score: Floats
+    low: Floats
+    high: Floats
 
     def __init__(
         self,
@@ -193,6 +193,6 @@ class ScoredSample:
             )
             raise ValueError(message)
 
-    def possible_at(self, threshold: float) -> NDArray[np.bool_]:
+    def possible_at(self, threshold: float) -> Bools:
         """Whether a stratum may hold scores under a threshold, and at or over it: ``(H, 2)``."""
         return np.column_stack([self.low < threshold, self.high > threshold])

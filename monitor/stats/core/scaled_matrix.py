@@ -18,9 +18,10 @@ import numpy as np
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Bools, Floats
+
 
 _ROUNDING = 1e-9  # of weighted counts, whose sums may err in the last digits
 
@@ -30,33 +31,24 @@ def scaled_matrix(
 ) -> Matrix:
     r"""Scale each stratum's labels to its items, and add them up by predicted class.
 
+    A stratum that holds items but no label is taken to be like the labeled ones of its class
+    together, :math:`\sum_h N_h (y_h/n_h) / \sum_h N_h`. A class that holds items but no label has
+    NaN cells: nothing is known of it, and a metric that depends on it is NaN. A class without
+    items has cells of 0.
+
     Parameters
     ----------
-    size
-        Items of the window in each stratum, N_h, shape ``(H,)``.
-    labeled
-        Labeled items in each stratum, n_h, shape ``(H,)``; whole numbers, or weighted counts.
+    size, labeled
+        Items of the window in each stratum, N_h, and the labeled ones, n_h, shape ``(H,)``; whole
+        numbers, or weighted counts.
     positive
-        Positive ones among them, y_h, shape ``(..., H)``, for one sample or for many.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
-
-    Returns
-    -------
-    Matrix
-        Cells of the shape ``positive`` has without its last axis.
+        Positive ones among them, y_h, shape ``(..., H)``, for one sample or for many; so are the
+        cells, without the last axis.
 
     Raises
     ------
     ValueError
         If the shapes disagree, or not ``0 <= positive <= labeled``.
-
-    Notes
-    -----
-    A stratum that holds items but no label is taken to be like the labeled ones of its class
-    together, :math:`\sum_h N_h (y_h/n_h) / \sum_h N_h`. A class that holds items but no label has
-    NaN cells: nothing is known of it, and a metric that depends on it is NaN. A class without
-    items has cells of 0.
 
     Examples
     --------
@@ -76,7 +68,7 @@ def scaled_matrix(
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
-def _class_cells(size: Values, labeled: Values, share: Values) -> tuple[Values, Values]:
+def _class_cells(size: Floats, labeled: Floats, share: Floats) -> tuple[Floats, Floats]:
     """Positives and negatives among one class's items, from the shares of its labeled strata."""
     weight = np.where(labeled > 0, size, 0.0)
     total, seen = size.sum(), weight.sum()
@@ -90,7 +82,7 @@ def _class_cells(size: Values, labeled: Values, share: Values) -> tuple[Values, 
     return share @ weight, (1 - share) @ weight
 
 
-def _check(size: Values, labeled: Values, positive: Values, is_flagged: NDArray[np.bool_]) -> None:
+def _check(size: Floats, labeled: Floats, positive: Floats, is_flagged: Bools) -> None:
     if not size.shape == labeled.shape == is_flagged.shape == positive.shape[-1:]:
         message = (
             "size, labeled and is_flagged need one value per stratum, and so does the last axis "

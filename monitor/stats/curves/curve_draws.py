@@ -24,11 +24,9 @@ from monitor.stats.estimation.prevalence import precision_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.sample import ScoredSample
 
-    Values = NDArray[np.float64]
 
 CURVE_DRAWS = 1000
 """Enough for a band that is looked at; its edges err by about .08 standard deviations."""
@@ -54,10 +52,10 @@ class Band:
     does where one label decides, it is moved to the band's edge.
     """
 
-    x: Values
-    point: Values
-    low: Values
-    high: Values
+    x: Floats
+    point: Floats
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,19 +103,11 @@ def curve_bands(
 
     Parameters
     ----------
-    sample
-        The labeled items with their scores.
     prevalence
         For a population of this prevalence, in (0, 1); the window's own, with its uncertainty,
         if not given. The negatives are never sampled down to reach it.
     points
         Places of each curve, 2 or more.
-    level
-        Posterior probability inside a band at each place, in (0, 1).
-    rng
-        Source of randomness; the same state gives the same bands.
-    draws
-        How many curves are drawn.
 
     Raises
     ------
@@ -178,23 +168,23 @@ def curve_bands(
 class _ReadPoint(NamedTuple):
     """What is read off drawn curves: three over their grids, ``(draws, G)``, and their areas."""
 
-    tpr: Values
-    precision: Values
-    precision_gain: Values
-    roc_area: Values
-    average_precision: Values
-    gain_area: Values
+    tpr: Floats
+    precision: Floats
+    precision_gain: Floats
+    roc_area: Floats
+    average_precision: Floats
+    gain_area: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _DrawnCurves:
     """ROC curves, from "nothing flagged" to "all flagged", shape ``(draws, m)``."""
 
-    tpr: Values
-    fpr: Values
-    prevalence: Values
+    tpr: Floats
+    fpr: Floats
+    prevalence: Floats
 
-    def read(self, eta: Values, fprs: Values, recalls: Values, recall_gains: Values) -> _ReadPoint:
+    def read(self, eta: Floats, fprs: Floats, recalls: Floats, recall_gains: Floats) -> _ReadPoint:
         """Read the curves at a prevalence each draw, shape ``(draws,)``."""
         eta_column = eta[:, np.newaxis]
         of_gains = share_of_gain(recall_gains, eta_column)
@@ -210,7 +200,7 @@ class _DrawnCurves:
             gain_area=self._gain_area(eta_column, start),
         )
 
-    def _fpr_at(self, *tprs: Values) -> list[Values]:
+    def _fpr_at(self, *tprs: Floats) -> list[Floats]:
         """Smallest FPR at several sets of TPRs, ``(G,)`` or of each draw ``(draws, G)``."""
         targets = np.hstack(
             [np.broadcast_to(each, (len(self.tpr), each.shape[-1])) for each in tprs]
@@ -218,21 +208,21 @@ class _DrawnCurves:
         result = _interpolated(-targets, -self.tpr[:, ::-1], self.fpr[:, ::-1])
         return np.split(result, np.cumsum([each.shape[-1] for each in tprs])[:-1], axis=1)
 
-    def _gain_area(self, eta: Values, start: Values) -> Values:
+    def _gain_area(self, eta: Floats, start: Floats) -> Floats:
         """Area under precision gain from recall gain 0 on, shape ``(draws,)``."""
         below_prevalence = self.tpr < eta  # these points move to the crossing at gain 0
         safe = np.where(below_prevalence, 1.0, self.tpr)
         recall_gain = np.where(below_prevalence, 0.0, gain(safe, eta))
         return _areas(np.where(below_prevalence, start, 1 - self.fpr / safe), recall_gain)
 
-    def _average_precision(self, eta: Values) -> Values:
+    def _average_precision(self, eta: Floats) -> Floats:
         """Sum of precision over the steps of recall, shape ``(draws,)``."""
         precision = precision_at(self.tpr, self.fpr, eta)[:, 1:]
         gained = np.diff(self.tpr, axis=1)
         return np.asarray(np.sum(np.where(gained > 0, gained * precision, 0.0), axis=1))
 
 
-def _interpolated(values: Values, x: Values, y: Values) -> Values:
+def _interpolated(values: Floats, x: Floats, y: Floats) -> Floats:
     """Read the lines of each draw at its own places; ``x`` rises."""
     return np.array([np.interp(*each) for each in zip(values, x, y, strict=True)])
 
@@ -259,7 +249,7 @@ def _draw(sample: ScoredSample, rng: np.random.Generator, draws: int) -> _DrawnC
     return _DrawnCurves(rates[:, 1], rates[:, 0], total[:, 1] / total.sum(axis=1))
 
 
-def _possible(sample: ScoredSample, cell: NDArray[np.int64], cells: int) -> NDArray[np.bool_]:
+def _possible(sample: ScoredSample, cell: Ints, cells: int) -> Bools:
     """Cells from a stratum's highest to its lowest labeled score, shape ``(H, cells)``."""
     possible = np.zeros((len(sample.items.size), cells), dtype=np.bool_)
     for h in np.flatnonzero(sample.items.labeled):
@@ -268,21 +258,21 @@ def _possible(sample: ScoredSample, cell: NDArray[np.int64], cells: int) -> NDAr
     return possible
 
 
-def _areas(y: Values, x: Values) -> Values:
+def _areas(y: Floats, x: Floats) -> Floats:
     return np.asarray(np.sum(np.diff(x, axis=1) * (y[:, 1:] + y[:, :-1]) / 2, axis=1))
 
 
-def _band(x: Values, both: Sequence[Values], level: float) -> Band:
-    """Band of the drawn curves around the weighted one."""
+def _band(x: Floats, both: Sequence[Floats], level: float) -> Band:
+    return Band(x, *_around_weighted(both, level))
+
+
+def _interval(both: Sequence[Floats], level: float) -> Interval:
+    return Interval(*(float(each) for each in _around_weighted(both, level)))
+
+
+def _around_weighted(both: Sequence[Floats], level: float) -> tuple[Floats, Floats, Floats]:
+    """Return what the weighted items have, and the ends of the middle of what was drawn."""
     drawn, weighted = both
     tail = (1 - level) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    return Band(x, np.clip(weighted[0], low, high), low, high)
-
-
-def _interval(both: Sequence[Values], level: float) -> Interval:
-    """Interval of the drawn values around the weighted one."""
-    drawn, weighted = both
-    tail = (1 - level) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Interval(float(np.clip(weighted[0], low, high)), float(low), float(high))
+    return np.clip(weighted[0], low, high), low, high

@@ -19,33 +19,20 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.curves.weighted_curves import RocCurve
 
-    Values = NDArray[np.float64]
 
-
-def gain(share: ArrayLike, prevalence: ArrayLike) -> Values:
-    r"""Precision gain of a precision, or recall gain of a recall.
+def gain(share: ArrayLike, prevalence: ArrayLike) -> Floats:
+    r"""Precision gain of a precision, or recall gain of a recall; shapes broadcast.
 
     .. math:: \frac{x - \eta}{(1-\eta)\,x}
 
-    Parameters
-    ----------
-    share
-        Precision or recall, in [0, 1]; any shape.
-    prevalence
-        In (0, 1); broadcasts with ``share``.
+    1 at best, 0 for what flagging everything has; negative under that, minus infinity for a share
+    of 0.
 
-    Returns
-    -------
-    numpy.ndarray
-        1 at best, 0 for what flagging everything has; negative under that, minus infinity for
-        a share of 0.
-
-    Examples
-    --------
     >>> gain([1.0, 0.25, 0.1], prevalence=0.1).round(3)
     array([1.   , 0.667, 0.   ])
     """
@@ -54,15 +41,10 @@ def gain(share: ArrayLike, prevalence: ArrayLike) -> Values:
         return np.asarray((1 - eta / x) / (1 - eta))
 
 
-def share_of_gain(value: ArrayLike, prevalence: ArrayLike) -> Values:
+def share_of_gain(value: ArrayLike, prevalence: ArrayLike) -> Floats:
     r"""Precision of a precision gain, or recall of a recall gain: the inverse of ``gain``.
 
     .. math:: \frac{\eta}{1 - (1-\eta)\,g}
-
-    Examples
-    --------
-    >>> share_of_gain([1.0, 0.0], prevalence=0.1)
-    array([1. , 0.1])
     """
     g, eta = np.asarray(value, dtype=np.float64), np.asarray(prevalence, dtype=np.float64)
     return np.asarray(eta / (1 - (1 - eta) * g))
@@ -82,9 +64,9 @@ class GainCurve:
         At which the gains are measured.
     """
 
-    recall_gain: Values
-    precision_gain: Values
-    threshold: Values
+    recall_gain: Floats
+    precision_gain: Floats
+    threshold: Floats
     prevalence: float
 
 
@@ -93,11 +75,10 @@ def gain_curve(roc: RocCurve, prevalence: float | None = None) -> GainCurve:
 
     It starts where recall gain is 0 (recall equals the prevalence): there lies a *crossing
     point*, unless a threshold hits it. Another lies wherever precision gain changes its sign.
+    ``roc`` is a curve from ``weighted_curves.roc_curve``.
 
     Parameters
     ----------
-    roc
-        Curve from ``weighted_curves.roc_curve``.
     prevalence
         For a population of this prevalence, in (0, 1); the curve's own if not given.
 
@@ -123,11 +104,6 @@ def area_under_gain(curve: GainCurve) -> float:
     The lines between its points are what mixing thresholds gives, so trapezoids are exact.
     Where precision gain is negative the area counts against the classifier, as in the paper.
 
-    Parameters
-    ----------
-    curve
-        Curve from ``gain_curve``.
-
     Examples
     --------
     >>> from monitor.stats.curves.weighted_curves import roc_curve
@@ -139,7 +115,7 @@ def area_under_gain(curve: GainCurve) -> float:
     return float(trapezoid(curve.precision_gain, curve.recall_gain))
 
 
-def _with_crossings(roc: RocCurve, eta: float) -> tuple[Values, Values, Values]:
+def _with_crossings(roc: RocCurve, eta: float) -> tuple[Floats, Floats, Floats]:
     """TPR, FPR and threshold from TPR = eta on, with a point wherever a gain changes sign."""
     points = _crossed(np.column_stack([roc.tpr, roc.fpr, roc.threshold]), roc.tpr - eta)
     points = points[np.searchsorted(points[:, 0], eta) :]
@@ -147,7 +123,7 @@ def _with_crossings(roc: RocCurve, eta: float) -> tuple[Values, Values, Values]:
     return points[:, 0], points[:, 1], points[:, 2]
 
 
-def _crossed(points: Values, level: Values) -> Values:
+def _crossed(points: Floats, level: Floats) -> Floats:
     """Insert a mixed point, without a threshold, wherever ``level`` jumps over 0."""
     jumps = np.flatnonzero(level[:-1] * level[1:] < 0)
     share = (level[jumps] / (level[jumps] - level[jumps + 1]))[:, np.newaxis]

@@ -21,21 +21,17 @@ import numpy as np
 from scipy import special
 
 from monitor.stats.core.counts import Interval
+from monitor.stats.core.levels import check_probability
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats, Ints
 
 
 def around(rate: float, half_width: float) -> Interval:
     """Interval from a rate and a half-width, as the paper writes it.
-
-    Parameters
-    ----------
-    rate, half_width
-        Shares; the ends are their difference and their sum.
 
     Raises
     ------
@@ -55,27 +51,14 @@ def around(rate: float, half_width: float) -> Interval:
 
 def precision_bounds(
     tpr: Interval, fpr: Interval, prevalence: ArrayLike
-) -> tuple[Values, Values, Values]:
+) -> tuple[Floats, Floats, Floats]:
     r"""Precision at some prevalences, its lower and its upper bound (Eq. 8, 12 and 13).
 
     .. math:: LB(\eta) = \mathrm{precision}(\eta;\ TPR_{low}, FPR_{high}), \quad
         UB(\eta) = \mathrm{precision}(\eta;\ TPR_{high}, FPR_{low})
 
-    Parameters
-    ----------
-    tpr, fpr
-        Rates with their intervals, symmetric or not.
-    prevalence
-        Where to read precision, in (0, 1); any shape.
-
-    Returns
-    -------
-    tuple of numpy.ndarray
-        Point, low and high, each of the shape of ``prevalence``.
-
-    Notes
-    -----
-    Its level is ``joint_level`` of the two intervals' level.
+    Point, low and high, of the shape of ``prevalence``, in (0, 1); at the ``joint_level`` of the
+    intervals of ``tpr`` and ``fpr``, which need not be symmetric.
 
     Examples
     --------
@@ -136,13 +119,8 @@ def width_of_variations(first: float, second: float) -> float:
 
     .. math:: \Delta = \tanh\big(\tfrac12(\mathrm{artanh}\,CV_1 + \mathrm{artanh}\,CV_2)\big)
 
-    Never more than the larger CV (theorem 5.1), and equal to it only if the two are.
-
-    Parameters
-    ----------
-    first, second
-        Coefficients of variation (half-width over rate) of TPR and FPR, in either order, in
-        [0, 1).
+    Never more than the larger CV (theorem 5.1), and equal to it only if the two are. The
+    ``first`` and the ``second`` CV, half-width over rate, lie in [0, 1).
 
     Examples
     --------
@@ -207,7 +185,7 @@ def joint_level(level: float) -> JointLevel:
     >>> round(joint.independent, 4), round(joint.at_least, 4)
     (0.9025, 0.9)
     """
-    _check_level(level)
+    check_probability(level, "level")
     return JointLevel(level**2, max(0.0, 2 * level - 1))
 
 
@@ -274,7 +252,7 @@ def _chernoff_size(rate: float, variation: float, level: float) -> int:
     return math.ceil(math.log(2 / (1 - level)) / least)
 
 
-def _run_ends(rate: float, variation: float, most: int) -> NDArray[np.int64]:
+def _run_ends(rate: float, variation: float, most: int) -> Ints:
     """Both ends of every run of sizes up to ``most`` that have the same range of counts."""
     starts = [np.array([1, most + 1])]
     for bound in (rate * (1 - variation), rate * (1 + variation)):
@@ -285,7 +263,7 @@ def _run_ends(rate: float, variation: float, most: int) -> NDArray[np.int64]:
     return ends[(ends >= 1) & (ends <= most)]
 
 
-def _within(size: NDArray[np.int64], rate: float, variation: float) -> Values:
+def _within(size: Ints, rate: float, variation: float) -> Floats:
     """Probability that the measured rate lies within CV of the rate, for each size."""
     slack = 1e-9  # a count exactly on the edge is inside
     low = np.ceil(size * rate * (1 - variation) - slack)
@@ -294,14 +272,5 @@ def _within(size: NDArray[np.int64], rate: float, variation: float) -> Values:
 
 
 def _check_design(rate: float, variation: float, level: float) -> None:
-    for name, value in (("rate", rate), ("variation", variation)):
-        if not 0 < value < 1:
-            message = f"{name} must lie strictly between 0 and 1, got {value!r}"
-            raise ValueError(message)
-    _check_level(level)
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
+    for name, value in (("rate", rate), ("variation", variation), ("level", level)):
+        check_probability(value, name)

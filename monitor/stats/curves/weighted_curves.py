@@ -18,11 +18,8 @@ from scipy.integrate import trapezoid
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.sample import ScoredSample
-
-    Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,23 +36,20 @@ class RocCurve:
         Share of the window that is actually positive.
     """
 
-    threshold: Values
-    tpr: Values
-    fpr: Values
+    threshold: Floats
+    tpr: Floats
+    fpr: Floats
     prevalence: float
 
-    def precision(self, prevalence: float | None = None) -> Values:
-        """Precision at each threshold, NaN where nothing is flagged, shape ``(m,)``.
+    def precision(self, prevalence: float | None = None) -> Floats:
+        """Precision at each threshold, shape ``(m,)``, NaN where nothing is flagged.
 
-        Parameters
-        ----------
-        prevalence
-            For a population of this prevalence; the window's own if not given.
+        For a population of this prevalence; the window's own if not given.
         """
         at = self.prevalence if prevalence is None else prevalence
         return precision_at(self.tpr, self.fpr, at)
 
-    def flagged_rate(self, prevalence: float | None = None) -> Values:
+    def flagged_rate(self, prevalence: float | None = None) -> Floats:
         """Share of all items that is flagged at each threshold, shape ``(m,)``."""
         at = self.prevalence if prevalence is None else prevalence
         return self.tpr * at + self.fpr * (1 - at)
@@ -63,11 +57,6 @@ class RocCurve:
 
 def roc_curve(sample: ScoredSample) -> RocCurve:
     """ROC curve of the window, from its labeled sample.
-
-    Parameters
-    ----------
-    sample
-        The labeled items with their scores.
 
     Raises
     ------
@@ -104,7 +93,7 @@ def roc_curve(sample: ScoredSample) -> RocCurve:
     )
 
 
-def _cumulated(items: Values, total: float) -> Values:
+def _cumulated(items: Floats, total: float) -> Floats:
     """Run up the share of ``total``, from 0 to 1."""
     return np.concatenate([[0.0], np.minimum(np.cumsum(items) / total, 1.0)])
 
@@ -115,12 +104,7 @@ def area_under_roc(roc: RocCurve) -> float:
     .. math:: \sum_i (\mathrm{FPR}_i - \mathrm{FPR}_{i-1})
         (\mathrm{TPR}_i + \mathrm{TPR}_{i-1}) / 2
 
-    It does not depend on the prevalence.
-
-    Parameters
-    ----------
-    roc
-        Curve from ``roc_curve``.
+    It does not depend on the prevalence. ``roc`` is a curve from ``roc_curve``.
 
     Examples
     --------
@@ -140,8 +124,6 @@ def average_precision(roc: RocCurve, prevalence: float | None = None) -> float:
 
     Parameters
     ----------
-    roc
-        Curve from ``roc_curve``.
     prevalence
         For a population of this prevalence, in (0, 1); the window's own if not given.
 

@@ -30,13 +30,10 @@ from monitor.stats.design.rate_draws import answer_uniforms, drawn_rates
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.design.neyman import AllocationProblem
     from monitor.stats.design.prior import PriorRates
 
-    Values = NDArray[np.float64]
-    Labels = NDArray[np.int64]
 
 ASSURANCE = 0.8
 """Probability with which half-widths come out within the margins, unless settings say otherwise."""
@@ -49,22 +46,14 @@ _LARGEST = 40  # more than a count of a variance of 4 reaches in 256 draws
 class FutureWidths:
     """Half-widths that a plan may come to, by draws of rates and answers.
 
-    Parameters
-    ----------
-    problem
-        Strata, level and estimand.
-    rates
-        Draws from the prior of the round, shape ``(points, H)``.
-    uniforms
-        Of the answers, shape ``(points, H)``.
-    prior
-        Prior count of the interval, a, shape ``(H,)``.
+    Rates are drawn from the prior of the round, shape ``(points, H)`` like the uniforms of the
+    answers; ``prior`` is the prior count of the interval, a, shape ``(H,)``.
     """
 
     problem: AllocationProblem
-    rates: Values
-    uniforms: Values
-    prior: Values
+    rates: Floats
+    uniforms: Floats
+    prior: Floats
 
     @classmethod
     def of(cls, problem: AllocationProblem, prior_rates: PriorRates) -> FutureWidths:
@@ -72,7 +61,7 @@ class FutureWidths:
         prior = prior_counts(problem.size, problem.is_flagged)
         return cls(problem, drawn_rates(prior_rates), answer_uniforms(prior_rates), prior)
 
-    def half_widths(self, labels: Labels | Values) -> dict[str, Values]:
+    def half_widths(self, labels: Ints | Floats) -> dict[str, Floats]:
         """Half-widths of each metric for each draw, shape ``(points,)``."""
         size, up = self.problem.size, self.problem.is_flagged
         n = np.asarray(labels, dtype=np.float64)
@@ -97,7 +86,7 @@ class FutureWidths:
             widths[name] = np.ones_like(half) if blind else np.minimum(half, 1.0)
         return widths
 
-    def _of_cells(self, labels: Values, values: Values) -> dict[str, Values]:
+    def _of_cells(self, labels: Floats, values: Floats) -> dict[str, Floats]:
         problem = self.problem
         widths = cell_half_widths(
             problem.size,
@@ -109,19 +98,19 @@ class FutureWidths:
         )
         return {name: widths[name] for name in problem.coefficients}
 
-    def quantiles(self, labels: Labels | Values, share: float) -> dict[str, float]:
+    def quantiles(self, labels: Ints | Floats, share: float) -> dict[str, float]:
         """Half-width of each metric that a share of the draws keeps."""
         return {
             name: float(np.quantile(half, share)) for name, half in self.half_widths(labels).items()
         }
 
-    def is_within(self, labels: Labels | Values, margins: Mapping[str, float]) -> dict[str, float]:
+    def is_within(self, labels: Ints | Floats, margins: Mapping[str, float]) -> dict[str, float]:
         """Share of the draws whose half-width is within the margin, for each of the margins."""
         widths = self.half_widths(labels)
         return {name: float(np.mean(widths[name] <= margin)) for name, margin in margins.items()}
 
 
-def _answers(uniforms: Values, labeled: Values, rates: Values) -> Values:
+def _answers(uniforms: Floats, labeled: Floats, rates: Floats) -> Floats:
     """Binomial quantiles: added up where the variance is small, else by Cornish and Fisher."""
     n = np.broadcast_to(labeled, rates.shape)
     variance = n * rates * (1 - rates)
@@ -136,7 +125,7 @@ def _answers(uniforms: Values, labeled: Values, rates: Values) -> Values:
     return np.clip(result, 0.0, n)
 
 
-def _small_counts(uniforms: Values, labeled: Values, rates: Values) -> Values:
+def _small_counts(uniforms: Floats, labeled: Floats, rates: Floats) -> Floats:
     """Binomial quantiles of counts that are mostly small, by adding up from 0."""
     count = np.zeros_like(uniforms)
     chance = np.exp(labeled * np.log1p(-rates))

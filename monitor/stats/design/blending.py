@@ -23,11 +23,9 @@ from monitor.stats.design.rounding import proportional_above
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats
+    from monitor.stats.design.prospect import Prospect
 
-    from monitor.stats.design.prior import PriorRates
-
-    Values = NDArray[np.float64]
 
 LEAST_PASSED = 0.25
 """Share of a round's labels that the passed class gets at least while only scores are known. It
@@ -42,7 +40,7 @@ class BlendedDesign:
     pooled: AllocationProblem | None = None
     blend: float = 0.0
 
-    def plan(self, margins: Mapping[str, float], factor: float) -> Values:
+    def plan(self, margins: Mapping[str, float], factor: float) -> Floats:
         """Plan for the margins times a factor; not yet whole numbers, shape ``(H,)``."""
         scaled = {name: factor * margin for name, margin in margins.items()}
         if self.pooled is None:
@@ -53,7 +51,7 @@ class BlendedDesign:
         spread = spread_by_class(self.problem, flagged, total)
         return self._enough_passed((1 - self.blend) * by_band + self.blend * spread)
 
-    def _enough_passed(self, labels: Values) -> Values:
+    def _enough_passed(self, labels: Floats) -> Floats:
         """Add labels by size to a passed class that has less than its least share."""
         up, down = self.problem.is_flagged, ~self.problem.is_flagged
         least = LEAST_PASSED / (1 - LEAST_PASSED) * float(labels[up].sum())
@@ -69,28 +67,23 @@ class BlendedDesign:
         return (share - self.blend) / (1 - self.blend) if share > self.blend else 0.0
 
 
-def without_bands(problem: AllocationProblem, prior_rates: PriorRates) -> AllocationProblem:
+def without_bands(problem: AllocationProblem, prospect: Prospect) -> AllocationProblem:
     """Make one stratum of each class that has items, the flagged one first."""
-    up, size = problem.is_flagged, problem.size
-    classes = [members for members in (up, ~up) if size[members].sum() > 0]
-    totals = np.array([size[members].sum() for members in classes])
-    is_flagged = np.array([bool(up[members][0]) for members in classes], dtype=np.bool_)
-    pooled = prior_rates.pooled(size, up)
-    coefficients, _ = coefficients_of(totals.astype(np.int64), is_flagged, pooled)
+    pooled = prospect.without_bands
+    coefficients, _ = coefficients_of(pooled.size, pooled.is_flagged, pooled.prior_rates)
+    floors = [problem.low[problem.is_flagged == flagged].sum() for flagged in pooled.is_flagged]
     return replace(
         problem,
-        size=totals,
-        is_flagged=is_flagged,
-        low=np.array([problem.low[members].sum() for members in classes]),
+        size=pooled.size.astype(np.float64),
+        is_flagged=pooled.is_flagged,
+        low=np.array(floors),
         coefficients=coefficients,
-        doubt=np.zeros(len(classes)),
-        cost=np.array(
-            [np.average(problem.cost[members], weights=size[members]) for members in classes]
-        ),
+        doubt=np.zeros(len(pooled.size)),
+        cost=pooled.cost,
     )
 
 
-def spread_by_class(problem: AllocationProblem, flagged: float, total: float) -> Values:
+def spread_by_class(problem: AllocationProblem, flagged: float, total: float) -> Floats:
     """Give the flagged class its labels, the passed the rest; by size within each class.
 
     Every stratum keeps its floor and its size, and so may move labels to the other class. The

@@ -51,10 +51,10 @@ import numpy as np
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    from monitor.stats.core.arrays import Floats, Ints
+
 
 GROUP = 10
 """Answers of a group at least. The variance within one needs a few; more would mix rates that
@@ -72,6 +72,9 @@ def cell_counts(
 ) -> EffectiveCounts:
     """Count the labels of a plain random sample that know one class's rate as well as its cells.
 
+    One stratum, shape ``(..., 1)``; zeros without an answer. A cell without answers is taken to be
+    like the answered ones of its group.
+
     Parameters
     ----------
     size
@@ -81,19 +84,10 @@ def cell_counts(
     prior
         Answers of each kind that the class's prior is worth when V is estimated.
 
-    Returns
-    -------
-    EffectiveCounts
-        One stratum, shape ``(..., 1)``; zeros without an answer.
-
     Raises
     ------
     ValueError
         If the shapes disagree or not ``0 <= positive <= labeled``.
-
-    Notes
-    -----
-    A cell without answers is taken to be like the answered ones of its group.
 
     Examples
     --------
@@ -112,26 +106,9 @@ def counts_of_the_rest(
 ) -> EffectiveCounts:
     """Count the plain labels that know the rate of one class's unlabeled items as well.
 
-    Parameters
-    ----------
-    unlabeled
-        Items of each cell without a label, shape ``(C,)``, in order of score.
-    labeled, positive
-        As in ``cell_counts``.
+    A binomial number of positives at its rate varies as the stratified estimate of the rest does.
+    ``MOST_LABELS`` of them at most; otherwise as for ``cell_counts``.
 
-    Returns
-    -------
-    EffectiveCounts
-        One stratum, shape ``(..., 1)``, ``MOST_LABELS`` of them at most. A binomial number of
-        positives at its rate varies as the stratified estimate of the rest does.
-
-    Raises
-    ------
-    ValueError
-        As ``cell_counts`` does.
-
-    Examples
-    --------
     >>> left, labeled, positive = [400, 70, 60], [30, 30, 40], [0, 3, 16]
     >>> counts_of_the_rest(left, labeled, positive).labeled.round(1)
     array([460.2])
@@ -145,7 +122,7 @@ def counts_of_the_rest(
     return _of_one_stratum(worth, rate)
 
 
-def items_by_chance(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Values:
+def items_by_chance(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Floats:
     r"""Count the unlabeled items of one class whose number of positives is left to chance.
 
     .. math:: B = L \min\Big\{1,\ \frac{L}{m} + D\Big\}
@@ -156,13 +133,6 @@ def items_by_chance(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLik
     the rest, :math:`L^2\pi(1-\pi)/m + DL\pi(1-\pi)`, and the window is known at least as well
     as the rate.
 
-    Parameters
-    ----------
-    unlabeled, labeled, positive
-        As in ``counts_of_the_rest``.
-
-    Examples
-    --------
     >>> float(items_by_chance([400, 70, 60], [30, 30, 40], [0, 3, 16]))
     530.0
     >>> float(items_by_chance([400, 400], [100, 100], [0, 100]).round())
@@ -185,24 +155,12 @@ class Unseen(NamedTuple):
 def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Unseen:
     """Find how much of a class's variance V rests on answers that no group of cells has shown.
 
-    Parameters
-    ----------
-    size, labeled, positive
-        As in ``cell_counts``, of one round, shape ``(C,)``.
+    That is the share of V that the prior makes up, 0 without an answer; and how far one label
+    moves the class's rate in the group to which the prior adds most. Of one round, ``(C,)``.
 
-    Returns
-    -------
-    Unseen
-        Share of V that the prior makes up, 0 without an answer; and how far one label moves the
-        class's rate in the group to which the prior adds most.
-
-    Examples
-    --------
     >>> share, moves = unseen_answers([9000, 900, 100], [30, 30, 40], [0, 3, 16])
     >>> print(f"{share:.2f} {moves:.3f}")
     0.52 0.030
-    >>> print(f"{unseen_answers([9000, 900, 100], [60, 30, 40], [2, 3, 16]).share:.2f}")
-    0.02
     """
     weight, rate, worth, answers = _grouped(*_checked(size, labeled, positive))
     doubted = _doubted(rate, worth, PRIOR)
@@ -219,22 +177,11 @@ def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> 
     )
 
 
-def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
+def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Ints:
     """Group neighbouring cells until each group has enough answers, by their numbers alone.
 
-    Parameters
-    ----------
-    labeled
-        Answers of each cell of a class, shape ``(..., C)``.
-    least
-        Answers of a group at least.
+    Group of each cell, 0, 1, ..., shape ``(..., C)`` as ``labeled``. The remainder joins the last.
 
-    Returns
-    -------
-    Group of each cell, 0, 1, ..., shape ``(..., C)``. The remainder joins the last group.
-
-    Examples
-    --------
     >>> groups_of_cells([12, 4, 3, 5, 9, 2])
     array([0, 1, 1, 1, 2, 2])
     """
@@ -252,15 +199,15 @@ def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
 class _Groups(NamedTuple):
     """Groups of a class's cells, shape ``(..., G)``; zeros beyond the last."""
 
-    weight: Values
-    rate: Values
-    worth: Values
-    answers: Values
+    weight: Floats
+    rate: Floats
+    worth: Floats
+    answers: Floats
 
 
 def _checked(
     size: ArrayLike, labeled: ArrayLike, positive: ArrayLike
-) -> tuple[Values, Values, Values]:
+) -> tuple[Floats, Floats, Floats]:
     """Sizes ``(C,)`` and answers ``(..., C)`` of the cells that hold an item."""
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     if items.ndim != 1 or not items.shape == n.shape[-1:] == y.shape[-1:]:
@@ -277,16 +224,16 @@ def _checked(
     return items[held], n[..., held], y[..., held]
 
 
-def _of_one_stratum(worth: Values, rate: Values) -> EffectiveCounts:
+def _of_one_stratum(worth: Floats, rate: Floats) -> EffectiveCounts:
     return EffectiveCounts(positive=(worth * rate)[..., np.newaxis], labeled=worth[..., np.newaxis])
 
 
-def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
+def _grouped(size: Floats, labeled: Floats, positive: Floats) -> _Groups:
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
     index = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
 
-    def summed(values: Values) -> Values:
+    def summed(values: Floats) -> Floats:
         total = np.bincount(index.ravel(), values.ravel(), minlength=math.prod(shape))
         return total.reshape(shape)
 
@@ -305,7 +252,7 @@ def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
     )
 
 
-def _plain_labels(groups: _Groups, prior: float) -> tuple[Values, Values, Values]:
+def _plain_labels(groups: _Groups, prior: float) -> tuple[Floats, Floats, Floats]:
     """Plain labels m that the groups are worth, the weighted rate, and D; shape ``(...)`` each."""
     weight, rate, worth, answers = groups
     doubted = _doubted(rate, worth, prior)
@@ -320,12 +267,12 @@ def _plain_labels(groups: _Groups, prior: float) -> tuple[Values, Values, Values
     return labels, np.minimum((weight * rate).sum(axis=-1), 1.0), np.minimum(within, 1.0)
 
 
-def _doubted(rate: Values, worth: Values, prior: float) -> Values:
+def _doubted(rate: Floats, worth: Floats, prior: float) -> Floats:
     """Rates of the groups with the class's prior."""
     per_group = prior / np.maximum(worth.sum(axis=-1, keepdims=True), 1.0)
     return np.asarray((rate + per_group) / (1 + 2 * per_group))
 
 
-def _unbiased(answers: Values) -> Values:
+def _unbiased(answers: Floats) -> Floats:
     """Factor n/(n-1) of a variance; 1 where a single answer shows none."""
     return np.asarray(np.where(answers > 1, answers / np.maximum(answers - 1, 1e-9), 1.0))

@@ -27,16 +27,17 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize
+
+from monitor.stats.core.levels import normal_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 CELL_FLOOR = 2.0
 """Expected labels of a cell at least, so that systematic rounding leaves each with two."""
@@ -54,31 +55,24 @@ def expected_sizes(
     margins: Mapping[str, float] | None = None,
     level: float = 0.95,
     floor: float = CELL_FLOOR,
-) -> Values:
+) -> Floats:
     """Share labels out over cells: a total, or the fewest that keep two margins.
+
+    Expected numbers, shape ``(H,)``, not yet whole.
 
     Parameters
     ----------
-    size
-        Items of each cell, shape ``(H,)``.
-    is_flagged
-        Which cells are predicted positive, shape ``(H,)``; both classes hold items.
-    rates
-        Rates to plan by, strictly between 0 and 1, shape ``(H,)``.
+    size, is_flagged, rates
+        Items, predicted class and rate of each cell, shape ``(H,)``; both classes hold items, and
+        rates lie strictly between 0 and 1.
     share
         Of the passed labels that goes by size, in [0, 1].
     labels
         Labels in all; without it, as many as ``margins`` need.
     margins
         Half-widths of precision and recall; equal ones if only ``labels`` is given.
-    level
-        Of the intervals.
     floor
         Fewest labels expected in a cell that holds as many.
-
-    Returns
-    -------
-    Expected numbers, shape ``(H,)``, not yet whole.
 
     Raises
     ------
@@ -116,27 +110,11 @@ def expected_sizes(
     return expected
 
 
-def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Whole:
-    """Round expected numbers to whole ones by one uniform.
+def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Ints:
+    """Round expected numbers, shape ``(..., H)``, to whole ones by one uniform u in [0, 1) each.
 
-    Parameters
-    ----------
-    expected
-        Expected labels of each cell, shape ``(H,)``, or of each of many rounds, ``(..., H)``; 0 or
-        more.
-    uniform
-        u in [0, 1) of the round, or one for each of many rounds, shape ``(...)``.
-
-    Returns
-    -------
-    Whole numbers, shape ``(..., H)``.
-
-    Examples
-    --------
-    >>> systematic_sizes([2.4, 3.3, 2.3], [0.0, 0.5, 0.7])
-    array([[2, 3, 3],
-           [2, 4, 2],
-           [3, 3, 2]])
+    >>> systematic_sizes([2.4, 3.3, 2.3], [0.0, 0.5, 0.7]).tolist()
+    [[2, 3, 3], [2, 4, 2], [3, 3, 2]]
     """
     ends = np.cumsum(np.asarray(expected, dtype=np.float64), axis=-1)
     u = np.asarray(uniform, dtype=np.float64)[..., np.newaxis]
@@ -145,15 +123,15 @@ def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Whole:
 
 
 def _of_classes(
-    size: Values,
-    up: Flags,
-    rates: Values,
-    shares: Values,
+    size: Floats,
+    up: Bools,
+    rates: Floats,
+    shares: Floats,
     margins: Mapping[str, float],
     level: float,
 ) -> tuple[float, float]:
     """Fewest labels of the flagged and of the passed class that keep both margins."""
-    z = float(special.ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     positive = size * rates
     tp, positives = float(positive[up].sum()), float(positive.sum())
     recall = tp / positives
@@ -167,7 +145,7 @@ def _of_classes(
     return flagged, c / (1 - b / flagged) if b < flagged else 0.0
 
 
-def _between(shares: Values, total: float, low: Values, size: Values) -> Values:
+def _between(shares: Floats, total: float, low: Floats, size: Floats) -> Floats:
     """Numbers in proportion to shares, each between low and the size, with this total."""
     if total <= low.sum():
         return np.asarray(low * total / low.sum())
@@ -183,9 +161,9 @@ def _between(shares: Values, total: float, low: Values, size: Values) -> Values:
 
 
 def _check(
-    size: Values,
-    up: Flags,
-    rates: Values,
+    size: Floats,
+    up: Bools,
+    rates: Floats,
     labels: float | None,
     margins: Mapping[str, float] | None,
     share: float,

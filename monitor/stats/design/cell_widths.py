@@ -15,16 +15,16 @@ from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest, items_by_chance
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
 
 
 class _Positives(NamedTuple):
     """Positives of a class by its labels: expected number and variance, shape ``(...)``."""
 
-    mean: Values
-    variance: Values
+    mean: Floats
+    variance: Floats
 
 
 def cell_half_widths(
@@ -35,27 +35,13 @@ def cell_half_widths(
     *,
     z: float,
     in_window: bool,
-) -> dict[str, Values]:
-    """Half-widths of the intervals that these answers would give.
+) -> dict[str, Floats]:
+    """Half-widths of precision and recall, shape ``(...)``, that these answers would give.
 
-    Parameters
-    ----------
-    size
-        Items of each cell, shape ``(H,)``, the cells of a class in order of score.
-    is_flagged
-        Which cells are predicted positive, shape ``(H,)``.
-    labeled
-        Answers of each cell, whole or expected, shape ``(H,)``.
-    positive
-        Positive ones, shape ``(..., H)``.
-    z
-        Standard errors in a half-width.
-    in_window
-        Whether the intervals describe the window's own items, or the rates behind it.
-
-    Returns
-    -------
-    Precision and recall, shape ``(...)``; 1 where a class with items has no answer.
+    1 where a class with items has no answer. Sizes, classes and numbers of answers, which may be
+    expected ones, have the shape ``(H,)``, the cells of a class in order of score; positives
+    ``(..., H)``. ``z`` is the standard errors in a half-width, ``in_window`` whether intervals
+    describe the window's own items, or the rates behind it.
     """
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)
@@ -78,7 +64,7 @@ def cell_half_widths(
     }
 
 
-def _positives(size: Values, labeled: Values, positive: Values, *, in_window: bool) -> _Positives:
+def _positives(size: Floats, labeled: Floats, positive: Floats, *, in_window: bool) -> _Positives:
     prior = prior_count(1)
     if not in_window:
         worth = cell_counts(size, labeled, positive)

@@ -8,9 +8,8 @@ import numpy as np
 from scipy import special
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats
 
-    Values = NDArray[np.float64]
 
 SLOPE_PRECISION = 0.1
 """Prior precision of a slope along the score before any label: a few answers tilt the line."""
@@ -20,9 +19,9 @@ _LONGEST_STEP = 2.0  # of Newton's, in log odds: a full one may overshoot from f
 
 
 def fitted_log_odds(
-    x: Values, labeled: Values, positive: Values, start: Values, penalty: Values
-) -> Values:
-    """Log odds of the rates that fit the labels best, by Newton's steps.
+    x: Floats, labeled: Floats, positive: Floats, start: Floats, penalty: Floats
+) -> Floats:
+    """Log odds of the rates that fit the labels best, by Newton's steps, shape ``(..., H)``.
 
     Parameters
     ----------
@@ -35,16 +34,11 @@ def fitted_log_odds(
     penalty
         Prior precision of each coefficient around 0, shape ``(K,)``.
 
-    Returns
-    -------
-    Log odds, shape ``(..., H)``.
-
     Examples
     --------
     >>> x = np.array([[1.0, -1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> n, y = np.array([40.0, 40.0, 40.0]), np.array([4.0, 10.0, 20.0])
-    >>> found = fitted_log_odds(x, n, y, np.zeros(2), np.zeros(2))
-    >>> special.expit(found).round(3)
+    >>> special.expit(fitted_log_odds(x, n, y, np.zeros(2), np.zeros(2))).round(3)
     array([0.1 , 0.25, 0.5 ])
     """
     at = start
@@ -60,25 +54,16 @@ def fitted_log_odds(
     return np.asarray(at @ x.T)
 
 
-def fitted_covariance(x: Values, labeled: Values, rates: Values, penalty: Values) -> Values:
-    """Covariance of the coefficients of a fit, shape ``(..., K, K)``, by Laplace's method.
+def fitted_covariance(x: Floats, labeled: Floats, rates: Floats, penalty: Floats) -> Floats:
+    """Covariance of the coefficients of a fit, ``(..., K, K)``, by Laplace's method at its rates.
 
-    Parameters
-    ----------
-    x, labeled, penalty
-        As for ``fitted_log_odds``.
-    rates
-        Rates of the fit, shape ``(..., H)``.
-
-    Examples
-    --------
     >>> fitted_covariance(np.ones((1, 1)), np.array([50.0]), np.array([0.2]), np.zeros(1)).round(3)
     array([[0.125]])
     """
     return np.asarray(np.linalg.inv(_curvature(x, labeled, rates, penalty)))
 
 
-def _curvature(x: Values, labeled: Values, rates: Values, penalty: Values) -> Values:
+def _curvature(x: Floats, labeled: Floats, rates: Floats, penalty: Floats) -> Floats:
     """Give minus the second derivatives of the penalised log likelihood."""
     weight = labeled * rates * (1 - rates)
     information = np.einsum("...h,hi,hj->...ij", weight, x, x, optimize=True)

@@ -14,14 +14,12 @@ from monitor.stats.design.notes import OutOfReach
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Ints
     from monitor.stats.design.assurance import FutureWidths
     from monitor.stats.design.blending import BlendedDesign
     from monitor.stats.design.neyman import AllocationProblem
     from monitor.stats.design.notes import PlanNote
 
-    Labels = NDArray[np.int64]
 
 TIGHTEST, LOOSEST = 1e-8, 1e6
 """Factors on the margins between census and floors."""
@@ -35,7 +33,7 @@ _AIMS = (1e-3, 2.0)  # factors on a margin
 class WithinMargins:
     """The labels found, and the margins of the expected half-widths that led to them."""
 
-    labels: Labels
+    labels: Ints
     aims: Mapping[str, float]
 
 
@@ -81,7 +79,7 @@ def assured_margins(
 
 
 def out_of_reach(
-    problem: AllocationProblem, margins: Mapping[str, float], labels: Labels
+    problem: AllocationProblem, margins: Mapping[str, float], labels: Ints
 ) -> tuple[PlanNote, ...]:
     """Name the margins that labels cannot buy, since the window has too few items."""
     return tuple(

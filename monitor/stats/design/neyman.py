@@ -32,7 +32,8 @@ import numpy as np
 from scipy import optimize
 
 from monitor.stats.core.beta_mixture import round_priors
-from monitor.stats.design.cell_sizes import systematic_sizes
+from monitor.stats.core.levels import normal_quantile
+from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
 from monitor.stats.design.notes import Remark
 from monitor.stats.design.rounding import at_most_total, rounded_up
 from monitor.stats.design.share_by_size import MOST_BY_SIZE, mixed_by_size
@@ -40,12 +41,21 @@ from monitor.stats.design.share_by_size import MOST_BY_SIZE, mixed_by_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.core.draws import Estimand
     from monitor.stats.design.prior import PriorRates
+    from monitor.stats.design.prospect import Prospect
 
-    Values = NDArray[np.float64]
-    Labels = NDArray[np.int64]
+FLOOR = 10.0
+"""Labels each stratum gets at least (or all its items): without them a stratum that was found
+pure once is never looked at again, and coverage breaks down."""
+
+PRIOR_PART = 0.3
+"""Part of the prior's variance that the interval's width shows. The whole of it would be right
+for a variance; but a stratum with few positives has a long tail, which the 95 % interval leaves
+out. With 0.3 a plan for the default bands predicts its labels to a few percent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,30 +67,55 @@ class AllocationProblem:
     the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
     """
 
-    size: Values
-    is_flagged: NDArray[np.bool_]
-    low: Values
-    coefficients: dict[str, Values]
-    doubt: Values
-    cost: Values
+    size: Floats
+    is_flagged: Bools
+    low: Floats
+    coefficients: dict[str, Floats]
+    doubt: Floats
+    cost: Floats
     z: float
     in_window: bool
     share_by_size: float = 0.0
     uniform: float | None = None
 
-    def whole(self, plan: Values) -> Labels:
+    @classmethod
+    def of(
+        cls, prospect: Prospect, level: float, estimand: Estimand
+    ) -> tuple[AllocationProblem, tuple[Remark, ...]]:
+        """Set up a window's problem, with notes on the metrics that it leaves undetermined."""
+        size, up, prior = prospect.size, prospect.is_flagged, prospect.prior_rates
+        coefficients, notes = coefficients_of(size, up, prior)
+        floor, doubt = CELL_FLOOR, np.zeros(len(size))  # of cells, which have no prior
+        if prospect.uniform is None:
+            floor = FLOOR
+            doubt = np.asarray(PRIOR_PART * prior_counts(size, up) / prior.label_variance)
+        problem = cls(
+            size=size.astype(np.float64),
+            is_flagged=up,
+            low=np.minimum(floor, size.astype(np.float64)),
+            coefficients=coefficients,
+            doubt=doubt,
+            cost=prospect.cost,
+            z=normal_quantile(level),
+            in_window=estimand == "window",
+            share_by_size=prospect.share_by_size,
+            uniform=prospect.uniform,
+        )
+        return problem, notes
+
+    def whole(self, plan: Floats) -> Ints:
         """Make a plan whole: bands rounded up, cells by u, none past its size."""
         if self.uniform is None:
             return rounded_up(plan, self.size)
         return np.minimum(systematic_sizes(plan, self.uniform), self.size.astype(np.int64))
 
-    def whole_of(self, plan: Values, total: int) -> Labels:
+    def whole_of(self, plan: Floats, total: int) -> Ints:
         """Make a plan whole with exactly this total."""
         if self.uniform is None:
             return at_most_total(plan, self.is_flagged, total)
         return self.whole(plan * (total / max(float(plan.sum()), 1.0)))
 
-    def mixed(self, optimal: Values) -> Values:
+    def mixed(self, optimal: Floats) -> Floats:
         """Keep labels within their bounds, a share of the passed ones spread by size."""
         down = ~self.is_flagged
         labels = np.minimum(np.maximum(optimal, self.low), self.size)
@@ -89,7 +124,7 @@ class AllocationProblem:
         )
         return labels
 
-    def terms(self, name: str) -> tuple[Values, Values]:
+    def terms(self, name: str) -> tuple[Floats, Floats]:
         """Coefficients of 1/n and of 1/n^2 in the metric's variance."""
         c = self.coefficients[name]
         unlabeled = 1 - self.doubt / np.maximum(self.size, 1) if self.in_window else 1.0
@@ -101,7 +136,7 @@ class AllocationProblem:
         of_census = float(np.sum(c[inside] / self.size[inside])) if self.in_window else 0.0
         return (margin / self.z) ** 2 + of_census
 
-    def half_width(self, name: str, labels: Values | Labels) -> float:
+    def half_width(self, name: str, labels: Floats | Ints) -> float:
         """Half-width of the metric's interval, at most 1."""
         relevant = self.coefficients[name] > 0
         c, n, size = self.coefficients[name][relevant], labels[relevant], self.size[relevant]
@@ -112,14 +147,14 @@ class AllocationProblem:
         nonnegative = max(0.0, float(variance))  # a census may come out a last digit under 0
         return min(1.0, self.z * math.sqrt(nonnegative))
 
-    def half_widths(self, labels: Values | Labels) -> dict[str, float]:
+    def half_widths(self, labels: Floats | Ints) -> dict[str, float]:
         """Half-width of every metric that can be planned for."""
         return {name: self.half_width(name, labels) for name in self.coefficients}
 
 
 def coefficients_of(
-    size: NDArray[np.int64], is_flagged: NDArray[np.bool_], prior_rates: PriorRates
-) -> tuple[dict[str, Values], tuple[Remark, ...]]:
+    size: Ints, is_flagged: Bools, prior_rates: PriorRates
+) -> tuple[dict[str, Floats], tuple[Remark, ...]]:
     r"""Coefficients c of each metric that the window determines, and notes on the others.
 
     For precision :math:`g_h = W_h/W_+` in the flagged strata. For recall
@@ -129,7 +164,7 @@ def coefficients_of(
     positives = weight * prior_rates.rate
     flagged, passed = float(weight[is_flagged].sum()), float(weight[~is_flagged].sum())
     notes: list[Remark] = []
-    coefficients: dict[str, Values] = {}
+    coefficients: dict[str, Floats] = {}
     if flagged > 0:
         gradient = np.where(is_flagged, weight / flagged, 0.0)
         coefficients["precision"] = gradient**2 * prior_rates.label_variance
@@ -145,26 +180,17 @@ def coefficients_of(
 
 
 def expected_coefficients(
-    size: Values,
-    is_flagged: NDArray[np.bool_],
-    rates: Values,
+    size: Floats,
+    is_flagged: Bools,
+    rates: Floats,
     names: Iterable[str],
-) -> dict[str, Values]:
-    r"""Coefficients :math:`c_h = E[g_h^2 \pi_h(1-\pi_h)]` over draws of the rates.
+) -> dict[str, Floats]:
+    r"""Coefficients :math:`c_h = E[g_h^2 \pi_h(1-\pi_h)]` over draws of the rates, ``(points, H)``.
 
     Recall's gradient hangs on the positives that are missed. Where these are hardly known, the
     coefficients at the mean rates take its variance for far too small, and the passed class gets
     too few labels to learn better. The expected variance is what a Bayesian design makes least
     (Chaloner and Verdinelli, *Statistical Science* 10, 1995, doi:10.1214/ss/1177009939).
-
-    Parameters
-    ----------
-    size, is_flagged
-        The strata, shape ``(H,)``.
-    rates
-        Draws of their rates, shape ``(points, H)``.
-    names
-        The metrics that ``coefficients_of`` has.
     """
     positives, noise = size * rates, rates * (1 - rates)
     every = np.maximum(positives.sum(axis=1, keepdims=True), 1e-9)
@@ -176,7 +202,7 @@ def expected_coefficients(
     return {name: np.mean(gradients[name] ** 2 * noise, axis=0) for name in names}
 
 
-def prior_counts(size: ArrayLike, is_flagged: NDArray[np.bool_]) -> Values:
+def prior_counts(size: ArrayLike, is_flagged: Bools) -> Floats:
     """Mean prior count of the interval in each stratum, by the strata of its class."""
     items, prior = np.asarray(size), np.empty(len(is_flagged))
     for members in (is_flagged, ~is_flagged):
@@ -185,14 +211,14 @@ def prior_counts(size: ArrayLike, is_flagged: NDArray[np.bool_]) -> Values:
 
 
 def least_labels(
-    once: Values,
-    twice: Values,
+    once: Floats,
+    twice: Floats,
     allowed: float,
-    low: Values,
-    high: Values,
-    cost: Values,
-    mixed: Callable[[Values], Values],
-) -> Values:
+    low: Floats,
+    high: Floats,
+    cost: Floats,
+    mixed: Callable[[Floats], Floats],
+) -> Floats:
     r"""Cheapest labels with :math:`\sum_h a_h/n_h + b_h/n_h^2 \le` ``allowed`` within bounds.
 
     ``once`` is a and ``twice`` b. One multiplier fixes all labels, of which ``mixed`` spreads a
@@ -205,11 +231,11 @@ def least_labels(
     once, twice, low, high, cost = (each[used] for each in (once, twice, low, high, cost))
     high = high / (1 - MOST_BY_SIZE)  # whole strata stay whole when a share of this is spread
 
-    def total(labels: Values) -> float:
+    def total(labels: Floats) -> float:
         n = labels[used]
         return float(np.sum((once + twice / n) / n))
 
-    def filled(optimal: Values) -> Values:
+    def filled(optimal: Floats) -> Floats:
         labels = least.copy()
         labels[used] = optimal
         return mixed(labels)
@@ -219,7 +245,7 @@ def least_labels(
     if total(filled(high)) >= allowed:
         return filled(high)
 
-    def at(log_multiplier: float) -> Values:
+    def at(log_multiplier: float) -> Floats:
         scale = math.exp(log_multiplier) / cost
         return filled(np.maximum(_cubic_root(scale * once, 2 * scale * twice), low))
 
@@ -230,7 +256,7 @@ def least_labels(
     return at(root)
 
 
-def _cubic_root(p: Values, q: Values) -> Values:
+def _cubic_root(p: Floats, q: Floats) -> Floats:
     """Positive roots of n^3 = p n + q, for q of 0 or more, by Newton's steps from above."""
     # The cubic is convex above its root, so steps from above never jump over it.
     if not q.any():
@@ -244,7 +270,7 @@ def _cubic_root(p: Values, q: Values) -> Values:
     return n
 
 
-def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Values:
+def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Floats:
     r"""Cheapest labels, not yet whole numbers, that keep all margins.
 
     In the flagged strata the coefficients of recall are precision's times one constant.
@@ -275,7 +301,7 @@ def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Values:
     return labels
 
 
-def _sum(terms: tuple[Values, Values], labels: Values) -> float:
+def _sum(terms: tuple[Floats, Floats], labels: Floats) -> float:
     once, twice = terms
     used = once + twice > 0
     return float(np.sum((once[used] + twice[used] / labels[used]) / labels[used]))

@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.stats.design.allocation import assured_by
+from monitor.stats.design.allocation import allocate, assured_by
 from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.design.prospect import Prospect
 
-    from monitor.stats.design.planning import Prospect
-
-    Values = NDArray[np.float64]
 
 SHIFT = 1.5
 """Log odds by which plausible scores are off: a factor of 4.5 of the odds."""
@@ -40,12 +38,8 @@ STRETCH = 2.0
 class PlausibleScores:
     """Least and most over all scores that are plausible.
 
-    Parameters
-    ----------
-    assured
-        Probability that the plan's labels keep each margin.
-    needed
-        Labels that would keep all margins with the assurance asked for.
+    Of the probability that the plan's labels keep each margin, and of the labels that would keep
+    all margins with the assurance asked for.
     """
 
     assured: Mapping[str, tuple[float, float]]
@@ -54,7 +48,7 @@ class PlausibleScores:
 
 def plausible_scores(
     prospect: Prospect,
-    labels: NDArray[np.int64],
+    labels: Ints,
     margins: Mapping[str, float],
     *,
     level: float = 0.95,
@@ -62,25 +56,11 @@ def plausible_scores(
 ) -> PlausibleScores | None:
     """Judge a plan by all plausible scores; None unless scores are all that is known.
 
-    Parameters
-    ----------
-    prospect
-        The window.
-    labels
-        The plan, shape ``(H,)``.
-    margins
-        Half-widths asked for.
-    level, assurance
-        As for `monitor.stats.design.allocation.allocate`.
-
-    Examples
-    --------
-    >>> from monitor.stats.design.planning import Prospect
+    >>> from monitor.stats.design.prospect import Prospect
     >>> up, claimed = [True, False, False], [0.8, 0.004, 0.1]
-    >>> known = PriorRates.of_scores(claimed, up)
-    >>> window = Prospect.of([900, 40_000, 2000], up, known)
+    >>> window = Prospect.of([900, 40_000, 2000], up, PriorRates.of_scores(claimed, up))
     >>> margins = {"recall": 0.1}
-    >>> labels = window.allocate(margins=margins).labels
+    >>> labels = allocate(window, margins=margins, assurance=0.8).labels
     >>> found = plausible_scores(window, labels, margins, assurance=0.8)
     >>> print([round(float(share), 2) for share in found.assured["recall"]], found.needed)
     [0.29, 1.0] (215, 3442)
@@ -90,18 +70,9 @@ def plausible_scores(
     needed, shares = [], []
     for rates in _plausible(prospect):
         plausible = replace(prospect, prior_rates=rates)
-        needed.append(plausible.allocate(margins=margins, level=level, assurance=assurance).total)
-        shares.append(
-            assured_by(
-                plausible.size,
-                plausible.is_flagged,
-                rates,
-                labels,
-                margins=margins,
-                level=level,
-                uniform=plausible.uniform,
-            )
-        )
+        plan = allocate(plausible, margins=margins, level=level, assurance=assurance)
+        needed.append(plan.total)
+        shares.append(assured_by(plausible, labels, margins, level))
     spans = {name: [each[name] for each in shares] for name in shares[0]}
     return PlausibleScores(
         {name: (min(each), max(each)) for name, each in spans.items()}, (min(needed), max(needed))
@@ -117,7 +88,7 @@ def _plausible(prospect: Prospect) -> Iterator[PriorRates]:
     yield _with_rates(prior_rates, _class_means(prospect))
 
 
-def _class_means(prospect: Prospect) -> Values:
+def _class_means(prospect: Prospect) -> Floats:
     rate, up = prospect.prior_rates.rate.copy(), prospect.is_flagged
     for members in (up, ~up):
         size = prospect.size[members]
@@ -126,7 +97,7 @@ def _class_means(prospect: Prospect) -> Values:
     return rate
 
 
-def _with_rates(prior_rates: PriorRates, rates: Values) -> PriorRates:
+def _with_rates(prior_rates: PriorRates, rates: Floats) -> PriorRates:
     """Return other rates that are known as well."""
     both, inside = prior_rates.alpha + prior_rates.beta, np.clip(rates, 1e-9, 1 - 1e-9)
     return PriorRates(both * inside, both * (1 - inside), prior_rates.source)

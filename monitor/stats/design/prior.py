@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from monitor.stats.core.beta_mixture import BetaMixture
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.draws import JointPosterior
 
-    Values = NDArray[np.float64]
 
 Source = Literal["rates", "reference", "scores", "rounds", "cells", "nothing"]
 
@@ -28,18 +27,12 @@ _CERTAIN = 1e15  # labels that fix a rate to the last digit of a float
 class AnswersOfGroup:
     """Earlier answers of neighbouring cells, by which their rate may differ from the line's.
 
-    Parameters
-    ----------
-    cells
-        Their places among the strata, shape ``(G,)``.
-    labeled
-        Labels of each cell, shape ``(G,)``; not all 0.
-    positive
-        Positive ones of all of them.
+    ``cells`` are their places among the strata and ``labeled`` the labels of each, shape ``(G,)``,
+    not all 0; ``positive`` the positive ones of all of them.
     """
 
-    cells: NDArray[np.int64]
-    labeled: Values
+    cells: Ints
+    labeled: Floats
     positive: float
 
 
@@ -47,18 +40,12 @@ class AnswersOfGroup:
 class JointLogits:
     """Rates that are unsure together: log odds of ``mean + loadings @ z``, z standard normal.
 
-    Parameters
-    ----------
-    mean
-        Of the log odds, shape ``(H,)``.
-    loadings
-        On K sources of doubt, shape ``(H, K)``, K at most H.
-    groups
-        Cells whose own answers count besides (``rate_draws``).
+    Means have the shape ``(H,)``, loadings on K sources of doubt, at most H, ``(H, K)``; ``groups``
+    are cells whose own answers count besides (``rate_draws``).
     """
 
-    mean: Values
-    loadings: Values
+    mean: Floats
+    loadings: Floats
     groups: tuple[AnswersOfGroup, ...] = ()
 
 
@@ -77,15 +64,10 @@ class PriorRates:
     joint
         How the rates vary together, for the draws of an assurance, where a line along the score
         gave them; None if each varies by its own Beta.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ or a parameter is not a positive finite number.
     """
 
-    alpha: Values
-    beta: Values
+    alpha: Floats
+    beta: Floats
     source: Source
     joint: JointLogits | None = None
 
@@ -99,12 +81,12 @@ class PriorRates:
             raise ValueError(message)
 
     @property
-    def rate(self) -> Values:
+    def rate(self) -> Floats:
         """Expected rate of each stratum, shape ``(H,)``."""
         return self.alpha / (self.alpha + self.beta)
 
     @property
-    def label_variance(self) -> Values:
+    def label_variance(self) -> Floats:
         r"""Expected variance of one label, shape ``(H,)``.
 
         .. math:: v_h = E[\pi_h(1-\pi_h)] = \frac{ab}{(a+b)(a+b+1)}
@@ -126,11 +108,6 @@ class PriorRates:
 
         Every band of a class gets the same rate, so labels go in proportion to size; the
         matrix says nothing about how bands differ. Jeffreys' half count is added per class.
-
-        Raises
-        ------
-        ValueError
-            If a cell is negative.
 
         Examples
         --------
@@ -155,13 +132,6 @@ class PriorRates:
         mean_score
             In [0, 1], shape ``(H,)``; NaN for a band without scores, whose rate then counts
             as unknown (Jeffreys' prior).
-        is_flagged
-            Which strata are predicted positive, shape ``(H,)``.
-
-        Raises
-        ------
-        ValueError
-            If a mean score lies outside [0, 1].
         """
         up = np.asarray(is_flagged, dtype=np.bool_)
         score = np.asarray(mean_score, dtype=np.float64)
@@ -181,8 +151,9 @@ class PriorRates:
         A Beta with mean m and :math:`E[\pi(1-\pi)] = v` has
         :math:`a + b = v / (m(1-m) - v)`.
         """
-        classes = [_moments(posterior.flagged), _moments(posterior.passed)]
-        rate, variance = (np.concatenate(pair) for pair in zip(*classes, strict=True))
+        classes = (posterior.flagged, posterior.passed)
+        rate = np.concatenate([mixture.mean() for mixture in classes])
+        variance = np.concatenate([mixture.label_variance() for mixture in classes])
         spread = np.maximum(rate * (1 - rate) - variance, rate * (1 - rate) / _CERTAIN)
         both = variance / spread
         return cls(rate * both, (1 - rate) * both, "rounds")
@@ -198,8 +169,6 @@ class PriorRates:
         ----------
         sizes
             Items in each stratum, shape ``(H,)``.
-        is_flagged
-            Which strata are predicted positive, shape ``(H,)``.
 
         Examples
         --------
@@ -226,14 +195,7 @@ class PriorRates:
         return cls(prior, prior, "nothing")
 
 
-def _strata_of_class(is_flagged: NDArray[np.bool_]) -> Values:
+def _strata_of_class(is_flagged: Bools) -> Floats:
     """For each stratum, how many strata its class has."""
     flagged = int(is_flagged.sum())
     return np.where(is_flagged, flagged, len(is_flagged) - flagged).astype(np.float64)
-
-
-def _moments(mixture: BetaMixture) -> tuple[Values, Values]:
-    """Mean rate and mean label variance of each stratum of a mixture."""
-    both = mixture.alpha + mixture.beta
-    variance = mixture.alpha * mixture.beta / (both * (both + 1))
-    return mixture.mean(), np.asarray(mixture.weight @ variance)

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
 
+from monitor.stats.core.levels import normal_quantile
 from monitor.stats.design.assurance import FutureWidths
-from monitor.stats.design.neyman import AllocationProblem, coefficients_of
+from monitor.stats.design.neyman import AllocationProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
-
-    from monitor.stats.design.prior import PriorRates
-
-    Values = NDArray[np.float64]
+    from monitor.stats.design.prospect import Prospect
 
 
 def random_sampling_labels(
-    sizes: ArrayLike,
-    is_flagged: ArrayLike,
-    prior_rates: PriorRates,
+    prospect: Prospect,
     margins: Mapping[str, float],
     *,
     level: float = 0.95,
@@ -38,22 +33,22 @@ def random_sampling_labels(
 
     Parameters
     ----------
-    sizes, is_flagged, prior_rates, margins, level, assurance
-        As for `monitor.stats.design.allocation.allocate`, without bands. With an assurance the
-        expected half-width is to be narrower than the margin by what that share of the draws
-        needs; the sample's split between the classes is taken for the window's.
+    margins, level, assurance
+        As for `monitor.stats.design.allocation.allocate`. With an assurance the expected half-width
+        is to be narrower than the margin by what that share of the draws needs; the sample's split
+        between the classes is taken for the window's.
 
     Examples
     --------
     >>> from monitor.stats.design.prior import PriorRates
-    >>> known = PriorRates.of_rates([0.79, 0.0178988])
-    >>> random_sampling_labels([46e6, 1000e6], [True, False], known, {"recall": 0.05})
+    >>> from monitor.stats.design.prospect import Prospect
+    >>> window = Prospect.of([46e6, 1000e6], [1, 0], PriorRates.of_rates([0.79, 0.0178988]))
+    >>> random_sampling_labels(window, {"recall": 0.05})
     6552
     """
-    size = np.asarray(sizes, dtype=np.float64)
-    up = np.asarray(is_flagged, dtype=np.bool_)
-    rate, total = prior_rates.rate, float(size.sum())
-    z = float(special.ndtri(0.5 + level / 2))
+    size, up = prospect.size.astype(np.float64), prospect.is_flagged
+    rate, total = prospect.prior_rates.rate, float(size.sum())
+    z = normal_quantile(level)
     true_positive, positive = float(size[up] @ rate[up]), float(size @ rate)
     shares = {
         "precision": (true_positive, float(size[up].sum())),
@@ -68,25 +63,15 @@ def random_sampling_labels(
             )
             labels = per_label / ((margin / z) ** 2 + per_label / total)
             if assurance is not None:
-                wider = _wider(name, size, up, prior_rates, labels, assurance)
+                wider = _wider(name, prospect, labels, assurance)
                 labels = per_label / ((margin / wider / z) ** 2 + per_label / total)
             needed = max(needed, labels)
     return math.ceil(needed)
 
 
-def _wider(
-    name: str,
-    size: Values,
-    is_flagged: NDArray[np.bool_],
-    prior_rates: PriorRates,
-    labels: float,
-    assurance: float,
-) -> float:
+def _wider(name: str, prospect: Prospect, labels: float, assurance: float) -> float:
     """Half-width that is kept with a probability, against the one kept in half of the draws."""
-    coefficients, _ = coefficients_of(size.astype(np.int64), is_flagged, prior_rates)
-    zeros, ones = np.zeros_like(size), np.ones_like(size)
-    problem = AllocationProblem(
-        size, is_flagged, zeros, coefficients, zeros, ones, z=1.0, in_window=True
-    )
-    widths = FutureWidths.of(problem, prior_rates).half_widths(labels * size / size.sum())[name]
+    problem, _ = AllocationProblem.of(replace(prospect, uniform=None), 0.95, "window")
+    future = FutureWidths.of(replace(problem, z=1.0), prospect.prior_rates)
+    widths = future.half_widths(labels * problem.size / problem.size.sum())[name]
     return float(np.quantile(widths, assurance) / np.quantile(widths, 0.5))

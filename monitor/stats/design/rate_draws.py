@@ -27,11 +27,9 @@ from scipy.stats import qmc
 from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.design.prior import JointLogits
 
-    Values = NDArray[np.float64]
 
 POINTS = 256
 """Sobol points: a share of .8 is then right to about .01."""
@@ -53,29 +51,23 @@ _TINY = 1e-12
 
 
 @lru_cache(maxsize=8)
-def _points(columns: int) -> Values:
+def _points(columns: int) -> Floats:
     return qmc.Sobol(columns, scramble=True, rng=0).random(POINTS) + _HALF_CELL
 
 
-def _uniforms(prior_rates: PriorRates) -> Values:
+def _uniforms(prior_rates: PriorRates) -> Floats:
     """Return Sobol points: columns for the rates, and a last one per stratum for the answers."""
     strata = len(prior_rates.alpha)
     return _points((2 if prior_rates.joint is None else 3) * strata)
 
 
-def answer_uniforms(prior_rates: PriorRates) -> Values:
+def answer_uniforms(prior_rates: PriorRates) -> Floats:
     """Return the points by which the answers of a round follow its rates, ``(POINTS, H)``."""
     return _uniforms(prior_rates)[:, -len(prior_rates.alpha) :]
 
 
-def drawn_rates(prior_rates: PriorRates) -> Values:
-    """Draw rates, shape ``(POINTS, H)``: together where a line gave them, else from Beta laws.
-
-    Examples
-    --------
-    >>> drawn_rates(PriorRates.of_rates([0.9, 0.01])).mean(axis=0).round(3)
-    array([0.9 , 0.01])
-    """
+def drawn_rates(prior_rates: PriorRates) -> Floats:
+    """Draw rates, shape ``(POINTS, H)``: together where a line gave them, else from Beta laws."""
     uniforms = _uniforms(prior_rates)
     if prior_rates.joint is not None:
         return _by_the_line(prior_rates.joint, uniforms)
@@ -94,7 +86,7 @@ def drawn_rates(prior_rates: PriorRates) -> Values:
     return np.clip(rates, 0.0, 1.0)
 
 
-def _by_the_line(law: JointLogits, uniforms: Values) -> Values:
+def _by_the_line(law: JointLogits, uniforms: Floats) -> Floats:
     columns = law.loadings.shape[1]
     rates = special.expit(law.mean + special.ndtri(uniforms[:, :columns]) @ law.loadings.T)
     for i, group in enumerate(law.groups):

@@ -33,21 +33,16 @@ import numpy as np
 from scipy import special
 
 from monitor.stats.design.cell_counts import groups_of_cells
-from monitor.stats.design.logit_fit import (
-    SLOPE_PRECISION,
-    fitted_covariance,
-    fitted_log_odds,
-)
+from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_covariance, fitted_log_odds
 from monitor.stats.design.prior import AnswersOfGroup, JointLogits, PriorRates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Whole = NDArray[np.int64]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 RARER_WORTH = 2.0
 """Answers of the rarer kind that the line is worth in each cell."""
@@ -68,8 +63,8 @@ class Cut(NamedTuple):
     ``(H, Q)``; 0 where nothing is known.
     """
 
-    position: Whole
-    terms: Values
+    position: Ints
+    terms: Floats
 
 
 def recalibrated_rates(
@@ -79,30 +74,20 @@ def recalibrated_rates(
     positive: ArrayLike,
     unscored: ArrayLike | None = None,
     cut: Cut | None = None,
-) -> Values:
-    """Rate of each cell by the labels of earlier rounds.
+) -> Floats:
+    """Rate of each cell by the labels of earlier rounds, strictly between 0 and 1, ``(..., H)``.
 
     Parameters
     ----------
-    size
-        Items of each cell, shape ``(H,)``; the cells of a class in rising order of score.
-    is_flagged
-        Which cells are predicted positive, shape ``(H,)``. They lie above the others.
+    size, is_flagged
+        Items and predicted class of each cell, shape ``(H,)``; the cells of a class in rising order
+        of score, the flagged ones above the others.
     labeled, positive
         Labels of earlier rounds, shape ``(..., H)``: sums, which may be weighted.
     unscored
         Which cells hold the items without a score, shape ``(H,)``; none if not given.
     cut
         What cuts the cells of a score further; nothing if not given.
-
-    Returns
-    -------
-    Rates strictly between 0 and 1, shape ``(..., H)``.
-
-    Raises
-    ------
-    ValueError
-        If the shapes disagree.
 
     Examples
     --------
@@ -127,12 +112,7 @@ def recalibrated_prior(
     """Knowledge of each cell's rate, for a plan: ``recalibrated_rates``, and how sure they are.
 
     Each is a Beta with the cell's own labels and those that the line is worth; together they vary
-    as the line does.
-
-    Parameters
-    ----------
-    size, is_flagged, labeled, positive, unscored, cut
-        As for ``recalibrated_rates``, all of shape ``(H,)``.
+    as the line does. Labels are of shape ``(H,)``.
     """
     y, n, line, worth = _smoothed(size, is_flagged, labeled, positive, unscored, cut)
     sizes, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
@@ -145,7 +125,7 @@ def recalibrated_prior(
     return PriorRates(y + worth * line, n - y + worth * (1 - line), "cells", joint)
 
 
-def _loadings(columns: Values, up: Flags, ranked: Flags, labeled: Values, line: Values) -> Values:
+def _loadings(columns: Floats, up: Bools, ranked: Bools, labeled: Floats, line: Floats) -> Floats:
     """Give the columns by which log odds vary: several for a line, one for each unscored cell."""
     results = []
     for members in (up, ~up):
@@ -165,7 +145,7 @@ def _loadings(columns: Values, up: Flags, ranked: Flags, labeled: Values, line: 
 
 
 def _groups(
-    up: Flags, ranked: Flags, labeled: Values, positive: Values
+    up: Bools, ranked: Bools, labeled: Floats, positive: Floats
 ) -> Iterator[AnswersOfGroup]:
     """Give the groups of cells of each class that has two or more."""
     for members in (up, ~up):
@@ -184,7 +164,7 @@ def _smoothed(
     positive: ArrayLike,
     unscored: ArrayLike | None,
     cut: Cut | None,
-) -> tuple[Values, Values, Values, Values]:
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Positives and labels of each cell, its rate by the line, and the labels that is worth."""
     sizes, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
     n, y = np.asarray(labeled, dtype=np.float64), np.asarray(positive, dtype=np.float64)
@@ -209,18 +189,18 @@ def _smoothed(
     return y, n, line, worth
 
 
-def _ranked(size: Values, unscored: ArrayLike | None) -> Flags:
+def _ranked(size: Floats, unscored: ArrayLike | None) -> Bools:
     """Which cells have a place along the score."""
     without = np.asarray(False if unscored is None else unscored, dtype=np.bool_)
     return ~np.broadcast_to(without, size.shape)
 
 
-def _share(positive: Values, labeled: Values) -> Values:
+def _share(positive: Floats, labeled: Floats) -> Floats:
     """Rate of a class as a whole, with half a count of each answer."""
     return np.asarray((positive + 0.5) / (labeled + 1))
 
 
-def _columns(size: Values, up: Flags, ranked: Flags, cut: Cut | None) -> Values:
+def _columns(size: Floats, up: Bools, ranked: Bools, cut: Cut | None) -> Floats:
     """Give what the line of a class is a line in: the place along the score, and other terms."""
     if cut is None:
         cut = Cut(np.arange(len(size)), np.zeros((len(size), 0)))
@@ -229,7 +209,7 @@ def _columns(size: Values, up: Flags, ranked: Flags, cut: Cut | None) -> Values:
     return np.column_stack([location, cut.terms])
 
 
-def _positions(size: Values, is_flagged: Flags, position: Whole) -> Values:
+def _positions(size: Floats, is_flagged: Bools, position: Ints) -> Floats:
     """Give the normal score of each cell's middle rank, the passed cells under the flagged ones."""
     _, cell = np.unique(np.stack([is_flagged, position]), axis=1, return_inverse=True)
     ranked = np.bincount(cell.ravel(), weights=size)
@@ -237,7 +217,7 @@ def _positions(size: Values, is_flagged: Flags, position: Whole) -> Values:
     return np.asarray(special.ndtri(np.clip(middle, 1e-9, 1 - 1e-9))[cell.ravel()])
 
 
-def _line(columns: Values, labeled: Values, positive: Values) -> Values:
+def _line(columns: Floats, labeled: Floats, positive: Floats) -> Floats:
     """Fit one line through the cells of a class; rates of shape ``(..., H)``."""
     x, half = _regressors(columns), _half(len(columns))
     n, y = labeled + 2 * half, positive + half
@@ -247,13 +227,13 @@ def _line(columns: Values, labeled: Values, positive: Values) -> Values:
     return np.asarray(special.expit(np.clip(log_odds, -30, 30)))
 
 
-def _regressors(columns: Values) -> Values:
+def _regressors(columns: Floats) -> Floats:
     """Add the constant; the place along the score is centred, other terms stay as they are."""
     location = columns[:, 0]
     return np.column_stack([np.ones_like(location), location - location.mean(), columns[:, 1:]])
 
 
-def _penalty(x: Values) -> Values:
+def _penalty(x: Floats) -> Floats:
     """Prior precision of each coefficient; the constant has 0."""
     return np.array([0.0, *[SLOPE_PRECISION] * (x.shape[1] - 1)])
 

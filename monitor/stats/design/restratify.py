@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +29,10 @@ class EffectiveCounts:
         Shape ``(H,)``, not whole in general.
     """
 
-    positive: Values
-    labeled: Values
+    positive: Floats
+    labeled: Floats
 
-    def whole(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def whole(self) -> tuple[Ints, Ints]:
         """Positive and labeled in whole labels, never more of them than there are.
 
         ``labeled`` is rounded down, ``positive`` to the nearest at the same rate, so that a rare
@@ -67,9 +67,10 @@ def restratify(
         n = \min\left\{\frac{(\sum_i w_i)^2}{\sum_i w_i^2},\
         \frac{p(1-p)(\sum_i w_i)^2}{\sum_i w_i^2 (y_i-p)^2}\right\}
 
-    labels, of them :math:`np` positive. The first is Kish's effective size; the second is what
-    the estimated variance of p says, linearised as for any ratio of sums. It is less where the
-    rare answers carry the large weights, and is left out where all answers are alike.
+    labels, of them :math:`np` positive; zeros where a stratum has no item. The first is Kish's
+    effective size; the second is what the estimated variance of p says, linearised as for any ratio
+    of sums. It is less where the rare answers carry the large weights, and is left out where all
+    answers are alike. p is unbiased but for the noise of the denominator, which is of order 1/K.
 
     Weights of several rounds are first put on one scale, by :math:`\sum_r w / \sum_r w^2` over
     the items that a round has in the stratum, so that its weights sum to its own effective size:
@@ -84,25 +85,14 @@ def restratify(
     weight
         How many items of its window each stands for, :math:`N_h/n_h`; above 0.
     strata
-        How many new strata there are, H.
+        How many new strata there are, H, 1 or more.
     round_of
         Round of each item, whole numbers from 0; None: all are of one.
-
-    Returns
-    -------
-    EffectiveCounts
-        Zeros where a stratum has no item.
 
     Raises
     ------
     ValueError
-        If the shapes differ, a label is not 0 or 1, a weight is not a positive finite number, or
-        ``strata`` is less than 1.
-
-    Notes
-    -----
-    :math:`\sum w y / \sum w` estimates the rate without bias but for the noise of the
-    denominator, which is of order 1/K.
+        If the shapes differ, or a label or weight is out of its range.
 
     Examples
     --------
@@ -119,7 +109,7 @@ def restratify(
     band, y = band[inside], y[inside]
     w = _on_one_scale(w[inside], rounds[inside] * strata + band)
 
-    def summed(values: Values) -> Values:
+    def summed(values: Floats) -> Floats:
         return np.bincount(band, weights=values, minlength=strata).astype(np.float64)
 
     total, squares = summed(w), summed(w * w)
@@ -132,7 +122,7 @@ def restratify(
     return EffectiveCounts(positive=labeled * rate, labeled=labeled)
 
 
-def _on_one_scale(weight: Values, cell: NDArray[np.int64]) -> Values:
+def _on_one_scale(weight: Floats, cell: Ints) -> Floats:
     """Scale the weights of each cell so that they sum to their effective size."""
     total = np.bincount(cell, weights=weight)
     squares = np.bincount(cell, weights=weight * weight)
@@ -141,7 +131,7 @@ def _on_one_scale(weight: Values, cell: NDArray[np.int64]) -> Values:
 
 def _checked(
     stratum: ArrayLike, positive: ArrayLike, weight: ArrayLike, strata: int
-) -> tuple[NDArray[np.int64], Values, Values]:
+) -> tuple[Ints, Floats, Floats]:
     if strata < 1:
         message = f"there must be at least 1 stratum, got {strata!r}"
         raise ValueError(message)

@@ -7,33 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Bools, Floats, Ints
 
-    Values = NDArray[np.float64]
-    Labels = NDArray[np.int64]
 
 _NOISE = 1e-9  # a plan this little above a whole number means that number
 
 
-def rounded_up(plan: Values, size: Values) -> Labels:
-    """Round every stratum up, but not past its size.
-
-    Examples
-    --------
-    >>> rounded_up(np.array([10.0, 20.2, 5.0000000000001]), np.array([50.0, 20.5, 50.0]))
-    array([10, 20,  5])
-    """
+def rounded_up(plan: Floats, size: Floats) -> Ints:
+    """Round every stratum up, but not past its size."""
     return np.minimum(np.ceil(plan - _NOISE), np.floor(size)).astype(np.int64)
 
 
-def at_most_total(plan: Values, is_flagged: NDArray[np.bool_], total: int) -> Labels:
+def at_most_total(plan: Floats, is_flagged: Bools, total: int) -> Ints:
     """Round down, then give what remains of the total to the largest remainders.
 
     Equal remainders are served by plan size, one class after the other, so that a tiny total
     reaches both classes.
 
-    Examples
-    --------
     >>> at_most_total(np.array([3.2, 4.7, 2.1]), np.array([True, False, False]), total=10)
     array([3, 5, 2])
     """
@@ -45,7 +35,7 @@ def at_most_total(plan: Values, is_flagged: NDArray[np.bool_], total: int) -> La
     return labels
 
 
-def _rank_in_class(plan: Values, is_flagged: NDArray[np.bool_]) -> Labels:
+def _rank_in_class(plan: Floats, is_flagged: Bools) -> Ints:
     """Place of each stratum in its class, the largest plan first."""
     rank = np.empty(len(plan), dtype=np.int64)
     for members in (np.flatnonzero(is_flagged), np.flatnonzero(~is_flagged)):
@@ -53,11 +43,9 @@ def _rank_in_class(plan: Values, is_flagged: NDArray[np.bool_]) -> Labels:
     return rank
 
 
-def level_total(high: Values, is_flagged: NDArray[np.bool_], total: int) -> Labels:
+def level_total(high: Floats, is_flagged: Bools, total: int) -> Ints:
     """Share a total out evenly, no stratum above its ``high``: one level for all, cut there.
 
-    Examples
-    --------
     >>> level_total(np.array([10.0, 10.0, 2.0]), np.array([True, False, False]), total=12)
     array([5, 5, 2])
     """
@@ -68,16 +56,14 @@ def level_total(high: Values, is_flagged: NDArray[np.bool_], total: int) -> Labe
     return at_most_total(plan, is_flagged, total)
 
 
-def proportional_above(low: Values, size: Values, total: float) -> Values:
+def proportional_above(low: Floats, size: Floats, total: float) -> Floats:
     """Share a total out: ``low`` to each stratum, the rest in proportion to what it has left.
 
-    Examples
-    --------
     >>> proportional_above(np.array([10.0, 10.0]), np.array([20.0, 110.0]), total=31.0)
     array([11., 20.])
     """
     room = size - low
     if room.sum() == 0:
         return low.copy()
-    share: Values = room / room.sum()
+    share: Floats = room / room.sum()
     return low + (total - float(low.sum())) * share

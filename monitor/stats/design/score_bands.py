@@ -19,7 +19,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from monitor.stats.core.arrays import Floats, Ints
 
 FLAGGED_BANDS = 4
 """Predicted positives are few, and precision needs few labels: more bands leave each with a
@@ -48,21 +50,10 @@ LABELS_PER_CELL = 6
 def affordable_bands(
     flagged: int, passed: int, labels: int, each: int = LABELS_PER_BAND
 ) -> tuple[int, int]:
-    """Cut the numbers of bands of both classes so far that each can have its labels.
+    """Cut the bands wanted of both classes so far that each can have its share of a round's labels.
 
-    Parameters
-    ----------
-    flagged, passed
-        Bands wanted, each 1 or more.
-    labels
-        Labels of a round.
-    each
-        Labels that one should have on average.
-
-    Returns
-    -------
-    tuple of int
-        Bands of each class, in the same proportion rounded down, each 1 or more.
+    ``flagged`` and ``passed``, each 1 or more, are rounded down in the same proportion; ``each`` is
+    how many labels a band should have on average.
 
     Examples
     --------
@@ -90,11 +81,11 @@ def resemble_probabilities(scores: ArrayLike) -> bool:
 
 
 def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
-    r"""Inner edges of the score bands of one predicted class, in rising order.
+    """Inner edges of the score bands of one predicted class, in rising order.
 
-    Band i holds the scores with ``edges[i - 1] <= score < edges[i]``. The edges lie where the
-    running sum of :math:`(p(1-p))^{0.65}` comes closest to equal parts, if the scores look like
-    probabilities, else where the running number of items does. Equal edges merge, so that
+    Band i holds the scores with ``edges[i - 1] <= score < edges[i]``. The edges, scores that occur,
+    lie where the running sum of :math:`(p(1-p))^{0.65}` comes closest to equal parts, if the scores
+    look like probabilities, else where the running number of items does. Equal edges merge, so that
     there may be fewer bands than asked for, but no band is empty.
 
     Parameters
@@ -103,16 +94,6 @@ def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
         Scores of the class's items in any order; NaN without one.
     bands
         How many bands to aim for, 1 or more.
-
-    Returns
-    -------
-    tuple of float
-        At most ``bands - 1`` finite edges, each of them a score that occurs.
-
-    Raises
-    ------
-    ValueError
-        If ``bands`` is less than 1.
 
     Notes
     -----
@@ -135,27 +116,13 @@ def cell_edges(scores: ArrayLike, cells: int) -> tuple[float, ...]:
 
     As ``band_edges``, with equal parts of the running sum of :math:`\sqrt{p(1-p)}`.
 
-    Parameters
-    ----------
-    scores
-        Scores of the class's items in any order; NaN without one.
-    cells
-        How many cells to aim for, 1 or more.
-
-    Raises
-    ------
-    ValueError
-        If ``cells`` is less than 1.
-
-    Examples
-    --------
     >>> cell_edges([0.001] * 9 + [0.1, 0.2, 0.3, 0.4], cells=4)
     (0.2, 0.3, 0.4)
     """
     return _edges(scores, cells, CELL_POWER)
 
 
-def band_of(scores: ArrayLike, edges: Sequence[float]) -> NDArray[np.int64]:
+def band_of(scores: ArrayLike, edges: Sequence[float]) -> Ints:
     """Band of each score: 0 to ``len(edges)``, and ``len(edges) + 1`` where there is no score.
 
     Parameters
@@ -201,7 +168,7 @@ def _edges(scores: ArrayLike, bands: int, power: float) -> tuple[float, ...]:
     return tuple(float(cut[i]) for i in sorted(nearest) if np.isfinite(cut[i]))
 
 
-def _present(scores: ArrayLike) -> NDArray[np.float64]:
+def _present(scores: ArrayLike) -> Floats:
     """Flat array of the scores that are there."""
     values = np.asarray(scores, dtype=np.float64).ravel()
     return values[~np.isnan(values)]

@@ -21,27 +21,26 @@ from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_log_odds
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Bools, Floats
 
-    Values = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 FIT_WORTH = 10.0
 """Labels that the line is worth beside a band's own answers, where these may count."""
 
 
 def rates_without_own(
-    position: Values,
-    is_flagged: Flags,
-    labeled: Values,
-    positive: Values,
-    terms: Values | None = None,
-) -> Values:
-    r"""Rates of all bands as each band would see them without its own answers.
+    position: Floats,
+    is_flagged: Bools,
+    labeled: Floats,
+    positive: Floats,
+    terms: Floats | None = None,
+) -> Floats:
+    """Rates of all bands as each band would see them without its own answers.
 
-    Row h leaves out the answers of band h. There band h has its rate from the line; every other
-    band k has :math:`(y_k + w p_k)/(n_k + w)`, its answers and the line's :math:`p_k` at the worth
-    of w = ``FIT_WORTH`` labels.
+    Row h of the result, shape ``(..., H, H)`` and strictly between 0 and 1, leaves out the answers
+    of band h. There band h has its rate from the line; every other band k has
+    :math:`(y_k + w p_k)/(n_k + w)`, its answers and the line's :math:`p_k` at the worth of
+    w = ``FIT_WORTH`` labels.
 
     Parameters
     ----------
@@ -52,12 +51,7 @@ def rates_without_own(
     labeled, positive
         Answers of each band, shape ``(..., H)``: of one round, or of many at once.
     terms
-        What is added to the line, shape ``(H, Q)``, as of ``recalibration.Cut``; nothing if not
-        given.
-
-    Returns
-    -------
-    Rates of shape ``(..., H, H)``, the last axis over the bands, strictly between 0 and 1.
+        What is added to the line, shape ``(H, Q)``, as of ``recalibration.Cut``.
 
     Examples
     --------
@@ -78,7 +72,7 @@ def rates_without_own(
     return np.asarray(np.where(out, (y + FIT_WORTH * line) / (n + FIT_WORTH), line))
 
 
-def _line(x: Values, is_flagged: Flags, labeled: Values, positive: Values, used: Flags) -> Values:
+def _line(x: Floats, is_flagged: Bools, labeled: Floats, positive: Floats, used: Bools) -> Floats:
     """Fit the line once for each row of ``used``; shape ``(..., rows, H)``."""
     classes = (is_flagged, ~is_flagged)
     half = np.where(is_flagged, *(prior_count(int(members.sum())) for members in classes))
@@ -91,7 +85,7 @@ def _line(x: Values, is_flagged: Flags, labeled: Values, positive: Values, used:
     return np.asarray(special.expit(fitted_log_odds(x, n, y, at, penalty)))
 
 
-def _regressors(position: Values, is_flagged: Flags) -> Values:
+def _regressors(position: Floats, is_flagged: Bools) -> Floats:
     """One column for each class, and the positions centred in their class, scaled together."""
     z = np.zeros(len(position))
     for members in (is_flagged, ~is_flagged):

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats
 
-    Values = NDArray[np.float64]
 
 SHARE_BY_SIZE = 0.25
 """Of the passed labels of a round, unless its settings say otherwise (benchmarks/misses.py)."""
@@ -31,21 +30,12 @@ MOST_BY_SIZE = 0.5
 """The largest share there may be. With more, a stratum might not be labeled whole by the rest."""
 
 
-def mixed_by_size(optimal: Values, low: Values, size: Values, share: float) -> Values:
+def mixed_by_size(optimal: Floats, low: Floats, size: Floats, share: float) -> Floats:
     """Spread a share of the labels of one class by size, the rest as the optimum has them.
 
-    Parameters
-    ----------
-    optimal
-        Labels by the optimum, at least ``low``, shape ``(H,)``. More than the size where the
-        optimum would label yet more: so a stratum is labeled whole though a part goes by size.
-    low, size
-        Floor and items of each stratum.
-    share
-        At most ``MOST_BY_SIZE``.
+    Optimal labels are at least ``low``, the floor. They are more than the size where the optimum
+    would label yet more: so a stratum is labeled whole though a part goes by size.
 
-    Examples
-    --------
     >>> low, size = np.full(3, 10.0), np.array([100.0, 100.0, 800.0])
     >>> mixed_by_size(np.array([60.0, 30.0, 10.0]), low, size, 0.25)
     array([47.5, 25. , 27.5])

@@ -40,9 +40,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.stats.core.beta_mixture import round_priors
-from monitor.stats.design.allocation import DEFAULT_MARGIN, FLOOR, PRIOR_PART
+from monitor.stats.design.allocation import DEFAULT_MARGIN
 from monitor.stats.design.blending import LEAST_PASSED
 from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
+from monitor.stats.design.neyman import FLOOR, PRIOR_PART
 from monitor.stats.design.score_line import rates_without_own
 
 if TYPE_CHECKING:
@@ -50,9 +51,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Values = NDArray[np.float64]
-    Labels = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 FIRST_SHARE = 0.4
 """Share of the plan that wave 1 labels."""
@@ -75,22 +75,13 @@ _HALVINGS = 60
 _NOISE = 1e-6  # a number this little under a whole one means that one
 
 
-def first_wave(plan: ArrayLike, uniform: float | None = None) -> Labels:
+def first_wave(plan: ArrayLike, uniform: float | None = None) -> Ints:
     """Labels of wave 1: ``FIRST_SHARE`` of each stratum's plan, whole.
 
-    Parameters
-    ----------
-    plan
-        Labels of the whole round, shape ``(H,)``.
-    uniform
-        u of the round, in [0, 1), where strata are score cells; bands are rounded up.
+    Bands are rounded up; score cells by ``uniform``, u of the round in [0, 1).
 
-    Examples
-    --------
-    >>> first_wave([24, 0, 1240])
-    array([ 10,   0, 496])
-    >>> first_wave([3, 3, 3, 3], uniform=0.5)
-    array([1, 1, 2, 1])
+    >>> first_wave([24, 0, 1240]), first_wave([3, 3, 3, 3], uniform=0.5)
+    (array([ 10,   0, 496]), array([1, 1, 2, 1]))
     """
     share = FIRST_SHARE * np.asarray(plan, dtype=np.int64)
     if uniform is not None:
@@ -110,49 +101,38 @@ def second_wave(
     margins: Mapping[str, float] | None = None,
     uniform: ArrayLike | None = None,
     terms: ArrayLike | None = None,
-) -> Labels:
-    r"""Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
+) -> Ints:
+    """Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
+
+    Whole numbers of shape ``(..., H)``, 0 or more, that sum to ``plan`` less ``first``. A class
+    with one stratum has no other answers to go by; the rest of the plan is then wave 2.
 
     Parameters
     ----------
-    sizes
-        Items in each stratum of the window, shape ``(H,)``.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
+    sizes, is_flagged
+        The strata of the window, shape ``(H,)``.
     position
         Where each stratum lies along the score, shape ``(H,)``, on a scale on which log odds are
         about a line: the log odds of its mean score, or its place 0, 1, ... where scores are no
         probabilities. NaN without a score.
-    plan
-        Labels of the whole round by its prior, shape ``(H,)``.
-    first
-        Items of wave 1, of :func:`first_wave`.
+    plan, first
+        Labels of the whole round by its prior, and of wave 1 (:func:`first_wave`), shape ``(H,)``.
     labeled, positive
         Answers of wave 1, shape ``(..., H)``; ``labeled`` is less than ``first`` where some are
         missing.
     margins
-        Half-widths wanted, as for ``allocation.allocate``; only their ratio matters. Default: equal
-        ones for precision and recall.
+        As for ``allocation.allocate``; only their ratio matters. Default: equal ones.
     uniform
         u of the wave, in [0, 1), where strata are score cells, another than that of wave 1; one for
         each of many rounds, shape ``(...)``.
     terms
-        What the log odds depend on besides, shape ``(H, Q)``, such as a judge's verdict
-        (``recalibration.Cut``).
-
-    Returns
-    -------
-    Whole numbers of shape ``(..., H)``, 0 or more, that sum to ``plan`` less ``first``.
+        What the log odds depend on besides, shape ``(H, Q)`` (``recalibration.Cut``).
 
     Raises
     ------
     ValueError
         If shapes disagree, or not ``positive <= labeled <= first <= plan <= sizes``, or a margin is
         for something else than precision and recall or is not positive, or u is not in [0, 1).
-
-    Notes
-    -----
-    A class with one stratum has no other answers to go by. The rest of the plan is then wave 2.
 
     Examples
     --------
@@ -192,26 +172,21 @@ def second_wave(
 
 
 def towards_optimum(
-    size: Labels,
-    is_flagged: Flags,
-    rates: Values,
-    learned: Values,
+    size: Ints,
+    is_flagged: Bools,
+    rates: Floats,
+    learned: Floats,
     *,
-    plan: Labels,
-    first: Labels,
+    plan: Ints,
+    first: Ints,
     margins: Mapping[str, float],
-    uniform: Values | None = None,
-) -> Labels:
+    uniform: Floats | None = None,
+) -> Ints:
     """Spend what wave 1 left of a plan so that it comes near the optimum by these rates.
 
-    Parameters
-    ----------
-    size, is_flagged, plan, first, margins, uniform
-        As for :func:`second_wave`; no stratum is empty.
-    rates
-        Row h are the rates that decide the labels of stratum h, shape ``(..., H, H)``.
-    learned
-        Weight of the optimum for each stratum, shape ``(..., H)``; the rest is the plan's.
+    Row h of ``rates``, shape ``(..., H, H)``, are those that decide the labels of stratum h, and
+    ``learned``, shape ``(..., H)``, the weight of the optimum there; the rest is the plan's. Others
+    as for :func:`second_wave`; no stratum is empty.
     """
     items, total = size.astype(np.float64), int(plan.sum())
     doubt = _doubt(is_flagged) if uniform is None else np.zeros(len(size))
@@ -232,7 +207,7 @@ def towards_optimum(
     return np.asarray(_whole_numbers(labels, total) - first)
 
 
-def _learned(is_flagged: Flags, labeled: Values, positive: Values) -> Values:
+def _learned(is_flagged: Bools, labeled: Floats, positive: Floats) -> Floats:
     r"""Weigh the optimum by what there is to learn from, for each stratum without its own answers.
 
     With m the least number of either answer in a class, :math:`.8\,m/(m + 2)`.
@@ -249,15 +224,15 @@ def _learned(is_flagged: Flags, labeled: Values, positive: Values) -> Values:
     return np.asarray(LEARNED_SHARE * fewest / (fewest + RARER_ANSWERS))
 
 
-def _doubt(is_flagged: Flags) -> Values:
+def _doubt(is_flagged: Bools) -> Floats:
     """Give what the prior counts add to the variance of a label, times the stratum's labels."""
     of_class = [round_priors(int(members.sum())).mean() for members in (is_flagged, ~is_flagged)]
     return np.asarray(2 * PRIOR_PART * np.where(is_flagged, *of_class))
 
 
 def _optimum_shares(
-    size: Values, is_flagged: Flags, rates: Values, variance: Values, margins: Mapping[str, float]
-) -> Values:
+    size: Floats, is_flagged: Bools, rates: Floats, variance: Floats, margins: Mapping[str, float]
+) -> Floats:
     """Shares of all labels that are best by each row of rates, shape ``(..., H, H)``."""
     up, down = is_flagged, ~is_flagged
     spread, result = size * np.sqrt(variance), size * rates
@@ -272,7 +247,7 @@ def _optimum_shares(
     return np.asarray(spread * np.where(up, flagged / of_up, (1 - flagged) / of_down))
 
 
-def _flagged_share(a: Values, b: Values, c: Values) -> Values:
+def _flagged_share(a: Floats, b: Floats, c: Floats) -> Floats:
     """Least of the larger of a^2/x and b^2/x + c^2/(1-x), at x from 0 to 1 - LEAST_PASSED."""
     by_recall = np.divide(b, b + c, out=np.zeros_like(b), where=b + c > 0)
     excess = np.maximum(a**2 - b**2, 0.0)
@@ -280,7 +255,7 @@ def _flagged_share(a: Values, b: Values, c: Values) -> Values:
     return np.minimum(np.maximum(by_recall, equal), 1 - LEAST_PASSED)
 
 
-def _filled(target: Values, least: Values, most: Values, total: int) -> Values:
+def _filled(target: Floats, least: Floats, most: Floats, total: int) -> Floats:
     """Scale targets by one factor to a total, no stratum under its least or over its most."""
     low, high = np.zeros((*target.shape[:-1], 1)), np.full((*target.shape[:-1], 1), _LARGEST)
     for _ in range(_HALVINGS):
@@ -291,7 +266,7 @@ def _filled(target: Values, least: Values, most: Values, total: int) -> Values:
     return np.asarray(np.clip(low * target, least, most))
 
 
-def _whole_numbers(labels: Values, total: int) -> Labels:
+def _whole_numbers(labels: Floats, total: int) -> Ints:
     """Round down, then give what remains of the total to the largest remainders."""
     whole = np.floor(labels + _NOISE)
     order = np.argsort(whole - labels, axis=-1, kind="stable")
@@ -300,7 +275,7 @@ def _whole_numbers(labels: Values, total: int) -> Labels:
     return np.asarray((whole + (rank < remaining)).astype(np.int64))
 
 
-def _check(size: Labels, is_flagged: Flags, fixed: Mapping[str, NDArray[Any]]) -> None:
+def _check(size: Ints, is_flagged: Bools, fixed: Mapping[str, NDArray[Any]]) -> None:
     shapes = {name: values.shape for name, values in fixed.items()}
     if size.ndim != 1 or any(shape[-1:] != size.shape for shape in shapes.values()):
         message = f"every array must end in the shape of sizes, {size.shape}; got {shapes}"
@@ -317,7 +292,7 @@ def _check(size: Labels, is_flagged: Flags, fixed: Mapping[str, NDArray[Any]]) -
             raise ValueError(message)
 
 
-def _checked(uniform: Values) -> Values:
+def _checked(uniform: Floats) -> Floats:
     if not np.all((uniform >= 0) & (uniform < 1)):
         message = f"uniform must lie in [0, 1), got {uniform!r}"
         raise ValueError(message)

@@ -8,7 +8,7 @@ case, its e-values have a mean of at most 1 (see ``e_detector``). How soon it fi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -20,11 +20,12 @@ from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.counts import StratumArrays
+    from monitor.stats.core.metrics import Metric
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 ERRORS = (0.75, 1.5, 3.0)
 """How far beyond the limit each alternative lies, in standard errors of one round's estimate: so
@@ -65,7 +66,7 @@ def guess(
     reference: StratumArrays | None = None,
     decay: float = DECAY,
 ) -> Floats | None:
-    r"""Rates to expect in the next round, from earlier rounds only.
+    r"""Rates to expect in the next round, ``(H,)``, from earlier rounds only; None without a label.
 
     .. math:: g_h = \frac{a_0 + \sum_j \delta^{t-1-j} y_{jh}}{2a_0 + \sum_j \delta^{t-1-j} n_{jh}}
 
@@ -80,10 +81,6 @@ def guess(
         Counts from before launch in the same strata.
     decay
         Weight :math:`\delta` of a round against the one after it, in (0, 1].
-
-    Returns
-    -------
-    Rates of shape ``(H,)``, flagged strata first, or None when there is no label to go by.
 
     Raises
     ------
@@ -111,23 +108,9 @@ def guess(
 
 
 def decayed_labels(rounds: Sequence[StratumArrays], decay: float = DECAY) -> tuple[Floats, Floats]:
-    """Add up the labels of rounds, each worth ``decay`` of the one after it.
+    """Add up the labels of rounds in slot order, each worth ``decay`` of the one after it.
 
-    Parameters
-    ----------
-    rounds
-        One or more of the same strata, in slot order.
-    decay
-        In (0, 1].
-
-    Returns
-    -------
-    Positive and labeled, shape ``(H,)`` each.
-
-    Raises
-    ------
-    ValueError
-        If the strata differ between rounds.
+    Positive and labeled, shape ``(H,)`` each; a ValueError if the strata differ between rounds.
     """
     layout = rounds[0].is_flagged
     positive, labeled = np.zeros(layout.size), np.zeros(layout.size)
@@ -142,12 +125,12 @@ def decayed_labels(rounds: Sequence[StratumArrays], decay: float = DECAY) -> tup
 
 def alternatives(
     limit: Limit,
-    size: NDArray[np.int64],
-    is_flagged: NDArray[np.bool_],
+    size: Ints,
+    is_flagged: Bools,
     rates: Floats,
     beyond: ArrayLike = BEYOND,
     *,
-    labeled: NDArray[np.int64] | None = None,
+    labeled: Ints | None = None,
 ) -> Floats:
     r"""Make sets of rates beyond the limit, in the direction in which the metric goes wrong.
 
@@ -206,29 +189,12 @@ def alternatives(
     return np.asarray(wrong.base[..., np.newaxis, :] + wrong.sign[..., np.newaxis, :] * shares)
 
 
-def scaled_to_limit(
-    limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats
-) -> Floats:
+def scaled_to_limit(limit: Limit, size: Ints, is_flagged: Bools, rates: Floats) -> Floats:
     """Scale the wrong answers by one factor, each up to ``CAP``, until the metric is at the limit.
 
-    Parameters
-    ----------
-    limit, size, is_flagged
-        As for ``half_space.half_space``.
-    rates
-        Shape ``(H,)``, each strictly between 0 and 1.
+    Rates of shape ``(H,)``; all that move are at ``CAP`` if even those keep the limit. Raises as
+    :func:`alternatives` does.
 
-    Returns
-    -------
-    Rates of shape ``(H,)``; all that move are at ``CAP`` if even those keep the limit.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If the window lacks a predicted class that the metric needs.
-
-    Examples
-    --------
     >>> limit = Limit("precision", 0.4, "at_least")
     >>> sizes, is_flagged = np.array([100, 100, 900]), np.array([True, True, False])
     >>> print(scaled_to_limit(limit, sizes, is_flagged, np.array([0.99, 0.6, 0.01])))
@@ -249,10 +215,10 @@ def scaled_to_limit(
 
 def steps(
     limit: Limit,
-    size: NDArray[np.int64],
-    is_flagged: NDArray[np.bool_],
+    size: Ints,
+    is_flagged: Bools,
     rates: Floats,
-    labeled: NDArray[np.int64],
+    labeled: Ints,
     errors: Sequence[float] = ERRORS,
 ) -> Floats:
     r"""How far beyond the limit to look with so many labels: ``ERRORS`` standard errors.
@@ -261,26 +227,9 @@ def steps(
 
     .. math:: r = z\,\frac{\sqrt{\sum_h c_h^2 p_h (1-p_h)/n_h}}{B_L}
 
-    over the labeled strata: the alternative then misses the limit by z standard errors of one
-    round's estimate of :math:`c\cdot\pi`.
-
-    Parameters
-    ----------
-    limit, size, is_flagged, rates
-        As for :func:`alternatives`.
-    labeled
-        Labels in each stratum, shape ``(H,)``.
-    errors
-        z of each alternative.
-
-    Returns
-    -------
-    r of shape ``(..., alternatives)``, one per entry of ``errors``, 0 or more.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If the window lacks a predicted class that the metric needs.
+    over the labeled strata, 0 or more, one per entry z of ``errors``, shape ``(...,
+    alternatives)``: the alternative then misses the limit by z standard errors of one round's
+    estimate of :math:`c\cdot\pi`. Parameters and errors are as for :func:`alternatives`.
 
     Examples
     --------
@@ -301,8 +250,8 @@ def steps(
 
 def check_testable(
     limit: Limit,
-    size: NDArray[np.int64],
-    is_flagged: NDArray[np.bool_],
+    size: Ints,
+    is_flagged: Bools,
     rates: Floats | None = None,
 ) -> None:
     """Refuse a limit that no labels could count against in a window of these sizes.
@@ -342,12 +291,13 @@ def check_testable(
         return  # no wrong answers at all are always beyond such a limit
     worst = wrong.base + wrong.sign * wrong.worst
     if bool(space.contains(worst)):
+        chosen = f_beta(limit.beta) if limit.metric == "f_beta" else metric(limit.metric)
+        still = metric_at(chosen, size, is_flagged, worst)
         flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
         message = (
             f"{limit} cannot be tested in a window of {flagged} flagged and {passed} passed items: "
-            f"with {_worst_answers(limit)} {limit.metric} would still be "
-            f"{_value(limit, size, is_flagged, worst):.3g}; move the limit closer to the level you "
-            "expect"
+            f"with {_worst_answers(limit)} {limit.metric} would still be {still:.3g}; move the "
+            "limit closer to the level you expect"
         )
         raise LimitCannotBeTested(message)
 
@@ -373,10 +323,10 @@ class _WrongAnswers:
     def of(
         cls,
         limit: Limit,
-        size: NDArray[np.int64],
-        is_flagged: NDArray[np.bool_],
+        size: Ints,
+        is_flagged: Bools,
         rates: Floats,
-        labeled: NDArray[np.int64] | None,
+        labeled: Ints | None,
     ) -> _WrongAnswers:
         space, direct = half_space(limit, size, is_flagged), limit.direct()
         base, slope = _line(direct.metric, is_flagged, rates)
@@ -404,16 +354,9 @@ class _WrongAnswers:
 def _with_odds_moved(share: Floats, weight: Floats, target: Floats) -> Floats:
     """Multiply the odds of shares by one factor until their weighted sum is as wanted.
 
-    By Newton's method in the log of the factor, with a bracket for each sum.
-
-    Parameters
-    ----------
-    share
-        Shape ``(..., 1, H)``; 0 stays 0.
-    weight
-        Shape ``(H,)``.
-    target
-        Shape ``(..., sums)``, each between 0 and the sum of the weights of shares above 0.
+    By Newton's method in the log of the factor, with a bracket for each sum. Shares have the shape
+    ``(..., 1, H)``, and 0 stays 0; weights ``(H,)``; targets ``(..., sums)``, each between 0 and
+    the sum of the weights of shares above 0.
     """
     moved = np.where(share > 0, weight, 0.0)
     logit, total = special.logit(share), (share * moved).sum(axis=-1)
@@ -433,7 +376,7 @@ def _with_odds_moved(share: Floats, weight: Floats, target: Floats) -> Floats:
     return np.asarray(shares)
 
 
-def _line(metric: str, is_flagged: NDArray[np.bool_], rates: Floats) -> tuple[Floats, Floats]:
+def _line(metric: str, is_flagged: Bools, rates: Floats) -> tuple[Floats, Floats]:
     """Rates as base + f slope, shapes ``(H,)``; strata that stay at the guess have slope 0."""
     if metric == "prevalence":
         return np.zeros_like(rates), rates
@@ -454,12 +397,9 @@ def _worst_answers(limit: Limit) -> str:
     return f"{CAP:.1%} of {items} items classified wrongly"
 
 
-def _value(
-    limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats
-) -> float:
-    """Compute the metric of a limit at rates of shape ``(H,)``."""
-    positive, negative = size * rates, size * (1 - rates)
-    up = is_flagged
+def metric_at(chosen: Metric, size: Ints, is_flagged: Bools, rates: Floats) -> float:
+    """Compute a metric at rates of shape ``(H,)``; NaN if it is undefined."""
+    positive = size * rates
+    negative, up = size - positive, is_flagged
     cells = positive[up].sum(), negative[up].sum(), positive[~up].sum(), negative[~up].sum()
-    formula = f_beta(limit.beta) if limit.metric == "f_beta" else metric(limit.metric)
-    return float(formula(Matrix(*cells)))
+    return float(chosen(Matrix(*cells)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,11 +22,9 @@ from monitor.stats.detection.simulated_paths import Paths
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.detection.scenario import Misses, Scenario
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 QUIET = 8
 """Rounds before the drop, in which the guess is learned."""
@@ -73,56 +71,6 @@ class Detection:
 
 
 def detection(
-    scenario: Scenario,
-    limits: Sequence[Limit],
-    *,
-    metric: str,
-    drop: float,
-    every: float = 52,
-    seed: int = 0,
-    paths: int = 1000,
-    rounds: int = 26,
-    quiet: int = QUIET,
-) -> Detection:
-    """Simulate a drop: how soon the limits that it breaks fire.
-
-    Parameters
-    ----------
-    scenario
-        The window before the drop.
-    limits
-        All that the monitor watches, one or more.
-    metric, drop
-        What falls and by how much (0.10 is ten points): see ``Scenario.dropped``.
-    every
-        The promise: at most one false alarm per so many rounds.
-    seed
-        Fixes the simulated labels.
-    paths, rounds, quiet
-        Histories, rounds with the drop, rounds before it.
-
-    Raises
-    ------
-    ValueError
-        If the metric cannot fall so far.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> from monitor.stats.detection.scenario import Scenario
-    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-    >>> limits = [Limit("precision", 0.8, "at_least")]
-    >>> found = detection(scenario, limits, metric="precision", drop=0.2, paths=200)
-    >>> found.median
-    1
-    """
-    after = scenario.dropped(metric, drop)
-    return played(
-        scenario, after, limits, every=every, seed=seed, paths=paths, rounds=rounds, quiet=quiet
-    )
-
-
-def played(
     before: Scenario,
     after: Scenario,
     limits: Sequence[Limit],
@@ -133,15 +81,26 @@ def played(
     rounds: int = 26,
     quiet: int = QUIET,
 ) -> Detection:
-    """Simulate any change from one scenario to another: see :func:`detection`.
+    """Simulate a change from one scenario to another: how soon the limits that it breaks fire.
+
+    Parameters
+    ----------
+    before, after
+        The window before the change and after it; see ``Scenario.dropped``.
+    limits
+        All that the monitor watches, one or more.
+    every
+        The promise: at most one false alarm per so many rounds.
+    rounds, quiet
+        Rounds after the change, and before it.
 
     Examples
     --------
     >>> from monitor.stats.detection.half_space import Limit
     >>> from monitor.stats.detection.scenario import Scenario
-    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-    >>> worse = scenario.dropped("precision", 0.15).with_prevalence(0.5)
-    >>> played(scenario, worse, [Limit("precision", 0.8, "at_least")], paths=200).median
+    >>> before = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> limits = [Limit("precision", 0.8, "at_least")]
+    >>> detection(before, before.dropped("precision", 0.2), limits, paths=200).median
     1
     """
     rng = np.random.default_rng(seed)
@@ -165,22 +124,15 @@ def false_alarms(
 ) -> float:
     """Mean number of alarms in so many rounds in which nothing changes.
 
-    After an alarm the evidence starts anew at once.
-
-    Parameters
-    ----------
-    scenario, limits, every, seed, paths
-        As for :func:`detection`.
-    rounds
-        Rounds of each path.
+    After an alarm the evidence starts anew at once. ``limits`` and ``every`` are as for
+    :func:`detection`.
 
     Examples
     --------
     >>> from monitor.stats.detection.half_space import Limit
     >>> from monitor.stats.detection.scenario import Scenario
     >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-    >>> limits = [Limit("precision", 0.8, "at_least")]
-    >>> false_alarms(scenario, limits, paths=200) < 0.05
+    >>> false_alarms(scenario, [Limit("precision", 0.8, "at_least")], paths=200) < 0.05
     True
     """
     rng = np.random.default_rng(seed)
@@ -202,21 +154,17 @@ def smallest_drop(
 ) -> float | None:
     """Find the smallest drop of a metric that is found within some rounds with a probability.
 
-    By bisection to 0.0025, on one simulated past.
+    By bisection to 0.0025, on one simulated past; 0.10 is ten points. None if not even the loss of
+    nearly all of the metric is found so soon.
 
     Parameters
     ----------
-    scenario, limits, metric, every, seed, paths, quiet
+    scenario, metric
+        The window before the drop, and what falls.
+    limits, every, quiet
         As for :func:`detection`.
-    within, probability
-        The drop is to be found within so many rounds with at least this probability.
     misses
         Where the misses of a fall of recall appear.
-
-    Returns
-    -------
-    The drop (0.10 is ten points), or None if not even the loss of nearly all of the metric is
-    found so soon.
 
     Examples
     --------
@@ -256,22 +204,10 @@ def large_drop_delay(
     .. math:: \min_r \frac{\ln A - \ln w_r}{I_r}, \quad I_r = \sum_h n_h
         \big[\mathrm{KL}(\pi_h \| x_{rh}) - \mathrm{KL}(\pi_h \| \mathrm{alt}_{rh})\big]
 
-    with threshold :math:`A = Nm`, the alternatives of a guess equal to the rates before, their
-    weights w, and :math:`\pi` the rates after. Less than 1 says that one round is enough. For
-    drops that take several rounds use :func:`detection`.
-
-    Parameters
-    ----------
-    before, after
-        The window before and after the drop.
-    limit
-        The limit that is broken.
-    every, watched
-        The promise N and the number of limits m.
-
-    Returns
-    -------
-    Rounds; infinity where no alternative gains evidence.
+    with threshold :math:`A = Nm`, N the promise ``every`` and m the limits ``watched``, the
+    alternatives of a guess equal to the rates before, their weights w, and :math:`\pi` the rates
+    after. Less than 1 says that one round is enough, infinity that no alternative gains evidence.
+    For drops that take several rounds use :func:`detection`.
 
     Examples
     --------
@@ -353,6 +289,6 @@ def _detected(
     return shares
 
 
-def _answers(scenario: Scenario, rng: np.random.Generator, paths: int) -> NDArray[np.int64]:
+def _answers(scenario: Scenario, rng: np.random.Generator, paths: int) -> Ints:
     window = scenario.window
     return rng.binomial(window.labeled, scenario.rates, (paths, window.size.size))

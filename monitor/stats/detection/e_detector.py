@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,11 +42,10 @@ from monitor.stats.detection.projection import inside, project
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 
 def log_e_factor(
@@ -56,9 +55,9 @@ def log_e_factor(
     beyond: Sequence[float] | None = None,
     *,
     errors: Sequence[float] = ERRORS,
-    missing: NDArray[np.int64] | None = None,
+    missing: Ints | None = None,
 ) -> Floats:
-    r"""Evidence of one round against a limit: log e for each alternative.
+    r"""Evidence of one round against a limit: log e, shape ``(alternatives,)``.
 
     .. math:: \log e_r = \sum_h y_h\log\frac{\mathrm{alt}_{rh}}{x_{rh}}
         + (n_h-y_h)\log\frac{1-\mathrm{alt}_{rh}}{1-x_{rh}}
@@ -66,16 +65,12 @@ def log_e_factor(
     :math:`E[e_r] \le 1` for all rates that keep the limit, if the numbers of labels do not depend
     on the round's own answers. Labels added in blocks of fixed size multiply: add their log e.
 
-    Uninformative is e = 1, not an error, since a service calls this every round: without a guess,
-    in a window where the metric is undefined or constant, when no stratum that matters was
-    labeled, and for an alternative that keeps the limit.
+    Uninformative is e = 1, log e = 0.0, not an error, since a service calls this every round:
+    without a guess, in a window where the metric is undefined or constant, when no stratum that
+    matters was labeled, and for an alternative that keeps the limit.
 
     Parameters
     ----------
-    limit
-        The limit watched.
-    counts
-        The round's strata, labels and answers.
     rates
         The ``alternatives.guess`` made before the round, shape ``(H,)``, or None.
     beyond
@@ -84,15 +79,6 @@ def log_e_factor(
         How far beyond the limit each alternative lies, in standard errors of a round's estimate.
     missing
         Items handed out without an answer, shape ``(H,)``: they count in favor of the limit.
-
-    Returns
-    -------
-    log e of shape ``(alternatives,)``; 0.0 where uninformative.
-
-    Raises
-    ------
-    ValueError
-        If ``rates`` has another shape than the strata, or a rate is not strictly within (0, 1).
 
     Examples
     --------
@@ -122,28 +108,13 @@ def log_e_factor(
 
 
 def update(log_m: ArrayLike, log_e: ArrayLike) -> Floats:
-    r"""One Shiryaev-Roberts step, :math:`M \leftarrow (M + 1)\,e`, in logs.
-
-    Examples
-    --------
-    >>> print(update([-np.inf, 0.0], [0.0, 0.0]).round(4))
-    [0.     0.6931]
-    """
+    r"""One Shiryaev-Roberts step, :math:`M \leftarrow (M + 1)\,e`, in logs."""
     return np.asarray(np.logaddexp(log_m, 0.0) + np.asarray(log_e, dtype=np.float64))
 
 
 def log_mixed(log_m: Floats, weights: Sequence[float] = WEIGHTS) -> Floats:
-    r"""Evidence of all alternatives together, :math:`\ln\sum_r w_r M_r`.
+    r"""Evidence of all alternatives together, :math:`\ln\sum_r w_r M_r`, over the last axis.
 
-    Parameters
-    ----------
-    log_m
-        Shape ``(..., alternatives)``.
-    weights
-        Shares :math:`w_r`, which sum to 1.
-
-    Examples
-    --------
     >>> print(log_mixed(np.log([10.0, 20.0, 30.0])).round(4) == np.log(20.0).round(4))
     True
     """

@@ -16,16 +16,10 @@ if TYPE_CHECKING:
 def shared_promise(rounds: Sequence[float], *, at_most: float) -> float:
     r"""Find the rounds per false alarm of each monitor that keep a promise over all.
 
-    Shared out in proportion to the monitors' rounds :math:`T_i`, which makes N the same for all:
+    Shared out in proportion to the monitors' rounds :math:`T_i` in the time that the promise of
+    ``at_most`` false alarms, a, is about, which makes N the same for all:
 
     .. math:: N = \frac{1}{a}\sum_i T_i
-
-    Parameters
-    ----------
-    rounds
-        Rounds of each monitor in the time that the promise is about; one monitor or more.
-    at_most
-        False alarms a promised in that time.
 
     Raises
     ------
@@ -44,21 +38,3 @@ def shared_promise(rounds: Sequence[float], *, at_most: float) -> float:
         message = f"a promise of {at_most!r} false alarms cannot be kept; give more than 0"
         raise ValueError(message)
     return sum(rounds) / at_most
-
-
-def expected_alarms(rounds: Sequence[float], every: Sequence[float]) -> float:
-    r"""Most false alarms to expect of all monitors together, :math:`\sum_i T_i/N_i`.
-
-    Parameters
-    ----------
-    rounds
-        Rounds of each monitor in the time asked about.
-    every
-        Rounds per false alarm that each promises.
-
-    Examples
-    --------
-    >>> expected_alarms([52, 365], every=[52, 104])
-    4.509615384615385
-    """
-    return sum(count / promised for count, promised in zip(rounds, every, strict=True))

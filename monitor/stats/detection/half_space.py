@@ -16,9 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Bools, Floats, Ints
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 Side: TypeAlias = Literal["at_least", "at_most"]
 
@@ -115,7 +114,7 @@ class HalfSpace:
     c: Floats
     d: float
 
-    def contains(self, rates: Floats) -> NDArray[np.bool_]:
+    def contains(self, rates: Floats) -> Bools:
         """Whether each row of ``rates``, shape ``(..., H)``, keeps the limit."""
         return np.asarray(rates @ self.c >= self.d)
 
@@ -125,7 +124,7 @@ class _Sizes:
     """Sizes ``(H,)``, which strata are flagged, their totals, and the limit on them."""
 
     size: Floats
-    is_flagged: NDArray[np.bool_]
+    is_flagged: Bools
     flagged: float
     passed: float
     value: float
@@ -135,7 +134,7 @@ class _Sizes:
         return np.where(self.is_flagged, flagged, passed) * self.size
 
 
-def half_space(limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.bool_]) -> HalfSpace:
+def half_space(limit: Limit, size: Ints, is_flagged: Bools) -> HalfSpace:
     r"""Rates that keep a limit in a window of these sizes.
 
     With L the limit, :math:`W, W_+, W_-` the total, flagged and passed sizes:
@@ -159,17 +158,11 @@ def half_space(limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.boo
     ----------
     limit
         The limit; ``fpr`` and ``false_omission_rate`` are read as specificity and NPV.
-    size
-        Items in each stratum of the window, shape ``(H,)``.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
 
     Raises
     ------
     LimitCannotBeTested
         If the window lacks a predicted class without which the metric is undefined or constant.
-    ValueError
-        If the shapes differ.
 
     Examples
     --------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from monitor.stats.design.planning import Prospect
+    from monitor.stats.design.prospect import Prospect
     from monitor.stats.detection.scenario import Misses
 
 ROOM = 0.05
@@ -69,7 +69,7 @@ def assumed_limits(prospect: Prospect) -> tuple[Limit, ...]:
 
     Examples
     --------
-    >>> from monitor.stats.design.planning import Prospect
+    >>> from monitor.stats.design.prospect import Prospect
     >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
     >>> [(each.metric, round(each.value, 2)) for each in assumed_limits(window)]
     [('precision', 0.75), ('recall', 0.55)]
@@ -91,16 +91,11 @@ def smallest_drops(
     seed: int = 0,
     paths: int = PATHS,
 ) -> dict[Misses, float | None]:
-    """Find the smallest drops that are found within 4 rounds in 8 of 10 cases.
+    """Find the smallest drops that are found within 4 rounds in 8 of 10 cases (``smallest_drop``).
 
-    By where the misses of a fall of recall appear: see ``delay.smallest_drop``.
-
-    A metric other than recall, or passed items in one stratum, has ``in_proportion`` only.
-
-    Parameters
-    ----------
-    scenario, limits, metric, every, seed, paths
-        As in ``delay.smallest_drop``.
+    By where the misses of a fall of recall appear. A metric other than recall, or passed items in
+    one stratum, has ``in_proportion`` only. Limits and ``every`` are as there, with all the
+    ``limits``.
 
     Examples
     --------
@@ -157,15 +152,13 @@ def alert_power(
         not returned.
     every
         The promise: at most one false alarm per so many rounds.
-    paths, seed
-        Simulated histories.
     bands
         Band of each stratum where those are score cells, shape ``(H,)``. Bands find what their
         cells find, and sooner than these are simulated (benchmarks/cell_delay.py).
 
     Examples
     --------
-    >>> from monitor.stats.design.planning import Prospect
+    >>> from monitor.stats.design.prospect import Prospect
     >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
     >>> [found, _] = alert_power(window, [260, 2440], assumed_limits(window), paths=100)
     >>> found.limit.metric, round(found.smallest_drop, 1)
@@ -200,9 +193,8 @@ def _delay(
 ) -> tuple[int | None, float | None]:
     """Median and mean rounds until a drop of ``DROP`` is found."""
     try:
-        result = detection(
-            scenario, limits, metric=metric, drop=DROP, every=every, paths=paths, seed=seed
-        )
+        after = scenario.dropped(metric, DROP)
     except ValueError:  # the metric cannot fall so far
         return None, None
+    result = detection(scenario, after, limits, every=every, paths=paths, seed=seed)
     return result.median, result.mean_delay if result.median is not None else None

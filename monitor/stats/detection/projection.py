@@ -6,7 +6,7 @@ or many at once for simulations, by another method; the tests hold one against t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize
@@ -16,17 +16,16 @@ from monitor.stats.detection.half_space import HalfSpace, LimitCannotBeTested
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats, Ints
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 _DOUBLINGS = 200  # of the multiplier; a limit that is reached at all is reached long before
 _STEPS = 60  # halvings alone leave no float between the ends of a bracket after 53
 _CLOSE = 1e-12  # of the constraint, whose coefficients are scaled to 1
 
 
-def project(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int64]) -> Floats:
-    r"""Rates within the limit that the labels tell apart from the alternative least.
+def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
+    r"""Rates within the limit that the labels tell apart from the alternative least, ``(H,)``.
 
     .. math:: x = \arg\min_{c\cdot x \ge d} \sum_h n_h\,\mathrm{KL}(\mathrm{alt}_h \| x_h)
 
@@ -35,7 +34,8 @@ def project(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int64]) -
     .. math:: x_h = \frac{2 n_h \mathrm{alt}_h}{n_h - q + s}
         = \frac{q - n_h + s}{2q}, \quad s = \sqrt{(n_h - q)^2 + 4 q n_h \mathrm{alt}_h}.
 
-    A stratum without labels sits at its best value: 1 where c > 0, 0 where c < 0.
+    A stratum without labels sits at its best value: 1 where c > 0, 0 where c < 0. In labeled strata
+    x is the alternative itself where that keeps the limit.
 
     Parameters
     ----------
@@ -45,10 +45,6 @@ def project(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int64]) -
         Rates of shape ``(H,)``, strictly between 0 and 1.
     labeled
         Labels really given in each stratum, shape ``(H,)``: the e-value has mean 1 only with these.
-
-    Returns
-    -------
-    x of shape ``(H,)``: the alternative itself in labeled strata where that keeps the limit.
 
     Raises
     ------
@@ -78,27 +74,13 @@ def project(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int64]) -
     return x
 
 
-def project_many(space: HalfSpace, alternative: Floats, labeled: NDArray[np.int64]) -> Floats:
-    r"""Project rows of alternatives: :func:`project` for each of them, by one Newton search.
+def project_many(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
+    r"""Project alternatives, shape ``(rows, H)``: :func:`project` for each, by one Newton search.
 
     With :math:`dx_h/dq = x_h^2(1-x_h)^2 / (n_h((x_h-\mathrm{alt}_h)^2 +
-    \mathrm{alt}_h(1-\mathrm{alt}_h)))` and a bracket for each row.
+    \mathrm{alt}_h(1-\mathrm{alt}_h)))` and a bracket for each row; on the limit to within 1e-12 of
+    the largest coefficient.
 
-    Parameters
-    ----------
-    space
-        Rates that keep the limit.
-    alternative
-        Rates strictly between 0 and 1, shape ``(rows, H)``.
-    labeled
-        Labels in each stratum, the same for all rows, shape ``(H,)``.
-
-    Returns
-    -------
-    x of shape ``(rows, H)``, on the limit to within 1e-12 of the largest coefficient.
-
-    Examples
-    --------
     >>> from monitor.stats.detection.half_space import Limit, half_space
     >>> space = half_space(
     ...     Limit("recall", 0.5, "at_least"), np.array([40, 960]), np.array([True, False])
@@ -124,8 +106,6 @@ def tilted(alternative: Floats, n: Floats, q: Floats) -> Floats:
 
     Written so that nothing cancels for any q.
 
-    Examples
-    --------
     >>> print(tilted(np.array([0.5]), np.array([10.0]), np.array([4.0])).round(4))
     [0.5963]
     """
@@ -137,13 +117,7 @@ def tilted(alternative: Floats, n: Floats, q: Floats) -> Floats:
 
 
 def inside(rates: Floats) -> Floats:
-    """Rates that rounding put on 0 or 1, moved back to the nearest float between.
-
-    Examples
-    --------
-    >>> bool(inside(np.array([1.0]))[0] < 1)
-    True
-    """
+    """Rates that rounding put on 0 or 1, moved back to the nearest float between."""
     return np.clip(rates, np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).epsneg)
 
 

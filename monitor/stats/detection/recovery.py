@@ -33,19 +33,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.stats.detection.e_detector import log_e_factor
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
     from monitor.stats.detection.half_space import Limit
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 WRONGLY_ENDED = 0.05
 """Largest share of alerts that end by evidence although their metric stays beyond its limit."""
@@ -62,14 +62,7 @@ store (docs/benchmarks.md)."""
 
 
 def opposite(limit: Limit) -> Limit:
-    """Return the limit that the metric keeps while it is beyond this one, or exactly at it.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> print(opposite(Limit("recall", 0.62, "at_least")))
-    recall at most 0.62
-    """
+    """Return the limit that the metric keeps while it is beyond this one, or exactly at it."""
     return replace(limit, side="at_most" if limit.side == "at_least" else "at_least")
 
 
@@ -78,30 +71,12 @@ def log_recovery_factor(
     counts: Counts,
     rates: Floats | None,
     *,
-    missing: NDArray[np.int64] | None = None,
+    missing: Ints | None = None,
 ) -> float:
     """Evidence of one round, log e, that the metric of an alert keeps its limit again.
 
-    Parameters
-    ----------
-    limit
-        The limit of the alert.
-    counts
-        The round's strata, labels and answers.
-    rates
-        The ``alternatives.guess`` made before the round, shape ``(H,)``, or None.
-    missing
-        Items handed out without an answer, shape ``(H,)``: they count against a recovery.
-
-    Returns
-    -------
-    float
-        Finite; 0.0 where a round says nothing, see ``e_detector.log_e_factor``.
-
-    Raises
-    ------
-    ValueError
-        If ``rates`` has another shape than the strata, or a rate is not strictly within (0, 1).
+    Finite; 0.0 where a round says nothing. It is ``e_detector.log_e_factor`` for the opposite limit
+    and the same guess, ``rates``, so missing answers count against a recovery.
 
     Examples
     --------
@@ -119,17 +94,8 @@ def log_recovery_factor(
 def advance(log_r: ArrayLike, rounds: int, log_e: ArrayLike) -> Floats:
     r"""One more round, :math:`R \leftarrow (R + w_{t+1})\,e`, in logs, for one alert or many.
 
-    Parameters
-    ----------
-    log_r
-        Log R before the round; shapes broadcast.
-    rounds
-        Rounds t that took a step before it.
-    log_e
-        The round's :func:`log_recovery_factor`.
+    ``rounds`` is how many, t, took a step before it; shapes broadcast.
 
-    Examples
-    --------
     >>> print(advance([-np.inf, 0.0], 0, [0.0, 0.0]).round(4))  # ln(1/2), ln(1 + 1/2)
     [-0.6931  0.4055]
     """

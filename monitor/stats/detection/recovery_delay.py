@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +11,9 @@ from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, Recovery, adva
 from monitor.stats.detection.simulated_paths import log_e_many
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.detection.scenario import Scenario
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +59,6 @@ def ending(
     ----------
     scenario
         The window as it will be drawn, with the true rates that are supposed.
-    limit
-        The limit of the alert.
     rates
         The guess that all rounds use, shape ``(H,)``. In service it goes on learning, which
         changes little.

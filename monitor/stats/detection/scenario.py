@@ -8,20 +8,21 @@ about by misses that all appear in the passed stratum with the lowest scores, wh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.detection.alternatives import CAP, scaled_to_limit
+from monitor.stats.core.metrics import metric
+from monitor.stats.detection.alternatives import CAP, metric_at, scaled_to_limit
 from monitor.stats.detection.half_space import EDGE, Limit, half_space
 from monitor.stats.detection.projection import inside
 from monitor.stats.detection.simulated_paths import RoundStrata
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 Misses = Literal["in_proportion", "in_lowest_band"]
 """Where the misses of a fall of recall appear: in all passed strata by one factor, or all in the
@@ -45,11 +46,6 @@ class Scenario:
     rates
         Share of actual positives in each stratum, shape ``(H,)``, each in [0, 1].
 
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or a count or rate is out of range.
-
     Examples
     --------
     >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
@@ -57,9 +53,9 @@ class Scenario:
     0.587
     """
 
-    size: NDArray[np.int64]
-    labeled: NDArray[np.int64]
-    is_flagged: NDArray[np.bool_]
+    size: Ints
+    labeled: Ints
+    is_flagged: Bools
     rates: Floats
 
     def __post_init__(self) -> None:
@@ -128,13 +124,7 @@ class Scenario:
 
     def value(self, name: str) -> float | None:
         """Compute a metric at the true rates; None if it is undefined."""
-        positive = self.size * self.rates
-        negative = self.size - positive
-        up = self.is_flagged
-        matrix = Matrix(
-            positive[up].sum(), negative[up].sum(), positive[~up].sum(), negative[~up].sum()
-        )
-        result = float(metric(name)(matrix))
+        result = metric_at(metric(name), self.size, self.is_flagged, self.rates)
         return None if np.isnan(result) else result
 
     def breaks(self, limit: Limit, *, by: float = 0.0) -> bool:

@@ -7,7 +7,7 @@ one against the other, round by round.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +20,7 @@ from monitor.stats.detection.projection import inside, project_many
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Ints: TypeAlias = NDArray[np.int64]
-    Flags: TypeAlias = NDArray[np.bool_]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +28,7 @@ class RoundStrata:
     """Strata of one round: sizes, classes and labels, shape ``(H,)``."""
 
     size: Ints
-    is_flagged: Flags
+    is_flagged: Bools
     labeled: Ints
 
 
@@ -47,20 +43,8 @@ def log_e_many(
 ) -> Floats:
     """Evidence of one round for each path: ``e_detector.log_e_factor`` for each of them.
 
-    Parameters
-    ----------
-    limit
-        The limit watched.
-    window
-        Sizes, classes and labels, the same for all paths.
-    positive, rates
-        Answers and guesses, shape ``(paths, H)``.
-    errors, beyond
-        Alternatives by standard errors, or fixed ones in their place.
-
-    Returns
-    -------
-    log e of shape ``(paths, alternatives)``; 0.0 where uninformative.
+    Answers and guesses have the shape ``(paths, H)``, log e ``(paths, alternatives)``; 0.0 where
+    uninformative.
     """
     paths, strata = positive.shape
     nothing = np.zeros((paths, len(errors if beyond is None else beyond)))
@@ -85,19 +69,9 @@ def log_e_many(
 class Paths:
     """Many monitors with the same limits, each with its own labels, guess and evidence.
 
-    Parameters
-    ----------
-    limits
-        What is watched.
-    every
-        The promise N, in rounds, over all limits.
-    paths
-        How many monitors.
-    decay, errors, weights, beyond
-        The guess's decay and the alternatives, other than the default ones to compare them.
+    The promise is one false alarm in ``every`` rounds, over all limits. Decay, errors, weights and
+    fixed steps ``beyond`` are other than the default ones only to compare them.
 
-    Examples
-    --------
     >>> window = RoundStrata(np.array([160, 4840]), np.array([True, False]), np.array([100, 100]))
     >>> watched = Paths([Limit("precision", 0.8, "at_least")], every=52, paths=2)
     >>> for found in (86, 86, 50):
@@ -138,14 +112,11 @@ class Paths:
         prior = np.where(window.is_flagged, prior_count(flagged), prior_count(passed))
         return np.asarray((prior + self._positive) / (2 * prior + self._labeled))
 
-    def close(self, window: RoundStrata, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Ints) -> Bools:
         """Judge one round of all paths, then learn from it.
 
-        Evidence that fires starts over at once, as if a person had ended the alert.
-
-        Returns
-        -------
-        Which limit fired on which path, shape ``(limits, paths)``.
+        Returns which limit fires on which path, ``(limits, paths)``. Evidence that fires starts
+        over at once, as if a person had ended the alert.
         """
         rates = self.guess(window)
         fired = np.zeros((len(self.limits), self.paths), dtype=np.bool_)
@@ -159,7 +130,7 @@ class Paths:
         self.learn(window, positive)
         return fired
 
-    def _step(self, index: int, log_e: Floats, threshold: float) -> Flags:
+    def _step(self, index: int, log_e: Floats, threshold: float) -> Bools:
         log_m = self._log_m[index]
         says = log_e.any(axis=1, keepdims=True)
         after = np.where(says, update(log_m, log_e), log_m)

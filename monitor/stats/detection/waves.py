@@ -34,8 +34,7 @@ from monitor.stats.detection.recovery import log_recovery_factor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
     from monitor.stats.detection.half_space import Limit
 
@@ -43,15 +42,13 @@ if TYPE_CHECKING:
 def log_e_of_waves(
     limit: Limit,
     waves: Sequence[Counts],
-    rates: Sequence[NDArray[np.float64] | None],
-    missing: Sequence[NDArray[np.int64]] | None = None,
-) -> NDArray[np.float64]:
-    """Log e of each alternative over the waves of one round.
+    rates: Sequence[Floats | None],
+    missing: Sequence[Ints] | None = None,
+) -> Floats:
+    """Log e of each alternative over the waves of one round, ``(alternatives,)``; 0.0 says nothing.
 
     Parameters
     ----------
-    limit
-        The limit watched.
     waves
         Of each wave its own labels and answers, and the sizes of the whole window.
     rates
@@ -59,10 +56,6 @@ def log_e_of_waves(
         So the second wave of a first round already gathers evidence, by the rates of the first.
     missing
         Of each wave its items without an answer, by stratum; none if not given.
-
-    Returns
-    -------
-    log e of shape ``(alternatives,)``; 0.0 where uninformative.
 
     Examples
     --------
@@ -84,31 +77,15 @@ def log_e_of_waves(
 def log_recovery_of_waves(
     limit: Limit,
     waves: Sequence[Counts],
-    rates: Sequence[NDArray[np.float64] | None],
-    missing: Sequence[NDArray[np.int64]] | None = None,
+    rates: Sequence[Floats | None],
+    missing: Sequence[Ints] | None = None,
 ) -> float:
-    """Evidence of a round in waves, log e, that the metric of an alert keeps its limit again.
-
-    Parameters as for :func:`log_e_of_waves`.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> from monitor.stats.detection.alternatives import guess
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> one = Counts.of_matrix(tp=30, fp=20, fn=0, tn=0, flagged_size=160, passed_size=4840)
-    >>> two = Counts.of_matrix(tp=48, fp=2, fn=0, tn=0, flagged_size=160, passed_size=4840)
-    >>> limit = Limit("precision", 0.8, "at_least")
-    >>> round(log_recovery_of_waves(limit, [one, two], [None, guess([one])]), 2)
-    2.08
-    """
+    """Log e of a round in waves that the metric of an alert keeps its limit again; as above."""
     return sum(
         log_recovery_factor(limit, wave, guess, missing=lost)
         for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True)
     )
 
 
-def _each(
-    missing: Sequence[NDArray[np.int64]] | None, waves: Sequence[Counts]
-) -> Sequence[NDArray[np.int64] | None]:
+def _each(missing: Sequence[Ints] | None, waves: Sequence[Counts]) -> Sequence[Ints | None]:
     return [None] * len(waves) if missing is None else missing

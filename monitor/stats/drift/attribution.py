@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import Draws
     from monitor.stats.core.metrics import Matrix
-
-    Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,9 +48,9 @@ class Working:
         Share of the population that is actually positive, in [0, 1].
     """
 
-    tpr: Values
-    fpr: Values
-    prevalence: Values
+    tpr: Floats
+    fpr: Floats
+    prevalence: Floats
 
     @classmethod
     def of(cls, tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Working:
@@ -64,7 +64,7 @@ class Working:
         return cls(*(np.asarray(each, dtype=np.float64) for each in (tpr, fpr, prevalence)))
 
     @classmethod
-    def of_draws(cls, draws: Draws, size: NDArray[np.int64]) -> Working:
+    def of_draws(cls, draws: Draws, size: Ints) -> Working:
         """Make it from posterior draws of the strata's rates and the sizes of the strata."""
         return cls.of_matrix(draws.rate_matrix(size))
 
@@ -73,7 +73,7 @@ class Working:
         """Make it from a confusion matrix, or from draws of one."""
         return cls(*(METRICS[name](matrix) for name in ("recall", "fpr", "prevalence")))
 
-    def precision(self, prevalence: ArrayLike | None = None) -> Values:
+    def precision(self, prevalence: ArrayLike | None = None) -> Floats:
         """Precision at this prevalence, or at another."""
         return precision_at(
             self.tpr, self.fpr, self.prevalence if prevalence is None else prevalence
@@ -84,18 +84,13 @@ class Working:
 class SplitChange:
     """A change of precision and the two parts it is made of; they add up to it."""
 
-    change: Values
-    prevalence: Values
-    classifier: Values
+    change: Floats
+    prevalence: Floats
+    classifier: Floats
 
 
 def split_change(before: Working, after: Working) -> SplitChange:
-    """Share a change of precision out between prevalence and classifier.
-
-    Returns
-    -------
-    SplitChange
-        Of the shape that the two broadcast to; NaN where a precision is undefined.
+    """Share a change of precision out between prevalence and classifier; NaN if undefined.
 
     Examples
     --------
@@ -155,8 +150,6 @@ def precision_change(
         Single values before and after that the points are read from, such as those of the
         labels scaled up (``scaled_matrix``). Where one has no precision, or a point would lie
         outside of its interval, and if not given, all points are posterior means.
-    level
-        Posterior probability of each interval, in (0, 1).
 
     Raises
     ------
@@ -181,9 +174,7 @@ def precision_change(
     >>> print(found.by_prevalence)
     -0.080 [-0.123, -0.037]
     """
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
+    check_probability(level, "level")
     order = np.random.default_rng(0).permutation(len(before.tpr))
     before = Working(before.tpr[order], before.fpr[order], before.prevalence[order])
     parts = split_change(before, after)
@@ -201,7 +192,7 @@ def precision_change(
     return PrecisionChange(**intervals, level=level)
 
 
-def _values(before: Working, after: Working, parts: SplitChange) -> dict[str, Values]:
+def _values(before: Working, after: Working, parts: SplitChange) -> dict[str, Floats]:
     """Name what a ``PrecisionChange`` has intervals of as it does."""
     return {
         "before": before.precision(),
@@ -215,7 +206,7 @@ def _values(before: Working, after: Working, parts: SplitChange) -> dict[str, Va
 
 
 def _intervals(
-    values: Mapping[str, Values], points: Mapping[str, float], level: float
+    values: Mapping[str, Floats], points: Mapping[str, float], level: float
 ) -> dict[str, Interval]:
     return {
         name: credible_interval(draws, level, point=points[name]) for name, draws in values.items()

@@ -16,16 +16,8 @@ def rates_differ(
     .. math:: X \mid X + Y = s \sim \mathrm{Bin}\big(s, \tfrac{n}{n + m}\big)
 
     with sizes :math:`n` now and :math:`m` before. The rates differ if the count lies outside of
-    the central ``level`` of it; so a few events before make a wide bound.
-
-    Parameters
-    ----------
-    events, size
-        Events now, and among how many items.
-    events_before, size_before
-        The same before.
-    level
-        Probability that equal rates are called equal, in (0, 1), or more.
+    the central ``level`` of it: equal rates are called equal with this probability or more, and a
+    few events before make a wide bound.
 
     Raises
     ------

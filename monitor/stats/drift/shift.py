@@ -22,10 +22,10 @@ from scipy import special
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
-    Sizes = NDArray[np.int64]
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
 
 Kind = Literal["psi", "ks", "flagged_rate"]
 
@@ -91,19 +91,12 @@ def window_distances(
     earlier
         The same of the earlier windows, oldest first, shape ``(T, H)``; the last ``MEMORY``
         with any item are used.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
 
     Returns
     -------
     tuple of WindowDistance
         PSI, KS and flagged rate; empty where this window is empty, or fewer than ``FEWEST``
         earlier ones are not.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree or a size is negative.
 
     Examples
     --------
@@ -136,18 +129,9 @@ def population_stability_index(now: ArrayLike, usual: ArrayLike) -> float:
 
     .. math:: \sum_h (p_h - q_h) \ln (p_h / q_h)
 
-    the symmetric Kullback-Leibler divergence of the shares, with half an item added to each
-    stratum that is empty on one side only; strata empty on both sides say nothing.
-
-    Parameters
-    ----------
-    now, usual
-        Items per stratum, shape ``(H,)``, each with one item or more.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a size is negative, or a side has no item.
+    the symmetric Kullback-Leibler divergence of the shares, with half an item added to each stratum
+    that is empty on one side only; strata empty on both sides say nothing. ``now`` and
+    ``usual`` are items per stratum, shape ``(H,)``, each with one item or more.
 
     Examples
     --------
@@ -167,16 +151,7 @@ def kolmogorov_smirnov(now: ArrayLike, usual: ArrayLike) -> float:
     .. math:: \max_h \Big| \sum_{g \le h} (p_g - q_g) \Big|
 
     At most the distance between the scores themselves, which the strata only see at their edges.
-
-    Parameters
-    ----------
-    now, usual
-        Items per stratum, shape ``(H,)``, each with one item or more.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a size is negative, or a side has no item.
+    ``now`` and ``usual`` are items per stratum, shape ``(H,)``, each with one item or more.
 
     Examples
     --------
@@ -193,19 +168,8 @@ def flagged_rate_move(now: ArrayLike, usual: ArrayLike, is_flagged: ArrayLike) -
     .. math:: \operatorname{logit} f - \operatorname{logit} f_{usual}, \quad
         \operatorname{logit} f = \ln (N_+ / N_-)
 
-    For rare flags close to the log of the ratio of the two rates: 0.1 is a tenth more.
-
-    Parameters
-    ----------
-    now, usual
-        Items per stratum, shape ``(H,)``, each with one item or more.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a size is negative, or a side has no item.
+    For rare flags close to the log of the ratio of the two rates: 0.1 is a tenth more. ``now``
+    and ``usual`` are items per stratum, shape ``(H,)``, each with one item or more.
 
     Examples
     --------
@@ -221,7 +185,7 @@ def flagged_rate_move(now: ArrayLike, usual: ArrayLike, is_flagged: ArrayLike) -
     return math.log(odds[0] / odds[1])
 
 
-def _distances(now: Sizes, usual: Sizes, is_flagged: NDArray[np.bool_]) -> dict[Kind, float]:
+def _distances(now: Ints, usual: Ints, is_flagged: Bools) -> dict[Kind, float]:
     return {
         "psi": population_stability_index(now, usual),
         "ks": kolmogorov_smirnov(now, usual),
@@ -229,7 +193,7 @@ def _distances(now: Sizes, usual: Sizes, is_flagged: NDArray[np.bool_]) -> dict[
     }
 
 
-def _wobble_bar(kind: Kind, among_earlier: Values) -> float:
+def _wobble_bar(kind: Kind, among_earlier: Floats) -> float:
     """Bar from the earlier windows' distances to each other."""
     windows = len(among_earlier)
     squared = among_earlier if kind == "psi" else among_earlier**2
@@ -238,7 +202,7 @@ def _wobble_bar(kind: Kind, among_earlier: Values) -> float:
     return bar if kind == "psi" else math.sqrt(bar)
 
 
-def _sampling_bar(kind: Kind, now: Sizes, usual: Sizes, is_flagged: NDArray[np.bool_]) -> float:
+def _sampling_bar(kind: Kind, now: Ints, usual: Ints, is_flagged: Bools) -> float:
     """Bar from what two samples of one population differ by."""
     per_item = 1 / float(now.sum()) + 1 / float(usual.sum())
     if kind == "psi":
@@ -252,9 +216,9 @@ def _sampling_bar(kind: Kind, now: Sizes, usual: Sizes, is_flagged: NDArray[np.b
     return float(special.ndtri(0.5 + LEVEL / 2)) * math.sqrt(spread)
 
 
-def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Values, Values]:
+def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Floats, Floats]:
     """Shares of the strata in both sets of counts."""
-    shares: list[Values] = []
+    shares: list[Floats] = []
     for name, side in (("now", now), ("usual", usual)):
         sizes = np.asarray(side, dtype=np.float64)
         if sizes.ndim != 1 or np.shape(now) != np.shape(usual) or np.any(sizes < 0):
@@ -267,9 +231,7 @@ def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Values, Values]:
     return shares[0], shares[1]
 
 
-def _checked(
-    now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike
-) -> tuple[Sizes, Sizes, NDArray[np.bool_]]:
+def _checked(now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike) -> tuple[Ints, Ints, Bools]:
     window, up = np.asarray(now, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
     before = np.asarray(earlier, dtype=np.int64).reshape(-1, window.size)
     if window.ndim != 1 or up.shape != window.shape:

@@ -19,7 +19,7 @@ from scipy import special
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Floats
 
 FEWEST = 3
 """Earlier windows needed."""
@@ -65,13 +65,8 @@ def expected_count(now: float, earlier: Sequence[float]) -> ExpectedCount | None
 
     where :math:`s^2` is the residual variance of least squares, :math:`\tau` is ``SLOPE``, and
     neither variance is taken for less than a Poisson count's. Of five windows or more the one that
-    lies furthest outside of what the others predict is left out, such as a holiday.
-
-    Returns
-    -------
-    ExpectedCount or None
-        None if there are fewer than ``FEWEST`` earlier windows, or ``LEAST`` items or fewer are
-        expected.
+    lies furthest outside of what the others predict is left out, such as a holiday. None if there
+    are fewer than ``FEWEST`` earlier windows, or ``LEAST`` items or fewer are expected.
 
     Examples
     --------
@@ -97,9 +92,7 @@ def expected_count(now: float, earlier: Sequence[float]) -> ExpectedCount | None
     return None if expected < LEAST else ExpectedCount(expected, probability)
 
 
-def _placed(
-    now: float, at: int, counts: NDArray[np.float64], time: NDArray[np.float64]
-) -> tuple[float, float]:
+def _placed(now: float, at: int, counts: Floats, time: Floats) -> tuple[float, float]:
     """Return the predicted count at a time, and the probability of a count or fewer there."""
     logs, windows = np.log(counts + 0.5), len(counts)
     centred, by_chance = time - time.mean(), 1 / (float(counts.mean()) + 0.5)

@@ -11,24 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Bools, Floats
     from monitor.stats.core.sample import LabeledSample
 
-    Values = NDArray[np.float64]
 
 _HALVINGS = 60  # of a bracket of 400: no float is left between its ends
 
 
-def flagged_range(items: Values, flags: NDArray[np.bool_]) -> tuple[Values, Values]:
+def flagged_range(items: Floats, flags: Bools) -> tuple[Floats, Floats]:
     """Fewest and most items that can be flagged in each draw: strata that do both may move.
 
-    Parameters
-    ----------
-    items
-        Items in each stratum, actual class and cell, shape ``(draws, H, 2, K)``.
-    flags
-        Which cells are flagged, shape ``(K,)``.
+    Items of actual classes and cells have the shape ``(draws, H, 2, K)``, ``flags`` ``(K,)``.
     """
     flagged, passed = (items[..., side].sum(axis=(2, 3)) for side in (flags, ~flags))
     least = np.where(passed == 0, flagged, 0).sum(axis=1)
@@ -36,20 +29,8 @@ def flagged_range(items: Values, flags: NDArray[np.bool_]) -> tuple[Values, Valu
     return least, most
 
 
-def calibrated(
-    items: Values, sample: LabeledSample, flags: NDArray[np.bool_], total: int
-) -> Values:
-    """Move each draw to the counted number of items that are flagged.
-
-    Parameters
-    ----------
-    items, flags
-        As in ``flagged_range``, in whose range ``total`` lies.
-    sample
-        The labeled items.
-    total
-        Flagged items of the window.
-    """
+def calibrated(items: Floats, sample: LabeledSample, flags: Bools, total: int) -> Floats:
+    """Move each draw to the counted number of flagged items, one in its ``flagged_range``."""
     flagged, passed = (items[..., side].sum(axis=(2, 3)) for side in (flags, ~flags))
     # The fewer of its items are labeled, the less sure a stratum is, and the further it moves.
     pull = sample.size / np.maximum(sample.labeled, 1)
@@ -64,13 +45,13 @@ def calibrated(
     return items * scale
 
 
-def _tilted(flagged: Values, passed: Values, pull: Values, total: int) -> Values:
+def _tilted(flagged: Floats, passed: Floats, pull: Floats, total: int) -> Floats:
     """Tilt the flagged items per stratum until their sum is ``total``, by bisection."""
     size = flagged + passed
     # exp(200) moves any share to 0 or 1 as far as a float can, and does not overflow.
     low, high = np.full(len(flagged), -200.0), np.full(len(flagged), 200.0)
 
-    def at(tilt: Values) -> Values:
+    def at(tilt: Floats) -> Floats:
         factor = np.exp(np.clip(tilt[:, np.newaxis] * pull, -200, 200))
         top = flagged * factor
         return np.divide(size * top, top + passed, out=np.zeros_like(size), where=size > 0)

@@ -17,33 +17,22 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.design.cell_counts import (
-    PRIOR,
-    cell_counts,
-    counts_of_the_rest,
-    items_by_chance,
-)
+from monitor.stats.design.cell_counts import PRIOR, cell_counts, counts_of_the_rest, items_by_chance
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
-    ClassLaw = Callable[[bool, Values, EffectiveCounts], BetaMixture]
+    from monitor.stats.core.arrays import Floats, Ints
+
+    ClassLaw = Callable[[bool, Floats, EffectiveCounts], BetaMixture]
 
 
 def cell_posterior(counts: Counts) -> JointPosterior:
     """Posterior of precision and of the false omission rate from a round labeled by cells.
 
-    Parameters
-    ----------
-    counts
-        Strata are the cells of each class, in order of score.
-
-    Examples
-    --------
     >>> counts = Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
     ...     is_flagged=[True, True, False, False],
@@ -63,21 +52,10 @@ def class_counts(
     *,
     prior: float = PRIOR,
 ) -> EffectiveCounts:
-    """Count the plain labels that the cells of each class are worth, flagged first.
+    """Count the plain labels that the cells of each class are worth, flagged first, ``(..., 2)``.
 
-    Parameters
-    ----------
-    size, is_flagged
-        Items and class of each cell, shape ``(H,)``; the cells of a class in order of score.
-    labeled, positive
-        Answers of each cell, shape ``(..., H)``: of one round, or of many at once.
-    prior
-        As in ``cell_counts``.
-
-    Returns
-    -------
-    EffectiveCounts
-        Shape ``(..., 2)``.
+    Sizes and classes have the shape ``(H,)``, the cells of a class in order of score; answers
+    ``(..., H)``: of one round, or of many at once.
     """
     items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
     up = np.asarray(is_flagged, dtype=np.bool_)
@@ -91,7 +69,7 @@ def class_counts(
     )
 
 
-def class_sizes(counts: Counts) -> NDArray[np.int64]:
+def class_sizes(counts: Counts) -> Ints:
     """Items of the flagged and of the passed cells, shape ``(2,)``."""
     return np.array([sum(cell.size for cell in cells) for cells in (counts.flagged, counts.passed)])
 
@@ -104,7 +82,7 @@ def cell_matrix(
     points: int = POINTS,
     law: ClassLaw | None = None,
 ) -> Matrix:
-    r"""Draws of the confusion matrix from a round labeled by cells.
+    r"""Draws of the confusion matrix from a round labeled by cells, each class in order of score.
 
     For the ``window`` what is labeled is known, :math:`TP = \sum_+ y_h +
     \mathrm{Binomial}(\sum_+ (N_h-n_h), \pi)`, and the rate :math:`\pi` of the rest is that of
@@ -113,12 +91,6 @@ def cell_matrix(
 
     Parameters
     ----------
-    counts
-        Strata are the cells of each class, in order of score.
-    estimand
-        ``rate`` or ``window``.
-    seed, points
-        As in ``draws.draw``.
     law
         Distribution of a class's rate, by whether it is flagged, the items of each cell that the
         rate is of, and the plain labels that its answers are worth; those alone if not given.
@@ -147,7 +119,7 @@ def cell_matrix(
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
-def _positives(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Values]:
+def _positives(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Floats]:
     """Draw the positives among the items that are left of each class."""
     if not in_window:
         return [part.items * drawn.rates[:, i] for i, part in enumerate(parts)]
@@ -163,13 +135,6 @@ def weighted_matrix(counts: Counts) -> Matrix:
 
     As ``scaled_matrix``, but a cell without answers is like the answered ones of its group.
 
-    Parameters
-    ----------
-    counts
-        Strata are the cells of each class, in order of score.
-
-    Examples
-    --------
     >>> found = weighted_matrix(Counts.of_arrays(
     ...     size=[160, 8000, 1000, 840], labeled=[40, 60, 40, 0], positive=[30, 0, 4, 0],
     ...     is_flagged=[True, False, False, False],
@@ -184,17 +149,8 @@ def weighted_matrix(counts: Counts) -> Matrix:
 def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
     """Make of each class one stratum of the whole plain labels that its cells are worth.
 
-    For what needs counts, such as the correction of label errors.
+    For what needs counts, such as the correction of label errors; ``prior`` as in ``cell_counts``.
 
-    Parameters
-    ----------
-    counts
-        Strata are the cells of each class, in order of score.
-    prior
-        As in ``cell_counts``.
-
-    Examples
-    --------
     >>> plain = plain_counts(Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
     ...     is_flagged=[True, True, False, False],
@@ -230,9 +186,9 @@ class _Rest(NamedTuple):
 class _CellArrays(NamedTuple):
     """One class's cells: sizes, labels and positives, ``(C,)`` each."""
 
-    size: Values
-    labeled: Values
-    positive: Values
+    size: Floats
+    labeled: Floats
+    positive: Floats
 
 
 def _classes(counts: Counts) -> list[_CellArrays]:
@@ -242,7 +198,7 @@ def _classes(counts: Counts) -> list[_CellArrays]:
 
 
 def _rest(
-    cells: _CellArrays, in_window: bool, law: Callable[[Values, EffectiveCounts], BetaMixture]
+    cells: _CellArrays, in_window: bool, law: Callable[[Floats, EffectiveCounts], BetaMixture]
 ) -> _Rest:
     size, labeled, positive = cells
     if not in_window:
@@ -254,7 +210,7 @@ def _rest(
     return _Rest(*counted, float(unlabeled.sum()), by_chance, rest_law)
 
 
-def _of_answers(flagged: bool, size: Values, answers: EffectiveCounts) -> BetaMixture:
+def _of_answers(flagged: bool, size: Floats, answers: EffectiveCounts) -> BetaMixture:
     del flagged, size
     return _law(answers)
 

@@ -48,7 +48,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 
 from monitor.stats.core.counts import Interval
-from monitor.stats.core.draws import ESTIMANDS
+from monitor.stats.core.draws import check_estimand
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.reasons import Undefined
 from monitor.stats.estimation.class_samples import (
     drawn_totals,
@@ -62,12 +63,10 @@ from monitor.stats.estimation.small_counts import small_count_caution
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Bools, Floats
     from monitor.stats.core.draws import Estimand
     from monitor.stats.estimation.class_samples import ClassSample, Excluded, Layout, Totals
 
-    Values = NDArray[np.float64]
 
 Average = Literal["macro", "micro"]
 _METRICS = ("precision", "recall")
@@ -145,30 +144,20 @@ def class_averages(
 ) -> ClassAverages:
     """Average precision and recall over classes whose samples may share items.
 
+    Coverage is measured by ``benchmarks/class_averages.py``.
+
     Parameters
     ----------
     classes
         One sample for each class, all of one window.
-    level
-        Confidence of each interval, in (0, 1).
     estimand
         ``window``: of the very items of the window; draws of a stratum are narrower by the root of
         1 - n_h/N_h, so what is labeled whole adds no width. ``rate``: of the rates behind them.
-    seed
-        Same samples and seed, same numbers.
-    draws
-        How many.
 
     Raises
     ------
     ValueError
-        If there is no class, one comes twice, the level is out of range or the estimand unknown.
-
-    Notes
-    -----
-    Coverage is measured (``benchmarks/class_averages.py``). Over seventeen settings of 2 to 50
-    classes that the method was not chosen on, 95 % intervals of macro and micro precision and of
-    macro recall held the truth in .952 of the windows, of micro recall in .956; at least in .92.
+        If there is no class, or one comes twice.
 
     Examples
     --------
@@ -228,7 +217,7 @@ class _ClassWindow(NamedTuple):
     point: Totals
     drawn: Totals
     without: Excluded
-    open_share: Values  # of each stratum, (H,)
+    open_share: Floats  # of each stratum, (H,)
 
 
 class _Jackknife(NamedTuple):
@@ -237,12 +226,8 @@ class _Jackknife(NamedTuple):
 
 
 def _check(classes: Sequence[ClassSample], level: float, estimand: str) -> None:
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
-    if estimand not in ESTIMANDS:
-        message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
-        raise ValueError(message)
+    check_probability(level, "level")
+    check_estimand(estimand)
     names = [each.name for each in classes]
     if not names or len(set(names)) < len(names):
         message = f"one sample for each class is wanted, got {', '.join(names) or 'none'}"
@@ -254,7 +239,7 @@ def _average(
     metric: str,
     classes: Sequence[ClassSample],
     window: _ClassWindow,
-    few: NDArray[np.bool_],
+    few: Bools,
     level: float,
 ) -> ClassAverage:
     has_value = _whole(metric, window.point)[:, 0] > 0
@@ -278,13 +263,11 @@ def _average(
     )
 
 
-def _names(classes: Sequence[ClassSample], chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+def _names(classes: Sequence[ClassSample], chosen: Bools) -> tuple[str, ...]:
     return tuple(each.name for each, is_one in zip(classes, chosen, strict=True) if is_one)
 
 
-def _few_labels(
-    classes: Sequence[ClassSample], metric: str, estimand: Estimand
-) -> NDArray[np.bool_]:
+def _few_labels(classes: Sequence[ClassSample], metric: str, estimand: Estimand) -> Bools:
     return np.array(
         [
             small_count_caution(each.sample.counts, metric, estimand=estimand) is not None
@@ -293,25 +276,21 @@ def _few_labels(
     )
 
 
-def _whole(metric: str, class_totals: Totals) -> Values:
+def _whole(metric: str, class_totals: Totals) -> Floats:
     """Items of which the found ones are the metric, shape ``(C, D)``."""
     return (
         class_totals.flagged if metric == "precision" else class_totals.found + class_totals.missed
     )
 
 
-def _value(
-    average: Average, metric: str, class_totals: Totals, averaged: NDArray[np.bool_]
-) -> Values:
+def _value(average: Average, metric: str, class_totals: Totals, averaged: Bools) -> Floats:
     matched, denominator = class_totals.found[averaged], _whole(metric, class_totals)[averaged]
     if average == "macro":
         return np.asarray((matched / denominator).mean(axis=0))
     return np.asarray(matched.sum(axis=0) / denominator.sum(axis=0))
 
 
-def _changes(
-    average: Average, metric: str, window: _ClassWindow, averaged: NDArray[np.bool_]
-) -> Values:
+def _changes(average: Average, metric: str, window: _ClassWindow, averaged: Bools) -> Floats:
     """Change of the average where a label is left out of its class's sample, shape ``(n,)``."""
     class_index = window.without.of_class
     matched, denominator = window.point.found[:, 0], _whole(metric, window.point)[:, 0]
@@ -328,15 +307,15 @@ def _changes(
 
 
 def _change(
-    matched: Values | float, denominator: Values | float, more_matched: Values, more: Values
-) -> Values:
+    matched: Floats | float, denominator: Floats | float, more_matched: Floats, more: Floats
+) -> Floats:
     """Change of found/whole; none if nothing is left of the whole."""
     now, changed = matched / np.maximum(denominator, _NONE), denominator + more
     new = np.where(changed > _NONE, (matched + more_matched) / np.maximum(changed, _NONE), now)
     return np.asarray(new - now)
 
 
-def _jackknife(window: _ClassWindow, change: Values) -> _Jackknife:
+def _jackknife(window: _ClassWindow, change: Floats) -> _Jackknife:
     """Bias and variance of an average from its changes, the changes of one item together."""
     strata, stratum = window.strata, window.strata.stratum
     labeled = np.maximum(strata.labeled, 1)
@@ -348,7 +327,7 @@ def _jackknife(window: _ClassWindow, change: Values) -> _Jackknife:
 
 
 def _interval(
-    point: float, drawn: Values, jackknife: _Jackknife, classes: int, level: float
+    point: float, drawn: Floats, jackknife: _Jackknife, classes: int, level: float
 ) -> Interval:
     """Move and stretch the draws, and read the ends off."""
     own = 1 / classes

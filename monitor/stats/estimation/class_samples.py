@@ -24,18 +24,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from monitor.stats.core.cells import two_minds
+from monitor.stats.core.cells import stratum_priors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.draws import Estimand
     from monitor.stats.core.sample import LabeledSample
 
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 _AT_ONCE = 512  # draws whose weights are in memory together: 20 MB for 5,000 items,
 _WEIGHTS = 2**23  # fewer of many items: 64 MB at most
@@ -64,7 +63,7 @@ class ClassSample:
 
     name: str
     sample: LabeledSample
-    item: Whole
+    item: Ints
 
     def __init__(self, name: str, sample: LabeledSample, item: ArrayLike) -> None:
         object.__setattr__(self, "name", name)
@@ -81,43 +80,37 @@ class ClassSample:
 class Layout(NamedTuple):
     """Strata of all classes below each other, H of them, and the n labels that they hold."""
 
-    of_class: Whole  # (H,)
-    flagged: NDArray[np.bool_]  # (H,)
-    size: Values  # (H,)
-    labeled: Values  # (H,)
-    priors: Values  # light and heavy, (2, H)
-    point: Values  # share of the class among the labels, weighted, (H,)
-    stratum: Whole  # (n,)
-    place: Whole  # of the item among all different ones, (n,)
-    worth: Values  # (n,)
-    positive: NDArray[np.bool_]  # (n,)
+    of_class: Ints  # (H,)
+    flagged: Bools  # (H,)
+    size: Floats  # (H,)
+    labeled: Floats  # (H,)
+    priors: Floats  # light and heavy, (2, H)
+    point: Floats  # share of the class among the labels, weighted, (H,)
+    stratum: Ints  # (n,)
+    place: Ints  # of the item among all different ones, (n,)
+    worth: Floats  # (n,)
+    positive: Bools  # (n,)
     items: int
 
 
 class Totals(NamedTuple):
     """Items of C classes in the window, shape ``(C, D)`` each."""
 
-    found: Values
-    missed: Values
-    flagged: Values
+    found: Floats
+    missed: Floats
+    flagged: Floats
 
 
 class Excluded(NamedTuple):
     """Class of each label, and how its totals change without that label, shape ``(n,)`` each."""
 
-    of_class: Whole
-    found: Values
-    missed: Values
+    of_class: Ints
+    found: Floats
+    missed: Floats
 
 
 def layout(classes: Sequence[ClassSample]) -> Layout:
-    """Lay the samples of all classes below each other.
-
-    Parameters
-    ----------
-    classes
-        One sample for each of C classes.
-    """
+    """Lay the samples of all classes below each other."""
     samples = [each.sample for each in classes]
     strata = [len(sample.size) for sample in samples]
     first = np.concatenate([[0], np.cumsum(strata)[:-1]])
@@ -137,7 +130,7 @@ def layout(classes: Sequence[ClassSample]) -> Layout:
         flagged=np.concatenate([np.arange(len(s.size)) < s.flagged for s in samples]),
         size=size,
         labeled=np.bincount(stratum, minlength=len(size)).astype(np.float64),
-        priors=np.concatenate([_priors(sample) for sample in samples], axis=1),
+        priors=np.concatenate([stratum_priors(sample) for sample in samples], axis=1),
         point=np.divide(positive_total, total, out=np.zeros(len(size)), where=total > 0),
         stratum=stratum,
         place=index.reshape(-1),
@@ -147,27 +140,8 @@ def layout(classes: Sequence[ClassSample]) -> Layout:
     )
 
 
-def _priors(sample: LabeledSample) -> Values:
-    """Light and heavy prior count of each stratum, ``(2, H)``."""
-    holds = sample.size > 0
-    up = np.arange(len(holds)) < sample.flagged
-    return np.where(
-        up,
-        two_minds(int(holds[up].sum()))[:, np.newaxis],
-        two_minds(int(holds[~up].sum()))[:, np.newaxis],
-    )
-
-
-def totals(strata: Layout, shares: Values) -> Totals:
-    """Scale shares of the class in each stratum up to the window.
-
-    Parameters
-    ----------
-    strata
-        H strata of C classes.
-    shares
-        Shape ``(H, D)``.
-    """
+def totals(strata: Layout, shares: Floats) -> Totals:
+    """Scale shares of the class in each stratum, shape ``(H, D)``, up to the window."""
     count = int(strata.of_class.max()) + 1
     items = strata.size[:, np.newaxis] * shares
     per_class = sparse.csr_array(
@@ -182,16 +156,8 @@ def totals(strata: Layout, shares: Values) -> Totals:
     )
 
 
-def open_shares(strata: Layout, estimand: Estimand) -> Values:
-    """Share of each stratum that its labels leave open, shape ``(H,)``: of a rate all of it.
-
-    Parameters
-    ----------
-    strata
-        H strata of C classes.
-    estimand
-        ``window`` or ``rate``.
-    """
+def open_shares(strata: Layout, estimand: Estimand) -> Floats:
+    """Share of each stratum that its labels leave open, ``(H,)``: of a rate all of it."""
     if estimand == "rate":
         return np.ones(len(strata.size))
     return np.maximum(1 - strata.labeled / np.maximum(strata.size, 1), 0)
@@ -205,17 +171,6 @@ def drawn_totals(
     In the window the labeled items of a stratum are as they are, and the draws of the others are
     closer together by the root of their share. Totals are linear in the shares, so these, several
     for each class, are never in memory for all draws.
-
-    Parameters
-    ----------
-    strata
-        H strata of C classes.
-    rng
-        Source of randomness; the same state gives the same draws.
-    draws
-        How many, D.
-    estimand
-        ``window`` or ``rate``.
     """
     open_share = open_shares(strata, estimand)[:, np.newaxis]
     width, labeled_share = np.sqrt(open_share), (1 - open_share) * strata.point[:, np.newaxis]
@@ -231,7 +186,7 @@ def drawn_totals(
     )
 
 
-def _shares(strata: Layout, rng: np.random.Generator, draws: int) -> Iterator[Values]:
+def _shares(strata: Layout, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """Draw the share of the class in each stratum, shape ``(H, some)``, ``draws`` of them."""
     shape = (len(strata.size), strata.items)
     where = strata.stratum, strata.place
@@ -247,7 +202,7 @@ def _shares(strata: Layout, rng: np.random.Generator, draws: int) -> Iterator[Va
         yield np.asarray(yes / np.maximum(yes + no, _TINY), dtype=np.float64)
 
 
-def _drawn_priors(strata: Layout, rng: np.random.Generator, draws: int) -> Values:
+def _drawn_priors(strata: Layout, rng: np.random.Generator, draws: int) -> Floats:
     """Choose light or heavy for each class and side of it by itself, shape ``(H, D)``."""
     side = 2 * strata.of_class + strata.flagged
     mind = rng.integers(0, 2, (int(side.max()) + 1, draws))[side]
@@ -260,11 +215,6 @@ def leave_one_out(strata: Layout) -> Excluded:
     """Leave each label out by itself, and scale the others of its stratum up.
 
     A stratum's only label stays, since nothing is known without it: it adds no variance.
-
-    Parameters
-    ----------
-    strata
-        H strata of C classes.
     """
     stratum, count = strata.stratum, len(strata.size)
     total = np.bincount(stratum, weights=strata.worth, minlength=count)[stratum]

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
+
 
 GRID_POINTS = 41
 """Enough for a smooth line in a figure."""
@@ -36,28 +37,16 @@ _FEWEST = 64
 class Density:
     """A density at evenly spaced places; areas under it are probabilities."""
 
-    x: Values
-    density: Values
+    x: Floats
+    density: Floats
 
 
 def share_density(draws: ArrayLike, *, points: int = GRID_POINTS) -> Density | None:
-    """Estimate the density of a share from equally likely draws.
+    """Estimate the density of a share in [0, 1] from equally likely draws; NaN ones are left out.
 
-    Parameters
-    ----------
-    draws
-        Of a quantity in [0, 1]; those that are NaN are left out.
-    points
-        How many evenly spaced values of the share the density is given at, from the lowest draws
-        to the highest but for one in a thousand at either end.
+    It is given at evenly spaced values, from the lowest draws to the highest but for one in a
+    thousand at either end. None if there are fewer than 64 draws, or (all but) one value.
 
-    Returns
-    -------
-    Density or None
-        None if there are fewer than 64 draws, or (all but) one value: a census knows it.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(7)
     >>> found = share_density(rng.beta(80, 20, 2**12))
     >>> bool(abs(found.x[found.density.argmax()] - 79 / 98) < 0.01)  # the mode

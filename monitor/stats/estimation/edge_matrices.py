@@ -16,35 +16,17 @@ import numpy as np
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import Counts, StratumCounts
-
-    Cells = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
     """Matrices in which the answers that no label of a class had are set to none.
 
-    Parameters
-    ----------
-    counts
-        Sizes and labels of the round.
-    matrix
-        Draws of the confusion matrix, cells of shape ``(points,)``.
-
-    Returns
-    -------
-    list of Matrix
-        The draws with one class changed, with the other, and with both: none to three of them.
-
-    Notes
-    -----
-    An unlabeled class says nothing, so it has no edge. The ends of an interval are taken over
+    The draws of ``matrix`` with one class changed, with the other, and with both: none to three of
+    them. An unlabeled class says nothing, so it has no edge. The ends of an interval are taken over
     the draws and all of these; they only move where some count is 0.
 
-    Examples
-    --------
     >>> from monitor.stats.core.counts import Counts
     >>> counts = Counts.of_matrix(tp=9, fp=1, fn=0, tn=50, flagged_size=100, passed_size=900)
     >>> drawn = Matrix(tp=[88.0, 91.0], fp=[12.0, 9.0], fn=[3.0, 0.5], tn=[897.0, 899.5])
@@ -52,27 +34,16 @@ def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
     >>> edge.tp, edge.fn, edge.tn
     (array([88., 91.]), array([0., 0.]), array([900., 900.]))
     """
-    flagged = _edge(counts.flagged, matrix.tp, matrix.fp)
-    passed = _edge(counts.passed, matrix.fn, matrix.tn)
-    matrices = []
-    if flagged is not None:
-        matrices.append(Matrix(*flagged, matrix.fn, matrix.tn))
-    if passed is not None:
-        matrices.append(Matrix(matrix.tp, matrix.fp, *passed))
-    if flagged is not None and passed is not None:
-        matrices.append(Matrix(*flagged, *passed))
-    return matrices
+    flagged = [(matrix.tp, matrix.fp), *_edge(counts.flagged, matrix.flagged)]
+    passed = [(matrix.fn, matrix.tn), *_edge(counts.passed, matrix.passed)]
+    return [Matrix(*up, *down) for down in passed for up in flagged][1:]
 
 
-def _edge(
-    strata: tuple[StratumCounts, ...],
-    positive: NDArray[np.float64],
-    negative: NDArray[np.float64],
-) -> Cells | None:
-    """Positives and negatives of a class without the answer never seen; None if both were."""
+def _edge(strata: tuple[StratumCounts, ...], items: Floats) -> list[tuple[Floats, Floats]]:
+    """Positives and negatives of a class without the answer never seen; none if both were."""
     labeled = sum(stratum.labeled for stratum in strata)
     seen = sum(stratum.positive for stratum in strata)
     if labeled == 0 or 0 < seen < labeled:
-        return None
-    every = positive + negative
-    return (np.zeros_like(every), every) if seen == 0 else (every, np.zeros_like(every))
+        return []
+    nothing = np.zeros_like(items)
+    return [(nothing, items) if seen == 0 else (items, nothing)]

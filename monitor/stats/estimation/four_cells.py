@@ -31,11 +31,11 @@ from monitor.stats.core.metrics import Matrix
 from monitor.stats.estimation.matrix_draws import MatrixDraws
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.draws import Estimand
 
-    Values = NDArray[np.float64]
 
 _PRIOR = 0.5  # of each cell
 
@@ -44,16 +44,13 @@ _PRIOR = 0.5  # of each cell
 class FourCells:
     """The labels of a set by cell, in the order TP, FP, FN, TN; shape ``(4,)`` each.
 
-    Parameters
-    ----------
-    labeled
-        Labels that each cell is worth, whole numbers where there are no weights.
-    weight
-        Items that each of them stands for.
+    Labels that each cell is worth, whole numbers where there are no weights, and the items that
+    each of them stands for. ``prevalence`` is the population's, where the set was drawn by
+    actual class.
     """
 
-    labeled: Values
-    weight: Values
+    labeled: Floats
+    weight: Floats
 
     @classmethod
     def of_items(
@@ -61,15 +58,9 @@ class FourCells:
     ) -> FourCells:
         """Count labeled items, each for one or for its weight, over 0.
 
-        A cell without an item has the weight of its predicted class.
+        A cell without an item has the weight of its predicted class. A ValueError if a class has
+        none.
 
-        Raises
-        ------
-        ValueError
-            If a predicted class has no item.
-
-        Examples
-        --------
         >>> cells = FourCells.of_items([1, 1, 0, 0, 0], [1, 0, 0, 0, 0], [2, 2, 10, 10, 30])
         >>> cells.labeled.round(2), cells.weight
         (array([1.  , 1.  , 0.  , 2.27]), array([ 2.,  2., 22., 22.]))
@@ -89,13 +80,6 @@ class FourCells:
     def scaled(self, prevalence: float | None = None) -> Matrix:
         """Matrix of the labels, each for what it stands for: what points are read off.
 
-        Parameters
-        ----------
-        prevalence
-            Of the population, where the set was drawn by actual class.
-
-        Examples
-        --------
         >>> cells = FourCells.of_items([1, 1, 0, 0], [1, 0, 1, 0])
         >>> float(cells.scaled(prevalence=0.1).fp)
         0.45
@@ -107,15 +91,6 @@ class FourCells:
     ) -> MatrixDraws:
         """Draw the matrix, for ``posterior.estimates`` (estimand ``rate``).
 
-        Parameters
-        ----------
-        seed, points
-            As in ``draws.draw``.
-        prevalence
-            Of the population, where the set was drawn by actual class.
-
-        Examples
-        --------
         >>> cells = FourCells.of_items([1] * 160 + [0] * 4840, [1] * 138 + [0] * 22 + [1] * 108
         ...     + [0] * 4732)
         >>> matrix = cells.draws().of("rate")
@@ -151,13 +126,6 @@ class FourCells:
     def plain_sample(self, prevalence: float | None = None) -> dict[str, int]:
         """Count the plain random sample that knows no cell better than these labels do.
 
-        Parameters
-        ----------
-        prevalence
-            As in ``scaled``.
-
-        Examples
-        --------
         >>> items = [1] * 138 + [0] * 22, [1] * 23 + [0] * 977
         >>> cells = FourCells.of_items(
         ...     [1] * 160 + [0] * 1000, [*items[0], *items[1]], [1] * 160 + [4.84] * 1000
@@ -173,7 +141,7 @@ class FourCells:
         return dict(zip(("tp", "fp", "fn", "tn"), counts, strict=True))
 
 
-def _matrix(cells: Values, prevalence: float | None) -> Matrix:
+def _matrix(cells: Floats, prevalence: float | None) -> Matrix:
     """Matrices of cells ``(..., 4)``, at a prevalence where one is given."""
     tp, fp, fn, tn = np.moveaxis(cells, -1, 0)
     if prevalence is None:

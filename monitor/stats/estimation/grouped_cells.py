@@ -18,28 +18,23 @@ from monitor.stats.core.sample import LabeledSample
 from monitor.stats.design.cell_counts import groups_of_cells
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from monitor.stats.core.arrays import Floats, Ints
 
 
 class GroupedCells(NamedTuple):
     """A sample whose strata are groups of cells, and the group of each cell, shape ``(C,)``."""
 
     sample: LabeledSample
-    group: NDArray[np.int64]
+    group: Ints
 
 
-def cell_weights(size: ArrayLike, labeled: ArrayLike) -> NDArray[np.float64]:
+def cell_weights(size: ArrayLike, labeled: ArrayLike) -> Floats:
     """Items of one class that each answer of a cell stands for, shape ``(C,)``; 0 without any.
 
-    The answered cells of a group also stand for the others of it.
+    The answered cells of a group also stand for the others of it. Cells are in order of score.
 
-    Parameters
-    ----------
-    size, labeled
-        Items and answers of each cell of the class, in order of score, shape ``(C,)``.
-
-    Examples
-    --------
     >>> cell_weights([40, 20, 100, 500], [10, 0, 10, 10])
     array([ 4.,  0., 12., 50.])
     """
@@ -58,14 +53,11 @@ def grouped_cells(
 
     Parameters
     ----------
-    cell
-        Position of each labeled item's cell in ``size``, shape ``(n,)``.
-    positive
-        Whether each item is actually positive, shape ``(n,)``.
+    cell, positive
+        Position of each labeled item's cell in ``size``, and whether it is positive, ``(n,)``.
     size
-        Items of the window in each cell, flagged cells first, each class in order of score.
-    flagged
-        How many of the cells are flagged.
+        Items of the window in each cell, each class in order of score; the first ``flagged`` cells
+        are flagged.
 
     Raises
     ------
@@ -104,18 +96,9 @@ def grouped_cells(
     return GroupedCells(sample, group)
 
 
-def plain_labels(stands_for: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+def plain_labels(stands_for: Floats, group: Ints) -> Floats:
     """Plain labels that each item is worth within its group, K w / sum w, shape ``(n,)``.
 
-    Parameters
-    ----------
-    stands_for
-        Items of the window that each labeled item stands for, shape ``(n,)``.
-    group
-        Group of each, shape ``(n,)``.
-
-    Examples
-    --------
     >>> plain_labels(np.array([10.0, 10.0, 40.0]), np.array([0, 0, 0])).round(3)
     array([0.333, 0.333, 1.333])
     """

@@ -22,11 +22,10 @@ from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.cell_matrix import cell_matrix, weighted_matrix
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.counts import Interval, StratumArrays
-
-    Values = NDArray[np.float64]
 
 
 class JudgeRates(NamedTuple):
@@ -55,14 +54,8 @@ def judge_rates(
     counts
         Sizes and labels of H strata, the strata of a verdict in order of score; several windows
         one after the other.
-    says_yes
-        Which strata hold the items of a yes, shape ``(H,)``.
-    judged
-        Which strata have a verdict at all, shape ``(H,)``.
-    seed
-        Same counts and seed, same numbers.
-    level
-        Posterior probability of each interval, in (0, 1).
+    says_yes, judged
+        Which strata hold the items of a yes, and which have a verdict at all, shape ``(H,)``.
 
     Examples
     --------
@@ -87,9 +80,7 @@ def judge_rates(
     return JudgeRates(tpr, fpr, kappa if says_both else None)
 
 
-def judged_order(
-    is_flagged: NDArray[np.bool_], says_yes: ArrayLike, judged: ArrayLike
-) -> NDArray[np.int64]:
+def judged_order(is_flagged: Bools, says_yes: ArrayLike, judged: ArrayLike) -> Ints:
     """Order the strata that have a verdict as a judge's own strata: those of a yes first.
 
     Within a verdict they go from the rarer to the likelier positives: passed before flagged, each
@@ -100,7 +91,7 @@ def judged_order(
     return np.asarray(order[there[order]])
 
 
-def counts_of_judge(counts: StratumArrays, says_yes: ArrayLike, order: NDArray[np.int64]) -> Counts:
+def counts_of_judge(counts: StratumArrays, says_yes: ArrayLike, order: Ints) -> Counts:
     """Count for the judge as for a classifier that flags what it says yes to.
 
     Parameters
@@ -114,7 +105,7 @@ def counts_of_judge(counts: StratumArrays, says_yes: ArrayLike, order: NDArray[n
     return Counts.of_arrays(**columns, is_flagged=np.asarray(says_yes, dtype=np.bool_)[order])
 
 
-def _kappa(matrix: Matrix) -> Values:
+def _kappa(matrix: Matrix) -> Floats:
     observed = (matrix.tp + matrix.tn) / matrix.total
     by_chance = matrix.flagged * matrix.positive + matrix.passed * matrix.negative
     expected = by_chance / matrix.total**2
@@ -122,7 +113,7 @@ def _kappa(matrix: Matrix) -> Values:
         return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), np.nan))
 
 
-def _interval(draws: Values, point: float, level: float) -> Interval | None:
+def _interval(draws: Floats, point: float, level: float) -> Interval | None:
     if np.isnan(draws).all():
         return None
     return credible_interval(draws, level, point=point)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
+from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.estimation.cell_matrix import cell_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from monitor.stats.core.counts import Counts
-    from monitor.stats.core.draws import Estimand
+    from monitor.stats.core.draws import Estimand, JointPosterior
     from monitor.stats.core.metrics import Matrix
 
 
@@ -27,32 +27,24 @@ class MatrixDraws:
 
 def matrix_draws(
     counts: Counts,
-    posterior: JointPosterior | None,
-    draws: Draws | None,
     *,
     seed: int,
     points: int,
     cells: bool,
+    posterior: JointPosterior | None = None,
 ) -> MatrixDraws:
-    """Draw the matrices of a round: see ``posterior.estimates`` for what is given.
-
-    Raises
-    ------
-    ValueError
-        If the posterior has other strata than the counts, or cells are given one.
-    """
+    """Draw the matrices of a round: see ``posterior.estimates`` for what is given."""
     if cells:
-        if posterior is not None or draws is not None:
-            message = "score cells have a posterior of their own; leave posterior and draws out"
+        if posterior is not None:
+            message = "score cells have a posterior of their own; leave posterior out"
             raise ValueError(message)
         method = f"Beta posterior by score cells, {points} Sobol points"
         return MatrixDraws(partial(cell_matrix, counts, seed=seed, points=points), method)
     posterior = round_posterior(counts) if posterior is None else posterior
     _check_strata(counts, posterior)
-    if draws is None:
-        draws = draw(posterior, seed=seed, points=points, size=counts.size)
+    draws = draw(posterior, seed=seed, points=points, size=counts.size)
     kind = "Beta mixture" if posterior.components > 1 else "Beta"
-    method = f"joint {kind} posterior, {len(draws.rates)} Sobol points"
+    method = f"joint {kind} posterior, {points} Sobol points"
     return MatrixDraws(partial(draws.matrix, counts), method)
 
 

@@ -14,14 +14,13 @@ from monitor.stats.estimation.posterior import estimates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Ints
     from monitor.stats.estimation.posterior import MetricEstimate
 
 
 def missing_bounds(
     counts: Counts,
-    missing: NDArray[np.int64],
+    missing: Ints,
     name: str,
     *,
     estimand: Estimand = "rate",
@@ -35,31 +34,20 @@ def missing_bounds(
     Declined and unanswered items are not missing at random, so nothing is assumed about them:
     the missing items of each class are all set to negative, and all to positive. Of these
     corners, and of the estimate that leaves the missing items out, the lowest ``low`` and the
-    highest ``high`` are returned. For every metric that is monotone in the rates of each class
-    one of the corners is the worst case and one the best; precision gain, recall gain and
-    Matthews' coefficient are not everywhere monotone, and there the corners are a guide.
+    highest ``high`` are returned; ``None`` if the metric has no estimate in one of them. For every
+    metric that is monotone in the rates of each class one of the corners is the worst case and one
+    the best; precision gain, recall gain and Matthews' coefficient are not everywhere monotone, and
+    there the corners are a guide.
 
     Parameters
     ----------
-    counts
-        The answered items.
     missing
         Items drawn but not answered in each stratum, shape ``(H,)``, flagged first.
-    name
-        The metric.
-    estimand, level, seed, points, cells
-        As in ``estimates``.
-
-    Returns
-    -------
-    Interval or None
-        ``point`` is the estimate without the missing items; ``None`` if the metric has no
-        estimate in one of the cases.
 
     Raises
     ------
     ValueError
-        If ``missing`` has another shape, is negative, or exceeds the unlabeled items.
+        If more items of a stratum are missing than have no label.
 
     Examples
     --------
@@ -94,17 +82,8 @@ def worst_case(
     as often as the interval of the complete sample would, regardless of the missing answers
     (Horowitz & Manski 2000, doi:10.1080/01621459.2000.10473902, on the sampling error of bounds).
 
-    Parameters
-    ----------
-    plain
-        Estimates from the answered items.
-    corners
-        The same with the missing items of each class answered by one value; see `completions`.
-
-    Returns
-    -------
-    list of Interval or None
-        One for each of ``plain``; ``None`` if it has no value in one of the cases.
+    One for each estimate of the answered items, given the same estimates of each of the
+    ``completions``; None if it has no value in one of the cases.
     """
     bounds: list[Interval | None] = []
     for row, *others in zip(plain, *corners, strict=True):
@@ -124,7 +103,7 @@ def worst_case(
 
 def point_range(
     counts: Counts,
-    undecided: NDArray[np.int64],
+    undecided: Ints,
     name: str,
     *,
     seed: int = 0,
@@ -133,29 +112,9 @@ def point_range(
 ) -> tuple[float, float] | None:
     """Lowest and highest estimate of a metric over all ways to count undecided answers.
 
-    The undecided items of each class are all set to negative, and all to positive, as in
+    The undecided items of each class, ``(H,)``, are all set to negative, and all to positive, as in
     `missing_bounds`, which widens an interval; this says how far the estimate itself may move.
-
-    Parameters
-    ----------
-    counts
-        The items with an answer.
-    undecided
-        Items of each stratum whose answer is open, shape ``(H,)``, flagged first.
-    name
-        The metric.
-    seed, points, cells
-        As in ``estimates``.
-
-    Returns
-    -------
-    tuple of float or None
-        ``None`` if nothing is undecided, or the metric has no estimate in one of the cases.
-
-    Raises
-    ------
-    ValueError
-        If ``undecided`` has another shape, is negative, or exceeds the unlabeled items.
+    ``None`` if nothing is undecided, or the metric has no estimate in one of the cases.
 
     Examples
     --------
@@ -183,14 +142,8 @@ def point_range(
     )
 
 
-def completions(counts: Counts, missing: NDArray[np.int64]) -> list[Counts]:
-    """Answer the missing items of each class by one value, in every way; none if none is missing.
-
-    Raises
-    ------
-    ValueError
-        If ``missing`` has another shape, is negative, or exceeds the unlabeled items.
-    """
+def completions(counts: Counts, missing: Ints) -> list[Counts]:
+    """Answer the missing items of each class by one value, in every way; no way without any."""
     _check_missing(counts, missing)
     if not missing.any():
         return []
@@ -203,7 +156,7 @@ def completions(counts: Counts, missing: NDArray[np.int64]) -> list[Counts]:
     ]
 
 
-def _check_missing(counts: Counts, missing: NDArray[np.int64]) -> None:
+def _check_missing(counts: Counts, missing: Ints) -> None:
     room = counts.size - counts.labeled
     if missing.shape != room.shape or np.any(missing < 0) or np.any(missing > room):
         message = (

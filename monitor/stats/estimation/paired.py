@@ -18,6 +18,7 @@ import numpy as np
 
 from monitor.stats.core.cells import DRAWS, cell_draws, two_minds
 from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.calibrated import calibrated, flagged_range
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
@@ -25,14 +26,14 @@ from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import Estimand
     from monitor.stats.core.reasons import Undefined
     from monitor.stats.core.sample import LabeledSample, ScoredSample
 
-    Values = NDArray[np.float64]
     _Matrices = tuple[Matrix, Matrix]
 
 UNKNOWN = 0.5
@@ -105,8 +106,8 @@ def compare(
     first: ArrayLike,
     second: ArrayLike,
     *,
-    first_possible: NDArray[np.bool_] | None = None,
-    second_possible: NDArray[np.bool_] | None = None,
+    first_possible: Bools | None = None,
+    second_possible: Bools | None = None,
     second_flagged: int | None = None,
     metrics: Sequence[str] = ("precision", "recall", "f1"),
     level: float = 0.95,
@@ -130,29 +131,15 @@ def compare(
     second_flagged
         Items of the window that the second flags, where they were counted; estimated if not
         given.
-    metrics
-        Names as ``metrics.metric`` knows them.
-    level
-        Posterior probability of each interval, in (0, 1).
-    estimand
-        ``rate``: of the classifiers. ``window``: of the window's own items.
-    rng
-        Source of randomness; the same state gives the same numbers.
-    draws
-        How many.
 
     Raises
     ------
     ValueError
-        If a decision contradicts what is possible, the level is out of range, or a counted
-        number of flagged items cannot be true.
+        If a decision contradicts what is possible, or a counted number of flagged items cannot be
+        true.
 
     Notes
     -----
-    A cell has the prior of a stratum (``beta_mixture.round_priors``), by the number of cells in its
-    smaller of the two predicted classes: what one of them flags
-    from a single band is not less well known for being part of a larger class of the other.
-
     A counted number of flagged items calibrates each draw (``calibrated``). Draws that it rules
     out, such as those without any item of a cell that must hold some, are left out.
 
@@ -174,9 +161,7 @@ def compare(
     >>> print(found.metrics[0].difference)
     0.200 [0.135, 0.267]
     """
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
+    check_probability(level, "level")
     decisions = [np.asarray(each, dtype=np.bool_) for each in (first, second)]
     if any(decision.shape != sample.stratum.shape for decision in decisions):
         message = f"both classifiers must decide on each of the {len(sample.stratum)} items"
@@ -216,14 +201,7 @@ def compare_threshold(
 ) -> Comparison:
     """Compare the classifier as it is (first) with itself at another threshold (second).
 
-    Parameters
-    ----------
-    sample
-        The labeled items with their scores.
-    threshold
-        Items are flagged at or over it.
-    metrics, level, estimand, rng, draws
-        As in ``compare``.
+    Items are flagged at or over it; otherwise as ``compare``.
 
     Examples
     --------
@@ -253,9 +231,9 @@ def compare_threshold(
 
 def _possible(
     sample: LabeledSample,
-    first: NDArray[np.bool_] | None,
-    second: NDArray[np.bool_] | None,
-) -> NDArray[np.bool_]:
+    first: Bools | None,
+    second: Bools | None,
+) -> Bools:
     """Which of the four cells a stratum may hold, shape ``(H, 4)``."""
     strata = len(sample.size)
     if first is None:
@@ -268,13 +246,13 @@ def _possible(
 
 def _drawn(
     sample: LabeledSample,
-    cell: NDArray[np.int64],
-    possible: NDArray[np.bool_],
+    cell: Ints,
+    possible: Bools,
     *,
     rng: np.random.Generator,
     draws: int,
     estimand: Estimand,
-) -> Values:
+) -> Floats:
     """Items in each stratum, actual class and cell, shape ``(draws, H, 2, 4)``."""
     items = np.zeros((draws, len(sample.size), 2, 4))
     parts = cell_draws(
@@ -291,8 +269,12 @@ def _drawn(
     return items
 
 
-def _prior(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
-    """Prior of each cell by how many cells its class has, the smaller of both: ``(2, H, 4)``."""
+def _prior(sample: LabeledSample, possible: Bools) -> Floats:
+    """Prior of each cell by how many cells its class has, the smaller of both: ``(2, H, 4)``.
+
+    What one classifier flags from a single band is not less well known for being part of a larger
+    class of the other.
+    """
     cells = possible[sample.size > 0].sum(axis=0)
     least = np.full(4, cells.sum())
     for flags in (_FIRST_FLAGS, _SECOND_FLAGS):
@@ -303,7 +285,7 @@ def _prior(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
     return prior
 
 
-def _matrix(cells: Values, flags: NDArray[np.bool_]) -> Matrix:
+def _matrix(cells: Floats, flags: Bools) -> Matrix:
     """Matrix of one of the classifiers from the cells, ``(draws, 2, 4)``."""
     return Matrix(
         tp=cells[:, 1, flags].sum(axis=1),
@@ -313,16 +295,16 @@ def _matrix(cells: Values, flags: NDArray[np.bool_]) -> Matrix:
     )
 
 
-def _matrices(cells: Values) -> _Matrices:
+def _matrices(cells: Floats) -> _Matrices:
     return _matrix(cells, _FIRST_FLAGS), _matrix(cells, _SECOND_FLAGS)
 
 
-def _prevalence(cells: Values) -> Values:
+def _prevalence(cells: Floats) -> Floats:
     matrix = _matrix(cells, _FIRST_FLAGS)
     return matrix.positive / matrix.total
 
 
-_COUNTED: Mapping[str, Callable[[Values], Values]] = MappingProxyType(
+_COUNTED: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
     {
         "first_flagged": lambda cells: _matrix(cells, _FIRST_FLAGS).flagged,
         "second_flagged": lambda cells: _matrix(cells, _SECOND_FLAGS).flagged,
@@ -357,10 +339,10 @@ def _paired(name: str, both: _Matrices, scaled: _Matrices | None, level: float) 
 
 def _scaled(
     sample: LabeledSample,
-    cell: NDArray[np.int64],
-    possible: NDArray[np.bool_],
+    cell: Ints,
+    possible: Bools,
     second_flagged: int | None,
-) -> Values | None:
+) -> Floats | None:
     """Items in each actual class and cell, ``(1, 2, 4)``: each labeled one for N_h/n_h of them.
 
     None if they cannot be moved to the counted number of items that the second flags.
@@ -376,14 +358,14 @@ def _scaled(
     return np.asarray(items.sum(axis=1))
 
 
-def _unlabeled(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
+def _unlabeled(sample: LabeledSample, possible: Bools) -> Floats:
     """Share the items of strata without a label out evenly, ``(H, 2, 4)``."""
     size = np.where(sample.labeled == 0, sample.size, 0)
     per_cell = size / np.maximum(2 * possible.sum(axis=1), 1)
     return np.repeat((per_cell[:, np.newaxis] * possible)[:, np.newaxis], 2, axis=1)
 
 
-def _possible_draws(items: Values, total: int) -> Values:
+def _possible_draws(items: Floats, total: int) -> Floats:
     """Keep the draws in which so many can be flagged: the count rules out the others."""
     least, most = flagged_range(items, _SECOND_FLAGS)
     possible = (least <= total) & (total <= most)

@@ -18,16 +18,8 @@ import numpy as np
 
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.credible import credible_interval
-from monitor.stats.core.draws import (
-    ESTIMANDS,
-    POINTS,
-    Draws,
-    Estimand,
-    JointPosterior,
-    draw,
-    draw_rates,
-    round_posterior,
-)
+from monitor.stats.core.draws import ESTIMANDS, POINTS, check_estimand
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
@@ -39,30 +31,13 @@ from monitor.stats.estimation.small_counts import SmallCounts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import StratumCounts
+    from monitor.stats.core.draws import Draws, Estimand, JointPosterior
     from monitor.stats.core.reasons import NoEstimate
     from monitor.stats.estimation.matrix_draws import MatrixDraws
     from monitor.stats.estimation.small_counts import FewLabels
 
-    Values = NDArray[np.float64]
-
-__all__ = [
-    "ESTIMANDS",
-    "POINTS",
-    "UNDEFINED_LIMIT",
-    "Basis",
-    "Draws",
-    "Estimand",
-    "JointPosterior",
-    "MetricEstimate",
-    "draw",
-    "draw_rates",
-    "estimate",
-    "estimates",
-    "round_posterior",
-]
 
 Basis = Literal["round", "pooled"]
 
@@ -133,24 +108,7 @@ def estimate(
     posterior: JointPosterior | None = None,
     basis: Basis = "round",
 ) -> dict[str, MetricEstimate]:
-    """Estimate metrics of one estimand, by name.
-
-    Parameters
-    ----------
-    counts, metrics, level, seed, posterior, basis
-        As in ``estimates``.
-    estimand
-        ``rate`` or ``window``.
-
-    Returns
-    -------
-    dict of str to MetricEstimate
-        In the order of ``metrics``.
-
-    Raises
-    ------
-    ValueError
-        As ``estimates`` does.
+    """Estimate metrics of one estimand, by name; posterior and basis are as in ``estimates``.
 
     Examples
     --------
@@ -183,7 +141,6 @@ def estimates(
     basis: Basis = "round",
     scaled: Matrix | None = None,
     points: int = POINTS,
-    draws: Draws | None = None,
     cells: bool = False,
     drawn: MatrixDraws | None = None,
 ) -> list[MetricEstimate]:
@@ -191,17 +148,9 @@ def estimates(
 
     Parameters
     ----------
-    counts
-        Sizes and labels of the round.
-    metrics
-        Names as ``metrics.metric`` knows them.
     estimands
         ``rate``: the rates behind the window, to pool and to compare with limits.
         ``window``: the window's own items, of which the labeled ones are known.
-    level
-        Posterior probability inside each interval, in (0, 1).
-    seed
-        Same counts and seed, same numbers. Fix it per round.
     posterior
         Distribution of the rates; this round's labels alone if not given.
     basis
@@ -209,28 +158,17 @@ def estimates(
     scaled
         Matrix that the points are read from. If not given, the one of the counts
         (``scaled_matrix``, for cells ``weighted_matrix``) where the posterior comes from this
-        round's labels alone; where ``posterior``, ``draws`` or ``drawn`` are given, points are
-        posterior means.
-    points
-        Sobol points, a power of 2.
-    draws
-        Draws of the posterior, where they are made already; seed and points then do nothing.
+        round's labels alone; where ``posterior`` or ``drawn`` is given, points are posterior means.
     cells
         Whether strata are score cells, of which each class is one rate (``cell_matrix``); then
-        there is no ``posterior`` and no ``draws``.
+        there is no ``posterior``.
     drawn
-        Draws of the matrices, where they are made already.
+        Draws of the matrices, where they are made already; seed and points then do nothing.
 
     Returns
     -------
     list of MetricEstimate
         Estimand by estimand, each in the order of ``metrics``.
-
-    Raises
-    ------
-    ValueError
-        If a metric, an estimand, the basis or the level is unknown or out of range, or the
-        posterior has other strata than the counts.
 
     Notes
     -----
@@ -244,18 +182,10 @@ def estimates(
       with nothing flagged recall is 0 or undefined for every classifier. The
       ``window`` estimate then states that 0.
 
-    Where no label of a class had one of the two answers, the interval reaches to a class without
-    any (``edge_matrices``; basis ``round`` only).
-
     The points of all metrics come from one matrix, so they agree: F1 follows from the points of
-    precision and recall. A stratum without labels is there taken for the labeled ones of its
-    class; where no positive was missed, recall is 1. Where the matrix has no value of the metric
-    though the posterior has (recall without any positive label), the point is the posterior mean.
-    A point outside of the interval is moved to its end.
-
-    Measured over 250 designs of 2 to 14 strata (``benchmarks/coverage.py``), 95 % intervals hold
-    the truth in 95 % of rounds where ten or more labels of the rarer answer are expected. Below, a
-    count's own discreteness moves single designs, mostly between 90 and 99 %; ``caution`` says so.
+    precision and recall. Where the matrix has no value of the metric though the posterior has
+    (recall without any positive label), the point is the posterior mean. A point outside of the
+    interval is moved to its end. Coverage is measured by ``benchmarks/coverage.py``.
 
     Examples
     --------
@@ -269,10 +199,10 @@ def estimates(
     """
     _check_request(estimands, level, basis)
     chosen = [metric(name) for name in metrics]
-    if scaled is None and posterior is None and draws is None and drawn is None:
+    if scaled is None and posterior is None and drawn is None:
         scaled = weighted_matrix(counts) if cells else _scaled(counts)
     if drawn is None:
-        drawn = matrix_draws(counts, posterior, draws, seed=seed, points=points, cells=cells)
+        drawn = matrix_draws(counts, seed=seed, points=points, cells=cells, posterior=posterior)
     rows: list[MetricEstimate] = []
     for estimand in estimands:
         matrix = drawn.of(estimand)
@@ -295,6 +225,36 @@ def estimates(
             for chosen_metric in chosen
         ]
     return rows
+
+
+def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float | None:
+    """Posterior quantile of a metric (``rate`` estimand), for proposing a limit.
+
+    ``None`` if the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws.
+
+    Parameters
+    ----------
+    draws
+        Draws of the rates from ``draws.draw``, flagged strata first.
+    share
+        Probability below the quantile, in (0, 1): 0.05 for a limit that the classifier, as it
+        has been, is very likely to keep.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.draws import draw, round_posterior
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
+    ... )
+    >>> draws = draw(round_posterior(counts), seed=0)
+    >>> round(metric_quantile(draws, counts.size, "recall", 0.05), 3)
+    0.52
+    """
+    check_probability(share, "share")
+    values = metric(name)(draws.rate_matrix(size))
+    if np.isnan(values).mean() > UNDEFINED_LIMIT:
+        return None
+    return float(np.quantile(values[~np.isnan(values)], share, method="inverted_cdf"))
 
 
 def _scaled(counts: Counts) -> Matrix:
@@ -343,13 +303,9 @@ def _estimate_of(
 
 
 def _check_request(estimands: Sequence[str], level: float, basis: str) -> None:
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
+    check_probability(level, "level")
     for estimand in estimands:
-        if estimand not in ESTIMANDS:
-            message = f"no estimand is called {estimand!r}; there are {', '.join(ESTIMANDS)}"
-            raise ValueError(message)
+        check_estimand(estimand)
     if basis not in get_args(Basis):
         message = f"no basis is called {basis!r}; there are {', '.join(get_args(Basis))}"
         raise ValueError(message)
@@ -380,7 +336,7 @@ def _lacking(
     return None
 
 
-def _undefined(metric: Metric, values: Values) -> NoEstimate | None:
+def _undefined(metric: Metric, values: Floats) -> NoEstimate | None:
     """Find that too many draws have no value; ``None`` if enough have one."""
     share = float(np.isnan(values).mean())
     if share <= UNDEFINED_LIMIT:

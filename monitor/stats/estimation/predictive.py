@@ -17,6 +17,7 @@ import numpy as np
 from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.draws import POINTS, draw
+from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import metric
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
@@ -24,12 +25,10 @@ from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts, Interval
     from monitor.stats.core.draws import JointPosterior
 
-    Values = NDArray[np.float64]
 
 _ROUNDING = 1e-9  # sums over strata in another order must not put a tie outside of the range
 
@@ -47,7 +46,7 @@ class NextEstimate:
     """
 
     metric: str
-    values: Values
+    values: Floats
 
     @property
     def undefined_share(self) -> float:
@@ -59,15 +58,8 @@ class NextEstimate:
 
         ``None`` where more than ``UNDEFINED_LIMIT`` of the draws have no value. The estimate is
         a share of whole labels, so with few of them the range holds more than ``level``.
-
-        Raises
-        ------
-        ValueError
-            If ``level`` lies outside (0, 1).
         """
-        if not 0 < level < 1:
-            message = f"level must lie strictly between 0 and 1, got {level!r}"
-            raise ValueError(message)
+        check_probability(level, "level")
         if self.undefined_share > UNDEFINED_LIMIT:
             return None
         return credible_interval(self.values, level)
@@ -75,14 +67,14 @@ class NextEstimate:
 
 def next_estimates(
     posterior: JointPosterior,
-    size: NDArray[np.int64],
-    labeled: NDArray[np.int64],
+    size: Ints,
+    labeled: Ints,
     *,
     metrics: Sequence[str] = ("precision", "recall"),
     seed: int = 0,
     points: int = POINTS,
 ) -> dict[str, NextEstimate]:
-    r"""Predict the stratified estimates of a round from a posterior before it.
+    r"""Predict the stratified estimates of a round from a posterior before it, by metric.
 
     .. math:: \pi_h \sim \text{posterior}, \quad y_h^* \sim \mathrm{Bin}(n_h, \pi_h), \quad
         \widehat{TP}^* = \sum_+ N_h\, y_h^* / n_h, \ \ldots
@@ -92,29 +84,15 @@ def next_estimates(
     Parameters
     ----------
     posterior
-        Distribution of the rates of H strata, flagged first.
-    size
-        Items in each stratum of the next window, shape ``(H,)``.
-    labeled
-        Labels it will have in each, shape ``(H,)``, at most ``size``. A stratum without labels
-        follows the others of its class, as in ``scaled_matrix``.
-    metrics
-        Public names.
-    seed
-        Same arguments and seed, same draws.
-    points
-        Sobol points, a power of 2.
-
-    Returns
-    -------
-    dict of str to NextEstimate
-        In the order of ``metrics``.
+        Distribution of the rates, flagged strata first.
+    size, labeled
+        Items of the next window in each stratum, and the labels it will have, shape ``(H,)``. A
+        stratum without labels follows the others of its class, as in ``scaled_matrix``.
 
     Raises
     ------
     ValueError
-        If the shapes differ from the posterior's, not ``0 <= labeled <= size``, a metric is
-        unknown, or ``points`` is no power of 2.
+        If the strata are not the posterior's, or not ``0 <= labeled <= size``.
 
     Examples
     --------
@@ -144,17 +122,8 @@ def stratified_estimate(counts: Counts, name: str) -> float | None:
     """Value of a metric in the labels scaled up to the window.
 
     It is the point of ``posterior.estimates`` for a round alone, and what :func:`next_estimates`
-    predicts: see ``scaled_matrix``, which it is read from.
-
-    Returns
-    -------
-    float or None
-        None if the metric is undefined, or depends on a class that holds items but no label.
-
-    Raises
-    ------
-    ValueError
-        If no metric has this name.
+    predicts: see ``scaled_matrix``, which it is read from. None if the metric is undefined, or
+    depends on a class that holds items but no label.
 
     Examples
     --------
@@ -171,18 +140,11 @@ def stratified_estimate(counts: Counts, name: str) -> float | None:
 
 
 def is_outside(value: float, expected: Interval) -> bool:
-    """Whether an estimate lies outside its predicted range; an end belongs to the range.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Interval
-    >>> is_outside(0.5, Interval(0.7, 0.6, 0.8)), is_outside(0.6, Interval(0.7, 0.6, 0.8))
-    (True, False)
-    """
+    """Whether an estimate lies outside its predicted range; an end belongs to the range."""
     return not expected.low - _ROUNDING <= value <= expected.high + _ROUNDING
 
 
-def _check_plan(strata: int, size: NDArray[np.int64], labeled: NDArray[np.int64]) -> None:
+def _check_plan(strata: int, size: Ints, labeled: Ints) -> None:
     if not size.shape == labeled.shape == (strata,):
         message = (
             f"the posterior has {strata} strata, but size has the shape {size.shape} and labeled "

@@ -26,12 +26,12 @@ from monitor.stats.core.metrics import METRICS, Matrix, f_beta
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import Draws
 
-    Values = NDArray[np.float64]
 
 LOWEST, HIGHEST = 1e-6, 0.999
 """Prevalences between which two classifiers are searched for a swap."""
@@ -39,20 +39,11 @@ LOWEST, HIGHEST = 1e-6, 0.999
 _STEPS = 200  # on the log axis; two swaps between neighbours would be missed
 
 
-def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Values:
-    r"""Precision of a classifier in a population of some prevalence (Brabec et al., Eq. 8).
+def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Floats:
+    """Precision of a classifier in a population of some prevalence (Brabec et al., Eq. 8).
 
-    Parameters
-    ----------
-    tpr, fpr
-        True and false positive rate, in [0, 1]; any shapes that broadcast.
-    prevalence
-        Share of actual positives, in [0, 1].
-
-    Returns
-    -------
-    numpy.ndarray
-        NaN where nothing would be flagged (0/0).
+    ``tpr``, ``fpr`` and the prevalence lie in [0, 1], in any shapes that broadcast; NaN where
+    nothing would be flagged (0/0).
 
     Examples
     --------
@@ -67,18 +58,11 @@ def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Value
     return values
 
 
-def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float = 1.0) -> Values:
-    r"""F measure of a classifier in a population of some prevalence.
+def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float = 1.0) -> Floats:
+    r"""F measure of a classifier with these ``tpr`` and ``fpr`` in a population of some prevalence.
 
     .. math:: F_\beta(\eta) = \frac{(1+\beta^2)\,\mathrm{TPR}\,\eta}
         {\mathrm{TPR}\,\eta + \mathrm{FPR}\,(1-\eta) + \beta^2\,\eta}
-
-    Parameters
-    ----------
-    tpr, fpr, prevalence
-        As in ``precision_at``.
-    beta
-        How many times as much recall weighs as precision, positive.
 
     Examples
     --------
@@ -87,45 +71,6 @@ def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float
     """
     t, f, eta = (np.asarray(each, dtype=np.float64) for each in (tpr, fpr, prevalence))
     return f_beta(beta)(Matrix(t * eta, f * (1 - eta), (1 - t) * eta, (1 - f) * (1 - eta)))
-
-
-def adjusted_matrix(
-    sensitivity: ArrayLike, specificity: ArrayLike, prevalence: ArrayLike, total: float = 1.0
-) -> Matrix:
-    r"""Confusion matrix expected among ``total`` items of a population of some prevalence.
-
-    .. math:: TP = N\,\mathrm{sens}\,\eta, \quad TN = N\,\mathrm{spec}\,(1-\eta), \quad
-        FP = N(1-\mathrm{spec})(1-\eta), \quad FN = N(1-\mathrm{sens})\,\eta
-
-    Parameters
-    ----------
-    sensitivity, specificity
-        TPR and 1 - FPR as measured on any mix of positives and negatives.
-    prevalence
-        Of the population asked about, in [0, 1].
-    total
-        Items, N.
-
-    Notes
-    -----
-    Bob Carpenter, "Evaluating with Unbalanced Training Data", 2012. Any metric follows from it:
-    ``METRICS["npv"](adjusted_matrix(...))``.
-
-    Examples
-    --------
-    >>> matrix = adjusted_matrix(0.8, 0.85, prevalence=0.01, total=1000)
-    >>> [round(float(cell), 3) for cell in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
-    [8.0, 148.5, 2.0, 841.5]
-    """
-    sens, spec, eta = (
-        np.asarray(each, dtype=np.float64) for each in (sensitivity, specificity, prevalence)
-    )
-    return Matrix(
-        tp=total * sens * eta,
-        fp=total * (1 - spec) * (1 - eta),
-        fn=total * (1 - sens) * eta,
-        tn=total * spec * (1 - eta),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,10 +96,10 @@ class PrevalenceCurve:
     """
 
     metric: str
-    prevalence: Values
-    point: Values
-    low: Values
-    high: Values
+    prevalence: Floats
+    point: Floats
+    low: Floats
+    high: Floats
     now: Interval
     value: Interval
     tpr: Interval
@@ -162,17 +107,10 @@ class PrevalenceCurve:
     level: float
 
 
-def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Values:
+def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Floats:
     """Prevalences on a logarithmic axis around the present one, rising, under 1.
 
-    Parameters
-    ----------
-    now
-        Present prevalence, in (0, 1).
-    points
-        How many, 2 or more.
-    span
-        How many times rarer, and more frequent, than now the ends are.
+    The ends are ``span`` times rarer, and more frequent, than now.
 
     Examples
     --------
@@ -184,7 +122,7 @@ def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Values
 
 def prevalence_curve(
     draws: Draws,
-    size: NDArray[np.int64],
+    size: Ints,
     *,
     metric: str = "precision",
     prevalence: ArrayLike | None = None,
@@ -193,18 +131,17 @@ def prevalence_curve(
 ) -> PrevalenceCurve:
     """Curve of precision (P3) or F1 against the prevalence, from the joint posterior.
 
+    TPR and FPR come from the same draws, so what ties them (they share the strata) is kept; a
+    band from two separate intervals (``precision_band``) cannot know it and is wider.
+
     Parameters
     ----------
     draws
         Draws of the strata's rates (``draws.draw``), flagged strata first.
-    size
-        Items of the window in each stratum, shape ``(H,)``.
     metric
         ``precision`` or ``f1``.
     prevalence
         Where to read it, in (0, 1); ``prevalence_grid`` around the window's own if not given.
-    level
-        Posterior probability inside the band, in (0, 1).
     scaled
         Matrix that all points are read from, as in ``posterior.estimates``; posterior means if
         not given. A point outside of its interval is moved to its end.
@@ -212,13 +149,8 @@ def prevalence_curve(
     Raises
     ------
     ValueError
-        If the metric is another one, the level is out of range, or a predicted class is empty,
-        so that the rates say nothing about the classifier.
-
-    Notes
-    -----
-    TPR and FPR come from the same draws, so what ties them (they share the strata) is kept; a
-    band from two separate intervals (``precision_band``) cannot know it and is wider.
+        If the metric is another one, or a predicted class is empty, so that the rates say nothing
+        about the classifier.
 
     Examples
     --------
@@ -247,15 +179,7 @@ def curve_of_matrix(
     level: float = 0.95,
     scaled: Matrix | None = None,
 ) -> PrevalenceCurve:
-    """Curve of precision or F1 against the prevalence, from draws of the matrix itself.
-
-    Parameters
-    ----------
-    matrix
-        Draws, cells of shape ``(points,)``.
-    metric, prevalence, level, scaled
-        As in ``prevalence_curve``.
-    """
+    """Curve of precision or F1 against the prevalence, from draws of the matrix itself."""
     at = _AT_A_PREVALENCE[metric]
     tpr, fpr, eta = (METRICS[name](matrix) for name in _NAMES)
     scaled_values = [
@@ -289,7 +213,7 @@ _NAMES = ("recall", "fpr", "prevalence")
 _AT_A_PREVALENCE = {"precision": precision_at, "f1": f_beta_at}
 
 
-def _check_curve(draws: Draws, size: NDArray[np.int64], metric: str, level: float) -> None:
+def _check_curve(draws: Draws, size: Ints, metric: str, level: float) -> None:
     if metric not in _AT_A_PREVALENCE or not 0 < level < 1:
         message = f"wanted precision or f1 and a level in (0, 1), got {metric!r} and {level!r}"
         raise ValueError(message)
@@ -307,23 +231,14 @@ def f_beta_swap(
         \frac{\mathrm{TPR}_2 - \mathrm{TPR}_1}
         {\mathrm{TPR}_1 \mathrm{FPR}_2 - \mathrm{TPR}_2 \mathrm{FPR}_1}
 
+    What Brabec et al. show in their figure 3, in closed form: set the two F measures of
+    ``f_beta_at`` equal. ``None`` where one is ahead at every prevalence in (0, 1). There is never
+    more than one swap. By precision alone they never swap: FPR/TPR decides at every prevalence.
+
     Parameters
     ----------
     first, second
         (TPR, FPR) of each classifier.
-    beta
-        Of the F measure.
-
-    Returns
-    -------
-    float or None
-        ``None`` where one is ahead at every prevalence in (0, 1). There is never more than one
-        swap. By precision alone they never swap: FPR/TPR decides at every prevalence.
-
-    Notes
-    -----
-    Closed form of what Brabec et al. show in their figure 3: set the two F measures of
-    ``f_beta_at`` equal and solve for :math:`(1-\eta)/\eta`.
 
     Examples
     --------
@@ -343,7 +258,9 @@ def swap_prevalences(
     low: float = LOWEST,
     high: float = HIGHEST,
 ) -> tuple[float, ...]:
-    """Prevalences at which two classifiers swap places by any score, such as PR-AUC.
+    """Prevalences at which two classifiers swap places by any score, such as PR-AUC; rising.
+
+    Two swaps closer than a 200th of the logarithmic range may be missed.
 
     Parameters
     ----------
@@ -352,11 +269,6 @@ def swap_prevalences(
         ``lambda eta: average_precision(roc, eta)``.
     low, high
         Prevalences to search between, in (0, 1).
-
-    Returns
-    -------
-    tuple of float
-        Rising; two swaps closer than a 200th of the logarithmic range may be missed.
 
     Examples
     --------

@@ -23,17 +23,9 @@ def estimate_matrix(
 ) -> list[MetricEstimate]:
     """Estimate metrics from the labels of one window, both the rates and the window's own.
 
-    Parameters
-    ----------
-    tp, fp, fn, tn
-        Labeled items in each cell: TP and FP among the items labeled of the predicted
-        positives, FN and TN among those labeled of the predicted negatives.
-    flagged_size, passed_size
-        Predicted positives and negatives in the whole window, labeled or not.
-    metrics
-        Names as ``metrics.metric`` knows them.
-    level, seed
-        As in ``posterior.estimates``.
+    TP and FP are among the items labeled of the predicted positives, FN and TN among those labeled
+    of the predicted negatives; ``flagged_size`` and ``passed_size`` are these classes in the whole
+    window, labeled or not.
 
     Raises
     ------

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize
 
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.levels import check_probability, normal_quantile
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.notes import Remark
 from monitor.stats.design.prior import PriorRates
@@ -17,9 +18,8 @@ from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.segments import segment_posterior
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from monitor.stats.core.arrays import Bools, Floats
 
-    Values = NDArray[np.float64]
 
 _ROUNDING = 1e-9  # labels this little above a whole number mean that number
 _PRECISE = 1e-6  # of the factor on a round's labels: far under one label
@@ -64,6 +64,10 @@ def more_labels(
     and with :math:`k_h` more the window's half-width is, by the delta method and with the
     gradient g of ``neyman``, :math:`z\sqrt{\sum_h g_h^2 v_h (1/(t_h+k_h) - 1/N_h)}`.
 
+    Expected numbers, not a guarantee; zeros if the margin is reached already. A class without any
+    label needs one even if other segments have labels. By score cells each class is one stratum of
+    the plain labels that its cells are worth, and so are the labels of the segment only.
+
     Parameters
     ----------
     segment, whole
@@ -72,23 +76,11 @@ def more_labels(
         ``precision`` or ``recall``.
     margin
         Half-width wanted, in (0, 1).
-    level
-        Level of the interval, in (0, 1).
-    cells
-        Whether strata are score cells; each class is then one stratum of the plain labels that its
-        cells are worth, and so are the labels of the segment only.
-
-    Returns
-    -------
-    MoreLabels
-        Expected numbers, not a guarantee; zeros if the margin is reached already. A class
-        without any label needs one even if other segments have labels.
 
     Raises
     ------
     ValueError
-        If the metric is another one, the segment cannot have it (nothing flagged, or all), or
-        margin or level is out of range.
+        If the metric is another one, or the segment cannot have it (nothing flagged, or all).
 
     Examples
     --------
@@ -115,7 +107,7 @@ def more_labels(
     used = coefficients[metric] > 0
     c, size = coefficients[metric][used], segment.size[used].astype(np.float64)
     worth = _worth(segment, prior_rates.alpha + prior_rates.beta)[used]
-    allowed = (margin / float(special.ndtri(0.5 + level / 2))) ** 2 + float(np.sum(c / size))
+    allowed = (margin / normal_quantile(level)) ** 2 + float(np.sum(c / size))
     gain = segment.size * (whole.labeled / np.maximum(whole.size, 1))
     unseen = _without_label(segment, metric)
     least = max((1 / max(float(gain[stratum].sum()), _NEVER) for stratum in unseen), default=0.0)
@@ -139,7 +131,7 @@ def _plain_part(segment: Counts, whole: Counts) -> tuple[Counts, Counts]:
     return part, Counts.of_arrays(**both, is_flagged=part.is_flagged)
 
 
-def _worth(segment: Counts, values: Values) -> Values:
+def _worth(segment: Counts, values: Floats) -> Floats:
     """How many own labels the posterior is worth in this window, at most all items."""
     size = np.maximum(segment.size, 1).astype(np.float64)
     unlabeled = 1 - segment.labeled / size
@@ -148,18 +140,18 @@ def _worth(segment: Counts, values: Values) -> Values:
     )
 
 
-def _without_label(segment: Counts, metric: str) -> list[NDArray[np.bool_]]:
+def _without_label(segment: Counts, metric: str) -> list[Bools]:
     """Strata of each class that the metric needs, that has items and no label."""
     up = segment.is_flagged
     classes = [up] if metric == "precision" else [up, ~up]
     return [of for of in classes if segment.size[of].any() and not segment.labeled[of].any()]
 
 
-def _fewest(c: Values, allowed: float, low: Values, high: Values) -> Values:
+def _fewest(c: Floats, allowed: float, low: Floats, high: Floats) -> Floats:
     r"""Fewest labels with :math:`\sum_h c_h/n_h \le` ``allowed``: clip(mu sqrt c, low, high)."""
     root = np.sqrt(c)
 
-    def labels(multiplier: float) -> Values:
+    def labels(multiplier: float) -> Floats:
         return np.asarray(np.clip(multiplier * root, low, high))
 
     most = float(np.max(high / root, initial=0.0))
@@ -172,7 +164,7 @@ def _fewest(c: Values, allowed: float, low: Values, high: Values) -> Values:
 
 
 def _least_factor(
-    c: Values, allowed: float, worth: Values, size: Values, gain: Values, least: float
+    c: Floats, allowed: float, worth: Floats, size: Floats, gain: Floats, least: float
 ) -> float | None:
     """Least factor on the round's labels, beyond what it has, that keeps the margin."""
 
@@ -201,7 +193,5 @@ def _check_request(metric: str, margin: float, level: float) -> None:
     if metric not in ("precision", "recall"):
         message = f"labels are predicted for precision and recall, got {metric!r}"
         raise ValueError(message)
-    for name, value in (("margin", margin), ("level", level)):
-        if not 0 < value < 1:
-            message = f"{name} must lie strictly between 0 and 1, got {value!r}"
-            raise ValueError(message)
+    check_probability(margin, "margin")
+    check_probability(level, "level")

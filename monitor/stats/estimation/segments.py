@@ -29,19 +29,18 @@ from monitor.stats.estimation.matrix_draws import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
 from monitor.stats.history.robust_mixture import with_robust_weight
+from monitor.stats.history.run_length import RunLength
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Bools, Floats
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
     from monitor.stats.design.restratify import EffectiveCounts
     from monitor.stats.history.change_point import ClassCounts
 
-    Values = NDArray[np.float64]
 
 SEGMENT_POINTS = 2**10
 """Sobol points of a segment's estimate: its interval is wide, so ends right to 2e-3 suffice."""
@@ -59,6 +58,9 @@ class is one stratum, with it in .92 to .93 (benchmarks/segments.py)."""
 
 SHIFTS = tuple((shift, 1.0) for shift in (-2.5, -1.6, -0.8, 0.0, 0.8, 1.6, 2.5))
 """How the log odds of a segment's strata may differ from the rest's, all equally likely."""
+
+
+_BORROWING = RunLength(hazard=DIFFERS, restart=WORTH, shifts=SHIFTS)
 
 
 def segment_posterior(
@@ -103,7 +105,7 @@ def segment_posterior(
     labeled = whole.labeled - segment.labeled
     positive = whole.positive - segment.positive
 
-    def of_class(chosen: NDArray[np.bool_]) -> BetaMixture:
+    def of_class(chosen: Bools) -> BetaMixture:
         own = segment.positive[chosen], segment.labeled[chosen]
         return _borrowed(own, (positive[chosen], labeled[chosen]), own_weight)
 
@@ -113,7 +115,7 @@ def segment_posterior(
 
 def _borrowed(own: ClassCounts, others: ClassCounts, own_weight: float) -> BetaMixture:
     """Pool a segment's labels of one class with the rest of its strata."""
-    borrowed = pool([own], reference=others, hazard=DIFFERS, restart=WORTH, shifts=SHIFTS)
+    borrowed = pool([own], reference=others, settings=_BORROWING)
     return with_robust_weight(borrowed, *own, share=own_weight)
 
 
@@ -122,19 +124,12 @@ def segment_draws(segment: Counts, whole: Counts, *, seed: int, points: int) -> 
 
     As ``segment_posterior``, each class one stratum of the plain labels that its cells are worth
     for the items of the segment: so the rest counts where the segment's own scores are.
-
-    Parameters
-    ----------
-    segment, whole
-        As in ``segment_posterior``; strata are the cells of each class, in order of score.
-    seed, points
-        As in ``draws.draw``.
     """
     _check_part(segment, whole)
     labeled = whole.labeled - segment.labeled
     positive = whole.positive - segment.positive
 
-    def law(flagged: bool, size: Values, segment_counts: EffectiveCounts) -> BetaMixture:
+    def law(flagged: bool, size: Floats, segment_counts: EffectiveCounts) -> BetaMixture:
         chosen = whole.is_flagged == flagged
         others = cell_counts(size, labeled[chosen], positive[chosen])
         return _borrowed(
@@ -162,27 +157,14 @@ def segment_estimates(
 ) -> list[MetricEstimate]:
     """Estimate metrics of one segment; see ``posterior.estimates``.
 
+    ``None`` with the reason where the segment holds no labeled item of a class that the metric
+    needs: what the other segments say is no estimate of this one. Coverage is measured by
+    ``benchmarks/segments.py``.
+
     Parameters
     ----------
     segment, whole
         As in ``segment_posterior``.
-    metrics, estimands, level, seed, points
-        As in ``posterior.estimates``.
-    cells
-        Whether strata are score cells.
-
-    Returns
-    -------
-    list of MetricEstimate
-        ``None`` with the reason where the segment holds no labeled item of a class that the
-        metric needs: what the other segments say is no estimate of this one.
-
-    Notes
-    -----
-    Measured by ``benchmarks/segments.py`` at level .95, segments of 1 to 40 %: coverage .90 to 1
-    where segments are alike, differ somewhat or one is worse by a factor of 2 in the odds; in one
-    that alone is worse by a factor of 4.5 .91 to .96 for precision (.89 with 15 % of the items and
-    score bands) and .92 to .99 for recall.
 
     Examples
     --------

@@ -24,15 +24,12 @@ from monitor.stats.design.cell_counts import unseen_answers
 from monitor.stats.estimation.cell_matrix import cell_posterior
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
     from monitor.stats.design.cell_counts import Unseen
 
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 FEW_LABELS = 5.0
 """Fewer of the rarer answer than this decide a metric with few labels. Where three are expected,
@@ -93,8 +90,8 @@ def small_count_caution(
     .. math:: a = m\Big(\frac{m(1-m)}{V} - 1\Big), \quad b = (1-m)\Big(\frac{m(1-m)}{V} - 1\Big)
 
     and :math:`\min(a, b) - \tfrac12` is how many labels with the rarer answer the class's labels
-    are worth. A class decides the metric if it makes up a tenth or more of the metric's variance
-    (delta method, with the finite-population term in a window).
+    are worth; fewer than ``FEW_LABELS`` decide. A class decides the metric if it makes up a tenth
+    or more of the metric's variance (delta method, with the finite-population term in a window).
 
     A class that is worth enough is looked at stratum by stratum. Turning one label of stratum h
     moves the metric by :math:`\delta_h = |\partial m/\partial N_h\pi_h|\, N_h/n_h`. Where one to
@@ -103,29 +100,8 @@ def small_count_caution(
 
     Score cells are many, and those that hold most items may all be without one of the rarer answer.
     Where half of the variance comes from the prior that stands for those (``cell_counts``), the
-    answers not found decide: the class is named with none found.
-
-    Parameters
-    ----------
-    counts
-        Sizes and labels of the round.
-    name
-        The metric, as ``metrics.metric`` knows it.
-    estimand
-        In a ``window``, a class that is labeled whole decides nothing.
-    cells
-        Whether strata are score cells; m and V are then those of ``cell_posterior``.
-
-    Returns
-    -------
-    FewLabels or None
-        The classes and their answers; ``None`` where no deciding class, and no stratum that
-        decides, has fewer than ``FEW_LABELS`` of it.
-
-    Raises
-    ------
-    ValueError
-        If no metric has that name.
+    answers not found decide: the class is named with none found. m and V are those of
+    ``cell_posterior``.
 
     Examples
     --------
@@ -144,22 +120,7 @@ def small_count_caution(
 
 @dataclass(frozen=True)
 class SmallCounts:
-    """The labels of a round as they decide metrics: what does not depend on which, found once.
-
-    Parameters
-    ----------
-    counts, estimand, cells
-        As in ``small_count_caution``.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> labels = SmallCounts(Counts.of_matrix(
-    ...     tp=90, fp=10, fn=2, tn=898, flagged_size=1000, passed_size=99_000
-    ... ), "rate", cells=False)
-    >>> [name for name in ("precision", "recall", "npv") if labels.caution(metric(name))]
-    ['recall', 'npv']
-    """
+    """The labels of a round as they decide metrics: what does not depend on which, found once."""
 
     counts: Counts
     estimand: Estimand
@@ -212,7 +173,7 @@ class SmallCounts:
         return [unseen_answers(*(each[members] for each in columns)) for members in classes]
 
     @cached_property
-    def _spread(self) -> Values:
+    def _spread(self) -> Floats:
         """Variance of the positive labels of each stratum."""
         counts, rates = self.counts, round_posterior(self.counts).mean()
         variance = counts.labeled * rates * (1 - rates)
@@ -258,11 +219,6 @@ def unlabeled_share(counts: Counts) -> dict[str, float]:
     With much of ``passed`` in such strata recall is nearly unknown, so reports show it. An
     empty class has the share 0.
 
-    Parameters
-    ----------
-    counts
-        Sizes and labels of the round.
-
     Examples
     --------
     >>> from monitor.stats.core.counts import Counts
@@ -296,7 +252,7 @@ class _ClassCounts:
             answer = "negative"
         return DecidingClass(self.name, answer, self.worth)
 
-    def cells(self, shift: Values) -> tuple[Values, Values]:
+    def cells(self, shift: Floats) -> tuple[Floats, Floats]:
         """Positives and negatives of the class at its mean, moved by so many deviations."""
         rate = np.clip(self.mean + shift * self.deviation, 0.0, 1.0)
         return self.size * rate, self.size * (1 - rate)
@@ -310,8 +266,8 @@ class _ClassCounts:
 def _class_of(
     name: str,
     mixture: BetaMixture,
-    size: Whole,
-    labeled: Whole,
+    size: Ints,
+    labeled: Ints,
     estimand: Estimand,
 ) -> _ClassCounts:
     total = int(size.sum())
@@ -331,7 +287,7 @@ def _class_of(
     )
 
 
-def _open_share(size: Whole, labeled: Whole, estimand: Estimand) -> Values | float:
+def _open_share(size: Ints, labeled: Ints, estimand: Estimand) -> Floats | float:
     """Share of each stratum that the labels leave open: all of it, but in a window the rest."""
     if estimand == "rate":
         return 1.0

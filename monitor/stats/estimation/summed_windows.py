@@ -25,37 +25,24 @@ from monitor.stats.estimation.paired import compare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.estimation.paired import Comparison
-
-    Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundItems:
     """The labeled items of one round, n of them in H strata, and what was counted in its window.
 
-    Parameters
-    ----------
-    stratum
-        Position of each item's stratum in ``size``, shape ``(n,)``.
-    positive
-        Whether each item is actually positive, shape ``(n,)``.
-    other
-        Whether the other classifier flags each item, shape ``(n,)``.
-    size
-        Items of the round's window in each stratum, flagged ones first, each class in order of
-        score, shape ``(H,)``.
-    other_flagged
-        How many of them the other classifier flags, shape ``(H,)``.
+    Of each item, shape ``(n,)``: the position of its stratum, whether it is actually positive, and
+    whether the other classifier flags it. Of each stratum, shape ``(H,)``, flagged ones first, each
+    class in order of score: its items, and how many of them the other classifier flags.
     """
 
-    stratum: Whole
-    positive: NDArray[np.bool_]
-    other: NDArray[np.bool_]
-    size: Whole
-    other_flagged: Whole
+    stratum: Ints
+    positive: Bools
+    other: Bools
+    size: Ints
+    other_flagged: Ints
 
 
 def compare_windows(
@@ -69,12 +56,18 @@ def compare_windows(
 ) -> Comparison:
     """Compare two classifiers on the very items of the windows of some rounds (``compare``).
 
+    What the other classifier flags is known in each stratum, so strata are divided by its decision
+    too (post-stratification; Holt and Smith, *JRSS A* 142, 1979): only the actual classes are left
+    to estimate. Neighbours of one class and decision are put together until they hold ten labels.
+    Parts without any label are a stratum by themselves, of which the labels say nothing: it
+    has Jeffreys' prior, so its items may be of either class. To take them for their
+    neighbours would be narrower and too sure: of a challenger that is wrong about items with low
+    scores few are ever labeled.
+
     Parameters
     ----------
     rounds
-        One or more, with the same strata.
-    flagged
-        How many of the strata are flagged.
+        One or more, with the same strata, of which the first ``flagged`` are flagged.
     cells
         Whether strata are score cells, of which neighbours are put together until they hold ten
         labeled items a round: more rounds fill them, and do not make them finer.
@@ -86,16 +79,6 @@ def compare_windows(
     ValueError
         If a predicted class of a round holds items and none is labeled; without ``cells``, a
         stratum.
-
-    Notes
-    -----
-    What the other classifier flags is known in each stratum, so strata are divided by its decision
-    too (post-stratification; Holt and Smith, *JRSS A* 142, 1979): only the actual classes are left
-    to estimate. Neighbours of one class and decision are put together until they hold ten labels.
-    Parts without any label are a stratum by themselves, of which the labels say nothing: it
-    has Jeffreys' prior, so its items may be of either class. To take them for their
-    neighbours would be narrower and too sure: of a challenger that is wrong about items with low
-    scores few are ever labeled.
 
     Examples
     --------
@@ -126,21 +109,8 @@ def compare_windows(
 
 
 def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -> GroupedCells:
-    """Take the labeled items of rounds as one sample, in their order.
+    """Take the labeled items of rounds as one sample, in their order; as for ``compare_windows``.
 
-    Parameters
-    ----------
-    rounds, flagged, cells
-        As in ``compare_windows``.
-
-    Raises
-    ------
-    ValueError
-        If a predicted class of a round holds items and none is labeled; without ``cells``, a
-        stratum.
-
-    Examples
-    --------
     >>> def items(stratum, size):
     ...     nothing = np.zeros(len(stratum), dtype=bool)
     ...     return RoundItems(np.array(stratum), nothing, nothing, np.array(size), np.zeros(2))
@@ -188,12 +158,10 @@ class _ByDecision(NamedTuple):
     """A sample whose strata are of one decision each, and whether the other flags theirs, (H,)."""
 
     items: LabeledSample
-    other_flags: NDArray[np.bool_]
+    other_flags: Bools
 
 
-def _by_decision(
-    grouped: GroupedCells, rounds: Sequence[RoundItems], other: NDArray[np.bool_]
-) -> _ByDecision:
+def _by_decision(grouped: GroupedCells, rounds: Sequence[RoundItems], other: Bools) -> _ByDecision:
     """Divide the strata by the other's decision, whose items were counted in each of them."""
     sample, parts = grouped.sample, len(grouped.sample.size)
     flagged = np.zeros(parts)
@@ -235,11 +203,11 @@ class _Merged(NamedTuple):
     """Strata of one class and decision: sizes, the stratum of each item, what it stands for."""
 
     size: list[float]
-    stratum: Whole
-    stands_for: NDArray[np.float64]
+    stratum: Ints
+    stands_for: Floats
 
 
-def _merged(size: NDArray[np.float64], stratum: Whole, weight: NDArray[np.float64]) -> _Merged:
+def _merged(size: Floats, stratum: Ints, weight: Floats) -> _Merged:
     """Merge neighbors until they hold ten labels; a stratum without labels stays by itself."""
     answers = np.bincount(stratum, minlength=len(size))
     seen = np.bincount(stratum, weights=weight, minlength=len(size))

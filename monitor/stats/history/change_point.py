@@ -16,29 +16,27 @@ corrected labels only mean calling :func:`pool` again.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.history.run_length import SHIFTS, RunLength, advance, begin
+from monitor.stats.core.levels import check_probability
+from monitor.stats.history.run_length import USUAL, RunLength, advance, begin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import EllipsisType
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.history.run_length import Run
 
-    Floats: TypeAlias = NDArray[np.float64]
     ClassCounts: TypeAlias = tuple[ArrayLike, ArrayLike]
     """Positive and labeled of each stratum of one class, shape ``(H,)`` each."""
-
-
-UNSHIFTED: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
-"""Every change restarts at the history's own mean."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +57,7 @@ class PoolingStep:
     """
 
     mixture: BetaMixture
-    started: NDArray[np.int64]
+    started: Ints
     log_predictive: float
 
     def most_likely_start(self) -> int:
@@ -73,15 +71,39 @@ class PoolingStep:
         weight = np.bincount(self.started, weights=self.mixture.weight)
         return int(weight.argmax())
 
+    def change_probability(self, index: int, hazard: float) -> float:
+        r"""Probability that the class changed just before a round, had it been as likely as not.
+
+        With w the weight of the components that began in this round, the ``index``-th given, and
+        the ``hazard`` that they were pooled with,
+
+        .. math:: \frac{b}{1+b}, \quad b = \frac{w}{1-w} \cdot \frac{1-\text{hazard}}{\text{hazard}}
+
+        where b is the Bayes factor of "changed now" against "not". The hazard of pooling is set for
+        the coverage of its intervals and says little of how often classifiers change, so it is
+        taken out again; b is what the labels say. 0 where the class could not have changed: it had
+        no label before, or has none now.
+
+        Examples
+        --------
+        >>> rounds, settings = [([81], [100]), ([81], [100]), ([50], [100])], RunLength(hazard=0.5)
+        >>> quiet, fell = pooling_steps(rounds, settings=settings)[1:]
+        >>> quiet.change_probability(2, 0.5) < 0.5, fell.change_probability(3, 0.5) > 0.99
+        (True, True)
+        """
+        check_probability(hazard, "hazard")
+        changed = float(self.mixture.weight[self.started == index].sum())
+        if changed >= 1:  # by rounding; the odds below would divide by 0
+            return 1.0
+        factor = changed / (1 - changed) * math.exp(math.log1p(-hazard) - math.log(hazard))
+        return factor / (1 + factor)
+
 
 def pool(
     rounds: Sequence[ClassCounts],
     *,
     reference: ClassCounts | None = None,
-    hazard: float = 0.04,
-    restart: float = 3.0,
-    shifts: Sequence[tuple[float, float]] = SHIFTS,
-    keep: int = 50,
+    settings: RunLength = USUAL,
 ) -> BetaMixture:
     r"""Posterior of a class's rates given its reference and all its rounds.
 
@@ -96,25 +118,19 @@ def pool(
     reference
         The same from before launch, per stratum, or None. Four counts are a reference only for a
         class with one stratum: spread evenly over score bands they mislead.
-    hazard
-        Prior probability that the rates changed just before a round, in (0, 1).
-    restart
-        What the history is worth after a change: the count of its rarer answer, per stratum.
-    shifts
-        What a change may add to the log odds of every stratum, each with its weight.
-    keep
-        Most components kept after a round; the lightest are dropped.
+    settings
+        What is thought of changes before any label is seen.
 
     Returns
     -------
     BetaMixture
-        At most ``keep`` components over ``H`` strata.
+        At most ``settings.keep`` components over H strata.
 
     Raises
     ------
     ValueError
-        If there is neither a round nor a reference, if rounds disagree on the strata, if not
-        ``0 <= positive <= labeled``, or if a setting is out of range.
+        If there is neither a round nor a reference, if rounds disagree on the strata, or if not
+        ``0 <= positive <= labeled``.
 
     Examples
     --------
@@ -124,9 +140,7 @@ def pool(
     >>> print(pool([*steady, ([40], [100])]).mean().round(3))  # a drop: the past counts little
     [0.415]
     """
-    steps = pooling_steps(
-        rounds, reference=reference, hazard=hazard, restart=restart, shifts=shifts, keep=keep
-    )
+    steps = pooling_steps(rounds, reference=reference, settings=settings)
     if steps:
         return steps[-1].mixture
     if reference is None:
@@ -139,10 +153,7 @@ def pooling_steps(
     rounds: Sequence[ClassCounts],
     *,
     reference: ClassCounts | None = None,
-    hazard: float = 0.04,
-    restart: float = 3.0,
-    shifts: Sequence[tuple[float, float]] = SHIFTS,
-    keep: int = 50,
+    settings: RunLength = USUAL,
     since: int = 0,
 ) -> tuple[PoolingStep, ...]:
     r"""Pool round by round: one step per round given.
@@ -169,11 +180,11 @@ def pooling_steps(
 
     Examples
     --------
-    >>> steps = pooling_steps([([80], [100]), ([40], [100])], shifts=UNSHIFTED)
+    >>> unshifted = RunLength(shifts=((0.0, 1.0),))
+    >>> steps = pooling_steps([([80], [100]), ([40], [100])], settings=unshifted)
     >>> print(steps[-1].started, steps[-1].mixture.weight.round(4))
     [0 2] [1.000e-04 9.999e-01]
     """
-    settings = RunLength(hazard=hazard, restart=restart, shifts=tuple(shifts), keep=keep)
     labels = [_checked(pair, f"round {t}") for t, pair in enumerate(rounds, start=1)]
     if not labels:
         return ()

@@ -25,14 +25,15 @@ square error is .83 of the round's alone. Both are of the form
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
+
 
 PULL = 0.75
 """Weight of an exact history that agrees with the round entirely."""
@@ -47,22 +48,18 @@ def pooled_rates(
     labeled: ArrayLike,
     size: ArrayLike,
 ) -> Floats:
-    """Draw the rates of one class toward its history as far as they agree with it.
+    """Draw the rates of one class toward its history as far as they agree with it, ``(..., H)``.
+
+    A stratum without labels has the history's rate.
 
     Parameters
     ----------
     history
         The prior of the class before the round, without its labels: weights ``(..., J)`` and
         Beta parameters ``(..., J, H)``, as a ``BetaMixture`` holds them.
-    positive, labeled
-        The round's labels, shape ``(..., H)``; effective counts may be under 1.
-    size
-        Items of each stratum, shape ``(..., H)``.
-
-    Returns
-    -------
-    ndarray
-        Rates, shape ``(..., H)``. A stratum without labels has the history's rate.
+    positive, labeled, size
+        The round's labels, effective counts that may be under 1, and the items of each stratum,
+        shape ``(..., H)``.
 
     Examples
     --------

@@ -19,12 +19,10 @@ from monitor.stats.history.run_length import RunLength, advance, begin
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.history.run_length import Run
 
-    Values = NDArray[np.float64]
 
 AT_ONCE = 64
 """Histories that advance together: more need more memory and save nothing."""
@@ -37,10 +35,10 @@ class ClassHistory(NamedTuple):
     for the reference ``(H,)``: zeros without one.
     """
 
-    positive: Values
-    labeled: Values
-    reference_positive: Values
-    reference_labeled: Values
+    positive: Floats
+    labeled: Floats
+    reference_positive: Floats
+    reference_labeled: Floats
 
     @property
     def rounds(self) -> int:
@@ -64,15 +62,8 @@ class LastStep:
 def last_steps(histories: Sequence[ClassHistory], settings: RunLength) -> list[LastStep]:
     """Pool each history and return its last step, as ``change_point.pooling_steps`` gives it.
 
-    Parameters
-    ----------
-    histories
-        All with the same number of strata; their numbers of rounds may differ.
-    settings
-        What is thought of changes before any label is seen.
+    All have the same number of strata; their numbers of rounds may differ.
 
-    Examples
-    --------
     >>> steady, nothing = np.array([[81.0], [79.0], [40.0]]), np.zeros(1)
     >>> labeled = np.full((3, 1), 100.0)
     >>> two, three = (ClassHistory(steady[:t], labeled[:t], nothing, nothing) for t in (2, 3))
@@ -120,7 +111,7 @@ def _pooled(histories: Sequence[ClassHistory], settings: RunLength) -> list[Last
     return ended[::-1]
 
 
-def _by_round(histories: Sequence[ClassHistory]) -> tuple[Values, Values]:
+def _by_round(histories: Sequence[ClassHistory]) -> tuple[Floats, Floats]:
     """Positive and labeled of each round and history, shape ``(T, histories, H)``; then zeros."""
     rounds, strata = histories[0].labeled.shape
     both = np.zeros((2, rounds, len(histories), strata))

@@ -17,16 +17,17 @@ simulated rounds found (benchmarks/pooling_coverage.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats
+
 
 ROBUST_WEIGHT = 0.3
 """Share of the weight that the round alone keeps. A pooled 95 % interval then always holds the
@@ -41,13 +42,13 @@ def with_robust_weight(
     *,
     share: float = ROBUST_WEIGHT,
 ) -> BetaMixture:
-    r"""Reserve a share of the weight for the round alone.
+    r"""Reserve a share of the weight for the round alone: one component more, the last.
 
     .. math:: (1-q) \sum_j w_j \prod_h \mathrm{Beta}(a_{jh}, b_{jh})
         + q \prod_h \mathrm{Beta}(a_0 + y_h, a_0 + n_h - y_h), \quad a_0 = 1/(2H)
 
     A stratum without labels has no weight: there the mean and the variance come from
-    ``mixture``.
+    ``mixture``, and so does all where no stratum was labeled.
 
     Parameters
     ----------
@@ -57,12 +58,6 @@ def with_robust_weight(
         The newest round's labels, shape ``(H,)``; they are in ``mixture`` too.
     share
         Weight q of the round alone, from 0 (the mixture as it is) to 1.
-
-    Returns
-    -------
-    BetaMixture
-        One component more, the last. The mixture as it is where ``share`` is 0, and where no
-        stratum was labeled.
 
     Raises
     ------
@@ -93,9 +88,7 @@ def with_robust_weight(
 
 def _matched(mixture: BetaMixture) -> tuple[Floats, Floats]:
     """Betas with the mean and the variance of each stratum of the mixture, shape ``(H,)``."""
-    worth = mixture.alpha + mixture.beta
-    mean = mixture.mean()
-    label_variance = mixture.weight @ (mixture.alpha * mixture.beta / (worth * (worth + 1)))
+    mean, label_variance = mixture.mean(), mixture.label_variance()
     spread = mean * (1 - mean) - label_variance
     total = label_variance / spread
     return mean * total, (1 - mean) * total

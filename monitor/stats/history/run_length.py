@@ -10,17 +10,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from monitor.stats.core.beta_mixture import prior_count
+from monitor.stats.core.levels import check_probability
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from monitor.stats.core.arrays import Floats, Ints
+
 
 SHIFTS: tuple[tuple[float, float], ...] = (
     (-1.2, 1.0),
@@ -47,11 +49,6 @@ class RunLength:
         What a change may add to the log odds of every stratum, each with its weight.
     keep
         Most components kept after a round; the lightest are dropped.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range.
     """
 
     hazard: float = 0.04
@@ -60,9 +57,7 @@ class RunLength:
     keep: int = 50
 
     def __post_init__(self) -> None:
-        if not 0 < self.hazard < 1:
-            message = f"hazard must lie strictly between 0 and 1, got {self.hazard!r}"
-            raise ValueError(message)
+        check_probability(self.hazard, "hazard")
         if not (self.restart > 0 and math.isfinite(self.restart)):
             message = f"restart must be a positive count, got {self.restart!r}"
             raise ValueError(message)
@@ -78,28 +73,24 @@ def _are_shifts(shifts: tuple[tuple[float, float], ...]) -> bool:
     return bool(shifts) and all(math.isfinite(shift) and weight > 0 for shift, weight in shifts)
 
 
+USUAL = RunLength()
+"""Settings that pooling has unless others are given."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """Components over the last change of a class, and its whole history.
 
-    Parameters
-    ----------
-    log_weight
-        Shape ``(..., J)``, normalised.
-    alpha, beta
-        Beta parameters, shape ``(..., J, H)``.
-    started
-        Round at which each component began, 0 for "unchanged since the reference"; ``(..., J)``.
-    history_alpha, history_beta
-        The prior plus every label so far, shape ``(..., H)``.
-    is_informed
-        Whether a label was seen, so that a change since then can be recognised.
+    Weights are normalised, shape ``(..., J)``, Beta parameters ``(..., J, H)``; ``started`` is the
+    round at which each component began, 0 for "unchanged since the reference", ``(..., J)``. The
+    history is the prior plus every label so far, ``(..., H)``. ``is_informed`` is whether a label
+    was seen, so that a change since then can be recognised.
     """
 
     log_weight: Floats
     alpha: Floats
     beta: Floats
-    started: NDArray[np.int64]
+    started: Ints
     history_alpha: Floats
     history_beta: Floats
     is_informed: bool
@@ -112,13 +103,7 @@ class Run:
 
 
 def begin(positive: ArrayLike, labeled: ArrayLike) -> Run:
-    """Component 0 alone: the prior and the reference, counts of shape ``(..., H)``.
-
-    Examples
-    --------
-    >>> begin([8.0], [10.0]).alpha
-    array([[8.5]])
-    """
+    """Component 0 alone: the prior and the reference, counts of shape ``(..., H)``."""
     y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
     prior = prior_count(y.shape[-1])
     alpha, beta = prior + y, prior + n - y
@@ -138,24 +123,9 @@ def advance(
 ) -> tuple[Run, Floats]:
     """Take one round of labels in: let a change enter, weigh, add, keep the heaviest.
 
-    Parameters
-    ----------
-    run
-        As it stood before the round.
-    positive, labeled
-        Labels of round ``t``, shape ``(..., H)``, at least one in some stratum.
-    t
-        The round's place, from 1.
-    settings
-        As for the rounds before.
+    Labels of round ``t``, counted from 1, have the shape ``(..., H)``, one or more in some stratum.
+    Returns the run after the round, and the log probability that it gave to the labels, ``(...)``.
 
-    Returns
-    -------
-    tuple
-        The run after the round, and the log probability that it gave to the labels, ``(...)``.
-
-    Examples
-    --------
     >>> run, _ = advance(begin([80.0], [100.0]), [40.0], [100.0], 1, RunLength(shifts=((0, 1),)))
     >>> run.started, run.weight.round(6)
     (array([0, 1]), array([1.35000e-04, 9.99865e-01]))
@@ -171,8 +141,6 @@ def restarted(
 
     Without a shift this is :math:`\varphi(A, B)` with :math:`\varphi = \min\{1, c/\min(A, B)\}`.
 
-    Examples
-    --------
     >>> alpha, beta = restarted([243.0], [65.0], restart=5)
     >>> print(alpha.round(4), beta.round(4))
     [18.6923] [5.]
@@ -191,11 +159,6 @@ def log_beta_binomial(
     r"""Log probability of answers in a given order, :math:`\ln B(a+y, b+n-y) - \ln B(a, b)`.
 
     The binomial coefficient is left out: it is the same for every component. Broadcasts.
-
-    Examples
-    --------
-    >>> round(float(log_beta_binomial(240, 307, 12.5, 3.5)), 6)
-    -162.600207
     """
     y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
     a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)

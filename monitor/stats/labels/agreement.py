@@ -18,20 +18,20 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
 
 from monitor.fixed_text import fixed_texts
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.levels import check_probability, normal_quantile
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import Interval
 
-    Values = NDArray[np.float64]
 
 RESAMPLES = 2000  # an interval's end then errs by about .06 standard deviations
 
@@ -81,24 +81,14 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
 
     .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \quad p_e = \sum_k p_{k\cdot} p_{\cdot k}
 
+    Without a value where no item has two answers, or all answers are the same: then chance alone
+    would agree as well. The interval is cut to [-1, 1]; with fewer than about 30 items it is a
+    guide.
+
     Parameters
     ----------
     first, second
         Answers of the two, shape ``(n,)``; items with a NaN are left out.
-    level
-        Level of the interval, in (0, 1).
-
-    Returns
-    -------
-    Agreement
-        Without a value where no item has two answers, or all answers are the same: then chance
-        alone would agree as well. The interval is cut to [-1, 1]; with fewer than about 30 items
-        it is a guide.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, an answer is no category, or the level is out of range.
 
     Examples
     --------
@@ -107,8 +97,9 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
     >>> print(cohen_kappa(first, second))
     0.400 [0.151, 0.649]
     """
-    answers = _answers(np.column_stack([_column(first), _column(second)]))
-    _check_level(level)
+    pairs = np.column_stack([np.ravel(each) for each in (first, second)])
+    answers = _answers(pairs.astype(np.float64))
+    check_probability(level, "level")
     both = answers[~np.isnan(answers).any(axis=1)].astype(np.int64)
     if len(both) == 0:
         return _nothing(0)
@@ -121,11 +112,11 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
         return _all_equal(len(both))
     kappa = (observed - expected) / (1 - expected)
     error = math.sqrt(max(0.0, _kappa_variance(cells, kappa) / len(both)))
-    half = float(special.ndtri(0.5 + level / 2)) * error
+    half = normal_quantile(level) * error
     return Agreement(kappa, max(-1.0, kappa - half), min(1.0, kappa + half), len(both))
 
 
-def _kappa_variance(cells: Values, kappa: float) -> float:
+def _kappa_variance(cells: Floats, kappa: float) -> float:
     """Variance of kappa times n (Fleiss, Cohen & Everitt 1969, Eq. 13)."""
     rows, columns = cells.sum(axis=1), cells.sum(axis=0)
     expected = float(rows @ columns)
@@ -144,15 +135,8 @@ def fleiss_kappa(
     .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \quad
         P_i = \frac{\sum_k n_{ik}(n_{ik}-1)}{m(m-1)}, \quad \bar P_e = \sum_k p_k^2
 
-    Parameters
-    ----------
-    answers
-        Shape ``(n, m)``, NaN without one; every item needs the same number of answers,
-        2 or more.
-    level
-        Level of the interval, in (0, 1).
-    seed, resamples
-        The interval comes from the bootstrap over items (percentiles).
+    Answers have the shape ``(n, m)``, NaN without one; every item needs the same number of them, 2
+    or more. The interval comes from the bootstrap over items (percentiles).
 
     Raises
     ------
@@ -166,7 +150,7 @@ def fleiss_kappa(
     0.753 [0.565, 0.899]
     """
     table = _answers(np.atleast_2d(np.asarray(answers, dtype=np.float64)))
-    _check_level(level)
+    check_probability(level, "level")
     per_item = np.unique((~np.isnan(table)).sum(axis=1)) if len(table) else np.array([2])
     if len(per_item) != 1 or per_item[0] < 2:  # noqa: PLR2004
         message = (
@@ -186,21 +170,8 @@ def krippendorff_alpha(
         D_e = \frac{1}{n(n-1)} \sum_{c \ne k} n_c n_k
 
     with :math:`n_{uc}` answers c about item u, :math:`m_u` answers about it, and all sums over
-    items with two answers or more.
-
-    Parameters
-    ----------
-    answers
-        Shape ``(n, m)``, NaN without one; items with fewer than two answers are left out.
-    level
-        Level of the interval, in (0, 1).
-    seed, resamples
-        The interval comes from the bootstrap over items (percentiles).
-
-    Raises
-    ------
-    ValueError
-        If an answer is no category, or the level is out of range.
+    items with two answers or more. Answers have the shape ``(n, m)``, NaN without one; the interval
+    comes from the bootstrap over items (percentiles).
 
     Examples
     --------
@@ -209,7 +180,7 @@ def krippendorff_alpha(
     0.844 [0.588, 1.000]
     """
     table = _answers(np.atleast_2d(np.asarray(answers, dtype=np.float64)))
-    _check_level(level)
+    check_probability(level, "level")
     return _with_bootstrap(table, _alpha, level, seed, resamples)
 
 
@@ -222,29 +193,19 @@ def disagreement(
     seed: int = 0,
     cells: bool = False,
 ) -> Interval | None:
-    r"""Share of the window's items on which two annotators would disagree.
+    r"""Share of the window's items on which two annotators would disagree; None if no item has two.
 
     .. math:: D = \sum_h N_h d_h \Big/ \sum_h N_h
 
     with :math:`d_h` the rate behind :math:`x_h` of :math:`m_h` doubly answered items disagreed
-    upon: the prevalence of "disagreed", estimated as ``posterior.estimates`` does.
+    upon: the prevalence of "disagreed", estimated as ``posterior.estimates`` does. Score cells are
+    neighbours in the order given.
 
     Parameters
     ----------
-    size
-        Items of each stratum in the window, shape ``(H,)``.
     doubled, disagreed
         Items with two answers or more, drawn uniformly, and those among them on which the
         answers differ, shape ``(H,)`` each.
-    level, seed
-        Level of the interval, and of the Sobol points.
-    cells
-        Whether strata are score cells, neighbours in the order given.
-
-    Returns
-    -------
-    Interval or None
-        ``None`` if no item has two answers.
 
     Examples
     --------
@@ -272,8 +233,8 @@ def disagreement(
 
 
 def _with_bootstrap(
-    table: Values,
-    coefficient: Callable[[Values, Values], Values],
+    table: Floats,
+    coefficient: Callable[[Floats, Floats], Floats],
     level: float,
     seed: int,
     resamples: int,
@@ -297,7 +258,7 @@ def _with_bootstrap(
     return Agreement(value, float(low), float(high), items)
 
 
-def _fleiss(patterns: Values, times: Values) -> Values:
+def _fleiss(patterns: Floats, times: Floats) -> Floats:
     """Fleiss' kappa of each row of ``times``; NaN where all answers are the same."""
     raters = patterns.sum(axis=1)
     agree = (patterns * (patterns - 1)).sum(axis=1) / (raters * (raters - 1))
@@ -306,7 +267,7 @@ def _fleiss(patterns: Values, times: Values) -> Values:
     return _corrected(1 - observed, 1 - (share**2).sum(axis=1))
 
 
-def _alpha(patterns: Values, times: Values) -> Values:
+def _alpha(patterns: Floats, times: Floats) -> Floats:
     """Krippendorff's alpha of each row of ``times``; NaN where all answers are the same."""
     raters = patterns.sum(axis=1)
     differ = (raters**2 - (patterns**2).sum(axis=1)) / (raters - 1)
@@ -316,7 +277,7 @@ def _alpha(patterns: Values, times: Values) -> Values:
     return _corrected(times @ differ / answers, expected)
 
 
-def _corrected(observed: Values, expected: Values) -> Values:
+def _corrected(observed: Floats, expected: Floats) -> Floats:
     """One minus observed over expected disagreement, NaN where none is expected."""
     ratio = np.full(observed.shape, np.nan)
     np.divide(observed, expected, out=ratio, where=expected > 0)
@@ -331,20 +292,10 @@ def _all_equal(items: int) -> Agreement:
     return Agreement(None, None, None, items, NoAgreement.ALL_EQUAL)
 
 
-def _column(values: ArrayLike) -> Values:
-    return np.asarray(values, dtype=np.float64).reshape(-1, 1)
-
-
-def _answers(table: Values) -> Values:
+def _answers(table: Floats) -> Floats:
     answers = table[~np.isnan(table)]
     wrong = answers[(answers < 0) | (answers != np.floor(answers)) | np.isinf(answers)]
     if wrong.size:
         message = f"answers are whole numbers from 0 on, or NaN for none; got {wrong[0]:g}"
         raise ValueError(message)
     return table
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)

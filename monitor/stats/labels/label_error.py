@@ -21,6 +21,7 @@ the threshold are hard to label and most of the passed ones are easy.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +30,8 @@ from scipy.stats import qmc
 
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
-from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.reasons import Contradiction
+from monitor.stats.estimation.matrix_draws import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.labels.audit import LabelAudit
 from monitor.stats.labels.true_rates import class_rates
@@ -38,13 +39,12 @@ from monitor.stats.labels.true_rates import class_rates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
+    from monitor.stats.core.metrics import Matrix
     from monitor.stats.labels.audit import ClassAudits
 
-    Values = NDArray[np.float64]
 
 FIRST_ANALYSIS = 2**11  # proposals of the audit alone; powers of 2 keep Sobol points balanced
 PROPOSALS = 2**12  # proposals from where the first found weight
@@ -75,8 +75,8 @@ class CorrectedDraws(Draws):
         for each class, the fewer of the two.
     """
 
-    sensitivity: Values
-    specificity: Values
+    sensitivity: Floats
+    specificity: Floats
     seed: int
     effective: float
     supported: float
@@ -97,14 +97,7 @@ class CorrectedDraws(Draws):
             + rng.binomial(counts.labeled - counts.positive, missed)
             + rng.binomial(counts.size - counts.labeled, self.rates)
         ).astype(np.float64)
-        up, down = slice(None, self.flagged), slice(self.flagged, None)
-        negative = counts.size - positive
-        return Matrix(
-            tp=positive[:, up].sum(axis=1),
-            fp=negative[:, up].sum(axis=1),
-            fn=positive[:, down].sum(axis=1),
-            tn=negative[:, down].sum(axis=1),
-        )
+        return self._summed(positive, counts.size - positive)
 
 
 def corrected_draws(
@@ -122,16 +115,8 @@ def corrected_draws(
     its two minds about a class of several strata the heavy one alone among flagged items, both
     among passed ones (each is weighed by itself, and half of the draws keep to each). Proposals
     are picked by weight, and :math:`\pi_h` is drawn from its distribution given s and t. The
-    integrals are sums over cells, with the prior's exact mass in each.
-
-    Parameters
-    ----------
-    counts
-        Sizes and labels, errors and all, H strata.
-    audit
-        Prior of the label errors: one for all labels, or one for each predicted class.
-    seed, points
-        Same seed, same draws; ``points`` of them.
+    integrals are sums over cells, with the prior's exact mass in each. There is one audit for all
+    labels, or one for each predicted class.
 
     Examples
     --------
@@ -170,8 +155,8 @@ class _LatentClass:
     """Labels of one predicted class, ``(H,)``, and what they would say if they did not err."""
 
     posterior: BetaMixture
-    positive: Values
-    labeled: Values
+    positive: Floats
+    labeled: Floats
 
 
 def _classes(counts: Counts) -> list[_LatentClass]:
@@ -199,9 +184,9 @@ def _heavy_half(posterior: BetaMixture) -> BetaMixture:
 class _PartDraws:
     """Draws of the strata that share an audit, shape ``(points, H)`` each."""
 
-    rates: Values
-    sensitivity: Values
-    specificity: Values
+    rates: Floats
+    sensitivity: Floats
+    specificity: Floats
     effective: float
     supported: float
 
@@ -218,7 +203,7 @@ def _part_draws(
     chosen, effective = _resampled(weighed.weight, points, np.random.default_rng(seed))
     rates = weighed.rates[chosen]
 
-    def in_each_stratum(values: Values) -> Values:
+    def in_each_stratum(values: Floats) -> Floats:
         return np.broadcast_to(values[chosen, np.newaxis], rates.shape)
 
     return _PartDraws(
@@ -234,10 +219,10 @@ def _part_draws(
 class _Weighed:
     """Proposed s and t with their weights, shape ``(points,)``, and rates, ``(points, H)``."""
 
-    sensitivity: Values
-    specificity: Values
-    weight: Values
-    rates: Values
+    sensitivity: Floats
+    specificity: Floats
+    weight: Floats
+    rates: Floats
 
 
 def _weighed(
@@ -277,14 +262,14 @@ def _weighed(
     return _Weighed(s, t, weight * likely, np.hstack(rates))
 
 
-def _ratio(values: Values, target: tuple[float, float], proposed: tuple[float, float]) -> Values:
+def _ratio(values: Floats, target: tuple[float, float], proposed: tuple[float, float]) -> Floats:
     """Density wanted over density proposed, up to a factor."""
     logs = special.xlogy(target[0] - proposed[0], values)
     logs += special.xlog1py(target[1] - proposed[1], -values)
     return np.asarray(np.exp(logs - logs.max()))
 
 
-def _around(values: Values, weight: Values) -> tuple[float, float]:
+def _around(values: Floats, weight: Floats) -> tuple[float, float]:
     """Beta with the weighted mean of the values and twice their variance."""
     mean = float(np.average(values, weights=weight)) if weight.sum() > 0 else float(values.mean())
     mean = min(max(mean, 1e-6), 1 - 1e-6)
@@ -294,9 +279,7 @@ def _around(values: Values, weight: Values) -> tuple[float, float]:
     return mean * both, (1 - mean) * both
 
 
-def _resampled(
-    weight: Values, points: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], float]:
+def _resampled(weight: Floats, points: int, rng: np.random.Generator) -> tuple[Ints, float]:
     """Draws picked by weight at equal steps, and how many equal ones the weights are worth.
 
     In a random order: every fourth point of a Sobol sequence is in one quarter of the space.
@@ -310,7 +293,7 @@ def _resampled(
     return np.asarray(order[np.minimum(position, len(weight) - 1)]), _effective(weight)
 
 
-def _effective(weight: Values) -> float:
+def _effective(weight: Floats) -> float:
     """How many equally likely draws weighted ones are worth."""
     total = float(weight.sum())
     return total**2 / float((weight**2).sum()) if total > 0 else 0.0
@@ -328,18 +311,13 @@ def corrected_estimates(
 ) -> list[MetricEstimate]:
     """Estimate metrics of the truth from this round's labels and an audit of the labels.
 
+    As ``posterior.estimates``; without a value, and with the reason, also where the audit and the
+    labels contradict each other.
+
     Parameters
     ----------
-    counts, audit, seed, points
+    counts, audit
         As in ``corrected_draws``.
-    metrics, estimands, level
-        As in ``posterior.estimates``.
-
-    Returns
-    -------
-    list of MetricEstimate
-        Without a value, and with the reason, also where the audit and the labels contradict each
-        other.
 
     Examples
     --------
@@ -355,12 +333,13 @@ def corrected_estimates(
     """
     draws = corrected_draws(counts, audit, seed=seed, points=points)
     result = estimates(
-        counts, metrics=metrics, estimands=estimands, level=level, seed=seed, draws=draws
+        counts,
+        metrics=metrics,
+        estimands=estimands,
+        level=level,
+        drawn=MatrixDraws(partial(draws.matrix, counts), METHOD),
     )
-    if draws.supported < FEWEST_SUPPORTED:
-        reason = Contradiction.AUDIT
-        return [
-            replace(estimate, method=METHOD, point=None, low=None, high=None, reason=reason)
-            for estimate in result
-        ]
-    return [replace(estimate, method=METHOD) for estimate in result]
+    if draws.supported >= FEWEST_SUPPORTED:
+        return result
+    reason = Contradiction.AUDIT
+    return [replace(row, point=None, low=None, high=None, reason=reason) for row in result]

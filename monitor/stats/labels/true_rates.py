@@ -12,11 +12,9 @@ import numpy as np
 from scipy import special
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.beta_mixture import BetaMixture
 
-    Values = NDArray[np.float64]
 
 CELLS = 400
 """Cells of the grid of a rate, even in its log odds from -12 to 12; what is beyond counts as 0 or
@@ -28,16 +26,19 @@ _BLOCK = 2**11  # proposals at a time, 7 MB an array
 
 def class_rates(
     mixture: BetaMixture,
-    positive: Values,
-    labeled: Values,
-    s: Values,
-    t: Values,
+    positive: Floats,
+    labeled: Floats,
+    s: Floats,
+    t: Floats,
     *,
-    weight: Values,
-    uniforms: Values,
-    pick: Values,
-) -> tuple[Values, Values]:
+    weight: Floats,
+    uniforms: Floats,
+    pick: Floats,
+) -> tuple[Floats, Floats]:
     """Likelihood of each proposed s and t by one class's labels, and true rates given it.
+
+    The likelihood, shape ``(points,)``, has the mean 1 over ``weight`` for each component of the
+    prior by itself; the rates have the shape ``(points, H)``.
 
     Parameters
     ----------
@@ -49,12 +50,6 @@ def class_rates(
         Proposed sensitivity and specificity and their weight without these labels, ``(points,)``.
     uniforms, pick
         In (0, 1), shapes ``(points, H)`` and ``(points,)``: choose the rates and the component.
-
-    Returns
-    -------
-    tuple
-        The likelihood, shape ``(points,)``, with the mean 1 over ``weight`` for each component of
-        the prior by itself; and the rates, shape ``(points, H)``.
 
     Examples
     --------
@@ -89,8 +84,8 @@ def class_rates(
 
 
 def _stratum_rates(
-    prior: Values, positive: float, labeled: float, s: Values, t: Values, uniforms: Values
-) -> tuple[Values, Values]:
+    prior: Floats, positive: float, labeled: float, s: Floats, t: Floats, uniforms: Floats
+) -> tuple[Floats, Floats]:
     """Log likelihood of s and t by one stratum's labels, and its rate drawn given them.
 
     Shapes ``(J, points)``, for each prior count of ``prior``, shape ``(J,)``.
@@ -115,12 +110,12 @@ def _stratum_rates(
     return log_likely, rates
 
 
-def _middles() -> Values:
+def _middles() -> Floats:
     """Log odds in the middle of each cell."""
     return (np.arange(CELLS) + 0.5) / CELLS * 2 * _FARTHEST - _FARTHEST
 
 
-def _placed(below: Values, uniforms: Values) -> Values:
+def _placed(below: Floats, uniforms: Floats) -> Floats:
     """Rates at these shares of the mass, evenly in the log odds within a cell."""
     target = uniforms * below[:, -1]
     cell = (below < target[:, np.newaxis]).sum(axis=1)

@@ -2,9 +2,9 @@ r"""The intervals of Shang et al., "Precision/Recall on Imbalanced Test Data" (A
 
 Kept as they are printed, for people who must reproduce the paper and as checks of our own
 estimate, which is :func:`monitor.stats.estimation.posterior.estimates`. The setting is two strata,
-flagged and passed, with the size ratio :math:`k = N_+/N_-`. Here are recall from the two rates
-(Eq. 2), the *confidence* intervals for precision and recall (Eq. 3 to 5) and those of a plain
-random sample (section 2.1).
+flagged and passed, with the size ratio :math:`k = N_+/N_-`, positive and finite. Here are recall
+from the two rates (Eq. 2), the *confidence* intervals for precision and recall (Eq. 3 to 5) and
+those of a plain random sample (section 2.1).
 
 Predictive ranges are in ``shang_predictive``, Algorithms 1 and 2 in ``shang_simulation``, ratios
 and sample sizes in ``shang_design``. The formulas rest on normal approximations, good with about
@@ -17,9 +17,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from scipy import special
-
 from monitor.stats.core.counts import Interval
+from monitor.stats.core.levels import normal_quantile
 
 if TYPE_CHECKING:
     from monitor.stats.core.counts import StratumCounts
@@ -44,15 +43,11 @@ def recall_from_rates(precision: float, false_omission_rate: float, k: float) ->
     ----------
     precision, false_omission_rate
         :math:`\pi_1` and :math:`\pi_0`, in [0, 1].
-    k
-        Predicted positives per predicted negative, positive and finite.
 
     Raises
     ------
     CountIsZero
         If both rates are 0: there is nothing to find.
-    ValueError
-        If a rate lies outside [0, 1], or ``k`` is not positive and finite.
 
     Examples
     --------
@@ -80,15 +75,11 @@ def precision_interval(flagged: StratumCounts, *, level: float = 0.95) -> Interv
     ----------
     flagged
         Predicted positives, one labeled or more.
-    level
-        Probability that the interval is built to cover, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If no item is labeled.
-    ValueError
-        If ``level`` lies outside (0, 1).
 
     Examples
     --------
@@ -117,15 +108,11 @@ def recall_interval(
     ----------
     flagged, passed
         Predicted positives and negatives, each with one labeled positive or more.
-    level
-        Probability that the interval is built to cover, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If a class has no item, no label or no labeled positive.
-    ValueError
-        If ``level`` lies outside (0, 1).
 
     Examples
     --------
@@ -180,15 +167,11 @@ def random_sampling_intervals(
     ----------
     tp, fp, fn
         Labeled items in three cells of the confusion matrix.
-    level
-        Probability that each interval is built to cover, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If the sample holds no predicted, or no actual, positive.
-    ValueError
-        If a count is negative, or ``level`` lies outside (0, 1).
 
     Examples
     --------
@@ -211,63 +194,22 @@ def random_sampling_intervals(
     return intervals[0], intervals[1]
 
 
-def normal_quantile(level: float) -> float:
-    r"""Half-width of a central normal interval in standard deviations, :math:`z_{1-\eta/2}`.
-
-    Raises
-    ------
-    ValueError
-        If ``level`` lies outside (0, 1).
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 6)
-    1.959964
-    """
-    if not 0 < level < 1:
-        message = f"level must lie strictly between 0 and 1, got {level!r}"
-        raise ValueError(message)
-    return float(special.ndtri(0.5 + level / 2))
-
-
 def check_k(k: float) -> None:
-    """Refuse a ratio of class sizes that is not positive and finite.
-
-    Examples
-    --------
-    >>> check_k(0.033)
-    """
+    """Refuse a ratio of class sizes that is not positive and finite."""
     if not (k > 0 and math.isfinite(k)):
         message = f"k, predicted positives per predicted negative, must be positive, got {k!r}"
         raise ValueError(message)
 
 
 def check_share(value: float, name: str) -> None:
-    """Refuse a rate that lies outside [0, 1].
-
-    Examples
-    --------
-    >>> check_share(0.8625, "precision")
-    """
+    """Refuse a rate that lies outside [0, 1]."""
     if not 0 <= value <= 1:
         message = f"{name} must lie in [0, 1], got {value!r}"
         raise ValueError(message)
 
 
 def size_ratio(flagged: StratumCounts, passed: StratumCounts) -> float:
-    """Ratio of the class sizes in the window, k.
-
-    Raises
-    ------
-    CountIsZero
-        If a class has no item.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import StratumCounts
-    >>> size_ratio(StratumCounts(40, 20, 9), StratumCounts(960, 50, 1))
-    0.041666666666666664
-    """
+    """Ratio of the class sizes in the window, k."""
     for name, stratum in (("flagged", flagged), ("passed", passed)):
         if stratum.size == 0:
             what = f"{name}: the window holds 0 items"
@@ -276,14 +218,9 @@ def size_ratio(flagged: StratumCounts, passed: StratumCounts) -> float:
 
 
 def recall_around(odds: float, half_width: float) -> Interval:
-    r"""Recall at the odds of a miss, and at ends that far from their log (Eq. 4 and 7).
+    r"""Recall at the odds g of a miss, and at ends that far from their log (Eq. 4 and 7).
 
     .. math:: \big(1 + g\,e^{\pm w}\big)^{-1}
-
-    Examples
-    --------
-    >>> print(recall_around(1.0, 0.0))
-    0.500 [0.500, 0.500]
     """
     spread = math.exp(half_width)
     return Interval(1 / (1 + odds), 1 / (1 + odds * spread), 1 / (1 + odds / spread))

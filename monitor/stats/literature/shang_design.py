@@ -5,7 +5,8 @@ of strata and finite windows, is :func:`monitor.stats.design.allocation.allocate
 strata and recall alone it gives the ratio of Theorem 1.
 
 The over-sampling ratio s says how many times more of the flagged items are labeled than their
-share of the window: :math:`n_1 / n_0 = k s`, and s = 1 is proportional sampling.
+share of the window: :math:`n_1 / n_0 = k s`, and s = 1 is proportional sampling; k is as in
+``shang``, predicted positives per predicted negative.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.stats.literature.shang import CountIsZero, check_k, check_share, normal_quantile
+from monitor.stats.core.levels import check_probability, normal_quantile
+from monitor.stats.literature.shang import CountIsZero, check_k, check_share
 
 if TYPE_CHECKING:
     from monitor.stats.literature.shang_predictive import BetaRate
@@ -53,8 +55,6 @@ def split_labels(total: float, k: float, oversampling_ratio: float) -> ShangLabe
     ----------
     total
         All labels, v, 0 or more.
-    k
-        Predicted positives per predicted negative, positive and finite.
     oversampling_ratio
         s, positive.
 
@@ -88,8 +88,6 @@ def rates_from_metrics(precision: float, recall: float, k: float) -> ShangRates:
         In [0, 1].
     recall
         In (0, 1].
-    k
-        Predicted positives per predicted negative, positive and finite.
 
     Raises
     ------
@@ -128,19 +126,10 @@ def best_ratio(rates: ShangRates, k: float) -> float:
 
     Precision only gains from a larger ratio; the paper takes at least 1 (:func:`floored`).
 
-    Parameters
-    ----------
-    rates
-        Each strictly between 0 and 1.
-    k
-        Predicted positives per predicted negative, positive and finite.
-
     Raises
     ------
     CountIsZero
         If a rate is 0 or 1, where the odds or their inverse have no value.
-    ValueError
-        If ``k`` is not positive and finite, or a rate lies outside [0, 1].
 
     Examples
     --------
@@ -163,15 +152,11 @@ def best_ratio_beta(flagged: BetaRate, passed: BetaRate, k: float) -> float:
     ----------
     flagged, passed
         Distribution of the two rates; all four counts positive.
-    k
-        Predicted positives per predicted negative, positive and finite.
 
     Raises
     ------
     CountIsZero
         If one of the four counts is 0.
-    ValueError
-        If ``k`` is not positive and finite.
 
     Examples
     --------
@@ -192,12 +177,8 @@ def best_ratio_beta(flagged: BetaRate, passed: BetaRate, k: float) -> float:
 def floored(oversampling_ratio: float) -> float:
     """Best ratio as section 5 of the paper uses it: never less than 1.
 
-    Under 1 recall alone would take labels from the flagged items, at precision's cost.
-
-    Parameters
-    ----------
-    oversampling_ratio
-        Best ratio for recall alone, such as ``best_ratio`` gives.
+    An ``oversampling_ratio`` under 1 for recall alone would take labels from the flagged items, at
+    precision's cost.
 
     Examples
     --------
@@ -220,21 +201,13 @@ def margins(
 
     Parameters
     ----------
-    rates
-        Each strictly between 0 and 1.
-    k
-        Predicted positives per predicted negative, positive and finite.
     labels
         Labels of the flagged and of the passed class, positive.
-    level
-        Level of the intervals, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If a rate is 0 or 1, or a number of labels is 0.
-    ValueError
-        If another argument is out of range.
 
     Examples
     --------
@@ -262,11 +235,6 @@ def labels_for_precision(precision: float, margin: float, *, level: float = 0.95
 
     .. math:: n_1 \ge \pi_1 (1 - \pi_1) (z/b)^2
 
-    Raises
-    ------
-    ValueError
-        If precision lies outside [0, 1], or the margin or the level outside (0, 1).
-
     Examples
     --------
     >>> round(labels_for_precision(0.79, 0.05), 2)
@@ -274,7 +242,7 @@ def labels_for_precision(precision: float, margin: float, *, level: float = 0.95
     """
     z = normal_quantile(level)
     check_share(precision, "precision")
-    _check_margin(margin)
+    check_probability(margin, "a margin")
     return precision * (1 - precision) * (z / margin) ** 2
 
 
@@ -288,23 +256,15 @@ def labels_for_recall(
 
     Parameters
     ----------
-    rates
-        Each strictly between 0 and 1.
-    k
-        Predicted positives per predicted negative, positive and finite.
     margin
         Half-width wanted, b, in (0, 1).
     oversampling_ratio
         s, positive.
-    level
-        Level of the interval, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If a rate is 0 or 1.
-    ValueError
-        If another argument is out of range.
 
     Examples
     --------
@@ -315,7 +275,7 @@ def labels_for_recall(
     """
     z = normal_quantile(level)
     check_k(k)
-    _check_margin(margin)
+    check_probability(margin, "a margin")
     _check_ratio(oversampling_ratio)
     odds_1, odds_0 = _odds(rates)
     allowed = (margin / (z * _slope(rates, k))) ** 2
@@ -388,10 +348,4 @@ def _slope(rates: ShangRates, k: float) -> float:
 def _check_ratio(oversampling_ratio: float) -> None:
     if not (oversampling_ratio > 0 and math.isfinite(oversampling_ratio)):
         message = f"an over-sampling ratio must be positive, got {oversampling_ratio!r}"
-        raise ValueError(message)
-
-
-def _check_margin(margin: float) -> None:
-    if not 0 < margin < 1:
-        message = f"a margin must lie strictly between 0 and 1, got {margin!r}"
         raise ValueError(message)

@@ -3,7 +3,7 @@ r"""Where the estimates of a later sample may fall, by Shang et al. (AISTATS 202
 The paper calls these intervals "credible". They are posterior *predictive*: they hold the sampling
 error of the later sample besides what is not known of the rates, so they are wider than a
 credible interval of precision or recall. :mod:`monitor.stats.estimation.predictive` gives the same
-without the normal approximation, for any number of strata.
+without the normal approximation, for any number of strata. k is as in ``shang``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.stats.core.counts import Interval
-from monitor.stats.literature.shang import CountIsZero, check_k, normal_quantile, recall_around
+from monitor.stats.core.levels import normal_quantile
+from monitor.stats.literature.shang import CountIsZero, check_k, recall_around
 
 if TYPE_CHECKING:
     from monitor.stats.core.counts import StratumCounts
@@ -27,11 +28,6 @@ class BetaRate:
     ----------
     positive, negative
         Prior plus labeled counts, :math:`\zeta_{1,g}` and :math:`\zeta_{0,g}`; finite, 0 or more.
-
-    Raises
-    ------
-    ValueError
-        If one of them is negative or not finite.
 
     Examples
     --------
@@ -100,15 +96,11 @@ def precision_predictive(flagged: BetaRate, labels: int, *, level: float = 0.95)
         Distribution of the rate of predicted positives.
     labels
         Predicted positives that the later sample labels, n.
-    level
-        Probability that the range holds the later estimate, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If nothing is known, or ``labels`` is 0.
-    ValueError
-        If ``level`` lies outside (0, 1).
 
     Examples
     --------
@@ -133,19 +125,13 @@ def recall_predictive(
     ----------
     flagged, passed
         Distribution of the two rates, each with a positive count of positives.
-    k
-        Predicted positives per predicted negative, positive and finite.
     labels
         Flagged and passed items that the later sample labels, :math:`(n_1, n_0)`.
-    level
-        Probability that the range holds the later estimate, in (0, 1).
 
     Raises
     ------
     CountIsZero
         If a count of positives, or a number of labels, is 0.
-    ValueError
-        If ``k`` is not positive and finite, or ``level`` lies outside (0, 1).
 
     Examples
     --------
@@ -166,14 +152,7 @@ def log_ratio_variance(flagged: BetaRate, passed: BetaRate, labels: tuple[int, i
                       {n_g \zeta_{1,g} (\zeta_{1,g} + \zeta_{0,g} + 1)},
         \quad u = \ln(\pi_0 / \pi_1)
 
-    A first-order (delta) approximation; errors are as in :func:`recall_predictive`.
-
-    Parameters
-    ----------
-    flagged, passed
-        Distribution of both rates, prior and labels.
-    labels
-        Labels of the flagged and of the passed class in the later sample.
+    A first-order (delta) approximation. Parameters and errors are as in :func:`recall_predictive`.
 
     Examples
     --------
@@ -190,18 +169,11 @@ def log_ratio_variance(flagged: BetaRate, passed: BetaRate, labels: tuple[int, i
 
 
 def share_variance(rate: BetaRate, labels: int) -> float:
-    r"""Variance of the share of positives among the next labels of a class (Eq. 12).
+    r"""Variance of the share of positives among the next n labels of a class (Eq. 12).
 
     .. math:: \frac{\zeta_1\zeta_0(\zeta_1+\zeta_0+n)}{n(\zeta_1+\zeta_0)^2(\zeta_1+\zeta_0+1)}
 
-    Errors are as in :func:`precision_predictive`.
-
-    Parameters
-    ----------
-    rate
-        Distribution of the class's rate, prior and labels.
-    labels
-        Labels of the class in the later sample.
+    ``rate`` is the class's distribution. Errors are as in :func:`precision_predictive`.
 
     Examples
     --------

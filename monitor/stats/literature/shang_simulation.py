@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.counts import Interval
-from monitor.stats.literature.shang import CountIsZero, check_k, normal_quantile, size_ratio
+from monitor.stats.core.levels import check_probability
+from monitor.stats.literature.shang import CountIsZero, check_k, size_ratio
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import StratumCounts
     from monitor.stats.literature.shang_predictive import BetaRate
 
-    Values = NDArray[np.float64]
 
 REPLICAS = 1000
 """The paper's Q, both for the bootstrap and for the Monte Carlo draws."""
@@ -35,8 +34,8 @@ class Replicas:
     Recall is NaN where a sample holds no actual positive at all.
     """
 
-    precision: Values
-    recall: Values
+    precision: Floats
+    recall: Floats
 
     @property
     def undefined_share(self) -> float:
@@ -52,8 +51,6 @@ class Replicas:
         ------
         CountIsZero
             If no sample has a recall.
-        ValueError
-            If ``level`` lies outside (0, 1).
 
         Examples
         --------
@@ -61,7 +58,7 @@ class Replicas:
         >>> print(*found.intervals(level=0.5))
         0.500 [0.250, 0.750] 0.500 [0.500, 0.500]
         """
-        normal_quantile(level)  # refuses what is no level
+        check_probability(level, "level")
         if self.undefined_share == 1:
             what = "0 of the simulated samples hold an actual positive"
             raise CountIsZero(what)
@@ -87,17 +84,11 @@ def bootstrap(
     ----------
     flagged, passed
         Predicted positives and negatives, one labeled item or more each.
-    rng
-        Source of randomness.
-    replicas
-        How many matrices, Q.
 
     Raises
     ------
     CountIsZero
         If a class has no item or no label.
-    ValueError
-        If ``replicas`` is less than 1.
 
     Examples
     --------
@@ -132,28 +123,20 @@ def monte_carlo(
     .. math:: \tilde\pi_g \sim \mathrm{Beta}(\zeta_{1,g}, \zeta_{0,g}), \quad
         y_g^* \sim \mathrm{Bin}(n_g, \tilde\pi_g)
 
-    The paper takes the labeled counts themselves for :math:`\zeta`, a prior of 0; then each of
-    the four must hold an item.
+    ``k`` is as in ``shang``. The paper takes the labeled counts themselves for :math:`\zeta`, a
+    prior of 0; then each of the four must hold an item.
 
     Parameters
     ----------
     flagged, passed
         Distribution of the two rates; all four counts positive.
-    k
-        Predicted positives per predicted negative, positive and finite.
     labels
         Flagged and passed items that the later sample labels, :math:`(n_1, n_0)`.
-    rng
-        Source of randomness.
-    replicas
-        How many later samples, Q.
 
     Raises
     ------
     CountIsZero
         If one of the four counts, or a number of labels, is 0.
-    ValueError
-        If ``k`` is not positive and finite, or ``replicas`` is less than 1.
 
     Examples
     --------
@@ -186,7 +169,7 @@ def _checked(replicas: int) -> int:
     return replicas
 
 
-def _replicas(flagged: Values, passed: Values, k: float) -> Replicas:
+def _replicas(flagged: Floats, passed: Floats, k: float) -> Replicas:
     """Precision, and recall by Eq. 2, of each simulated pair of shares."""
     flagged_positives = k * flagged
     positive = flagged_positives + passed
@@ -195,7 +178,7 @@ def _replicas(flagged: Values, passed: Values, k: float) -> Replicas:
     return Replicas(flagged, recall)
 
 
-def _equal_tailed(values: Values, level: float) -> Interval:
+def _equal_tailed(values: Floats, level: float) -> Interval:
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return Interval(float(values.mean()), float(low), float(high))

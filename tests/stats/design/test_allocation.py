@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special
 
-from monitor.stats.design.allocation import FLOOR, allocate
+from monitor.stats.design.allocation import allocate
 from monitor.stats.design.blending import LEAST_PASSED
-from monitor.stats.design.neyman import AllocationProblem, coefficients_of, optimum
+from monitor.stats.design.neyman import FLOOR, AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.prior import JointLogits, PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 
@@ -127,12 +128,9 @@ def test_the_default_bands_need_a_quarter_of_the_labels_of_two_strata():
     is_flagged = np.arange(len(sizes)) < FLAGGED_BANDS
 
     plan = allocate(
-        sizes,
-        is_flagged,
-        PriorRates.of_rates(rates),
+        Prospect.of(sizes, is_flagged, PriorRates.of_rates(rates), share_by_size=0),
         margins=BOTH,
         estimand="rate",
-        share_by_size=0,
     )
 
     assert plan.total == pytest.approx(1200, rel=0.05)
@@ -145,12 +143,12 @@ def test_random_sampling_needs_what_its_binomial_variance_says_and_no_more_than_
     expected = case["recall"] * (1 - case["recall"]) * (Z / 0.05) ** 2 / prevalence
 
     labels = random_sampling_labels(
-        sizes, UP, PriorRates.of_rates([case["precision"], case["pi0"]]), BOTH
+        Prospect.of(sizes, UP, PriorRates.of_rates([case["precision"], case["pi0"]])), BOTH
     )
 
     assert labels == pytest.approx(expected, abs=1)
     rates = PriorRates.of_rates([0.5, 0.2])
-    assert 48 <= random_sampling_labels([30, 20], UP, rates, {"recall": 0.001}) <= 50
+    assert 48 <= random_sampling_labels(Prospect.of([30, 20], UP, rates), {"recall": 0.001}) <= 50
 
 
 # --- invariants -----------------------------------------------------------------------------
@@ -161,7 +159,7 @@ def test_random_sampling_needs_what_its_binomial_variance_says_and_no_more_than_
 def test_a_plan_keeps_its_margins_or_names_the_one_it_cannot(window, margins, estimand):
     sizes, is_flagged, prior_rates = window
 
-    plan = allocate(sizes, is_flagged, prior_rates, margins=margins, estimand=estimand)
+    plan = allocate(Prospect.of(sizes, is_flagged, prior_rates), margins=margins, estimand=estimand)
 
     assert np.all(plan.labels >= np.minimum(FLOOR, sizes))
     assert np.all(plan.labels <= sizes)
@@ -177,7 +175,7 @@ def test_a_plan_keeps_its_margins_or_names_the_one_it_cannot(window, margins, es
 def test_a_budget_is_never_passed_and_never_left_without_need(window, margins, budget):
     sizes, is_flagged, prior_rates = window
 
-    plan = allocate(sizes, is_flagged, prior_rates, margins=margins, max_labels=budget)
+    plan = allocate(Prospect.of(sizes, is_flagged, prior_rates), margins=margins, max_labels=budget)
 
     assert np.all((plan.labels >= 0) & (plan.labels <= sizes))
     assert plan.total <= budget
@@ -189,8 +187,8 @@ def test_margins_beyond_the_budget_all_grow_by_one_factor():
     rates = PriorRates.of_rates(RATES)
     margins = {"precision": 0.02, "recall": 0.03}
 
-    free = allocate(SIZES, FLAGGED_OF_8, rates, margins=margins)
-    bound = allocate(SIZES, FLAGGED_OF_8, rates, margins=margins, max_labels=800)
+    free = allocate(Prospect.of(SIZES, FLAGGED_OF_8, rates), margins=margins)
+    bound = allocate(Prospect.of(SIZES, FLAGGED_OF_8, rates), margins=margins, max_labels=800)
 
     assert free.total == free.needed == bound.needed
     assert bound.total == 800 < free.total
@@ -200,7 +198,7 @@ def test_margins_beyond_the_budget_all_grow_by_one_factor():
 
 
 def test_a_budget_alone_aims_at_equal_margins():
-    plan = allocate(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES), max_labels=1200)
+    plan = allocate(Prospect.of(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES)), max_labels=1200)
 
     assert plan.total == 1200
     assert plan.asked == {}
@@ -211,8 +209,12 @@ def test_a_budget_alone_aims_at_equal_margins():
 def test_small_strata_become_a_census_in_a_window_but_not_for_the_rates():
     rates = PriorRates.of_rates([0.82, 0.05])  # 330 of 313 predicted positives were asked for
 
-    window = allocate([313, 5000], UP, rates, margins={"precision": 0.01, "recall": 0.05})
-    rate = allocate([313, 5000], UP, rates, margins={"precision": 0.01}, estimand="rate")
+    window = allocate(
+        Prospect.of([313, 5000], UP, rates), margins={"precision": 0.01, "recall": 0.05}
+    )
+    rate = allocate(
+        Prospect.of([313, 5000], UP, rates), margins={"precision": 0.01}, estimand="rate"
+    )
 
     assert window.margins["precision"] <= 0.01
     assert window.labels[0] < 313
@@ -222,7 +224,7 @@ def test_small_strata_become_a_census_in_a_window_but_not_for_the_rates():
 
 
 def test_a_budget_of_the_whole_window_is_a_census():
-    plan = allocate([30, 200], UP, PriorRates.of_rates([0.8, 0.1]), max_labels=500)
+    plan = allocate(Prospect.of([30, 200], UP, PriorRates.of_rates([0.8, 0.1])), max_labels=500)
 
     assert plan.labels.tolist() == [30, 200]
     assert plan.margins == {"precision": 0, "recall": 0}
@@ -236,13 +238,13 @@ def test_a_budget_of_the_whole_window_is_a_census():
 def test_a_budget_below_the_floors_lowers_them_alike_and_says_so(budget, labels, notes):
     rates = PriorRates.of_rates([0.9, 0.7, 0.5, 0.01, 0.1])
 
-    plan = allocate([50, 40, 4, 900, 800], np.arange(5) < 3, rates, max_labels=budget)
+    plan = allocate(Prospect.of([50, 40, 4, 900, 800], np.arange(5) < 3, rates), max_labels=budget)
 
     assert (plan.labels.tolist(), plan.notes) == (labels, notes)
 
 
 def test_two_labels_go_to_one_stratum_of_each_class():
-    plan = allocate(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES), max_labels=2)
+    plan = allocate(Prospect.of(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES)), max_labels=2)
 
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 1
 
@@ -251,7 +253,8 @@ def test_a_class_without_items_is_said_and_leaves_what_can_be_planned_for():
     rates = PriorRates.of_rates([0.9, 0.1])
 
     nothing, one, everything = (
-        allocate(sizes, UP, rates, margins=BOTH) for sizes in ([0, 900], [1, 900], [900, 0])
+        allocate(Prospect.of(sizes, UP, rates), margins=BOTH)
+        for sizes in ([0, 900], [1, 900], [900, 0])
     )
 
     assert (nothing.labels.tolist(), nothing.notes) == ([0, 10], (Remark.NOTHING_FLAGGED,))
@@ -263,7 +266,7 @@ def test_a_class_without_items_is_said_and_leaves_what_can_be_planned_for():
 
 def test_an_empty_window_needs_no_labels():
     for prior_rates in (PriorRates.of_rates([0.9, 0.1]), PriorRates.nothing(UP)):
-        plan = allocate([0, 0], UP, prior_rates, margins=BOTH, max_labels=100)
+        plan = allocate(Prospect.of([0, 0], UP, prior_rates), margins=BOTH, max_labels=100)
 
         assert plan.total == 0
 
@@ -276,10 +279,10 @@ def test_with_scores_alone_the_plan_is_mostly_the_one_without_bands():
     totals = np.array([SIZES[:3].sum(), SIZES[3:].sum()])
     classes = prior_rates.pooled(SIZES, FLAGGED_OF_8)
 
-    blended = allocate(SIZES, FLAGGED_OF_8, prior_rates, max_labels=1200)
-    by_score = allocate(SIZES, FLAGGED_OF_8, prior_rates, max_labels=1200, blend=0)
-    by_size = allocate(SIZES, FLAGGED_OF_8, prior_rates, max_labels=1200, blend=1)
-    without = allocate(totals, UP, classes, max_labels=1200, blend=0)
+    blended = allocate(Prospect.of(SIZES, FLAGGED_OF_8, prior_rates), max_labels=1200)
+    by_score = allocate(Prospect.of(SIZES, FLAGGED_OF_8, prior_rates), max_labels=1200, blend=0)
+    by_size = allocate(Prospect.of(SIZES, FLAGGED_OF_8, prior_rates), max_labels=1200, blend=1)
+    without = allocate(Prospect.of(totals, UP, classes), max_labels=1200, blend=0)
 
     assert by_size.labels[:3].sum() == pytest.approx(without.labels[0], abs=2)
     above = by_size.labels[3:] - FLOOR
@@ -289,7 +292,9 @@ def test_with_scores_alone_the_plan_is_mostly_the_one_without_bands():
 
 
 def test_with_nothing_known_each_class_gets_half_of_the_budget_by_size():
-    plan = allocate(SIZES, FLAGGED_OF_8, PriorRates.nothing(FLAGGED_OF_8), max_labels=1000)
+    plan = allocate(
+        Prospect.of(SIZES, FLAGGED_OF_8, PriorRates.nothing(FLAGGED_OF_8)), max_labels=1000
+    )
 
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 500
     assert plan.labels[0] > plan.labels[1] > plan.labels[2] >= FLOOR
@@ -298,7 +303,7 @@ def test_with_nothing_known_each_class_gets_half_of_the_budget_by_size():
 
 
 def test_with_nothing_known_a_class_too_small_for_half_leaves_the_rest_to_the_other():
-    plan = allocate([30, 9000], UP, PriorRates.nothing(UP), max_labels=200)
+    plan = allocate(Prospect.of([30, 9000], UP, PriorRates.nothing(UP)), max_labels=200)
 
     assert plan.labels.tolist() == [30, 170]
 
@@ -316,21 +321,20 @@ def test_with_nothing_known_a_class_too_small_for_half_leaves_the_rest_to_the_ot
         ({"max_labels": -1}, "max_labels must be 0 or more, got -1"),
         ({"max_labels": 10, "level": 0}, "level must lie strictly between 0 and 1, got 0"),
         ({"max_labels": 10, "blend": 2}, r"blend must lie in \[0, 1\], got 2"),
-        ({"max_labels": 10, "floor": 0}, "floor must be 1 or more, got 0"),
     ],
 )
 def test_an_impossible_request_is_refused_with_what_was_given(given_settings, message):
     with pytest.raises(ValueError, match=message):
-        allocate([100, 1000], UP, PriorRates.of_rates([0.8, 0.1]), **given_settings)
+        allocate(Prospect.of([100, 1000], UP, PriorRates.of_rates([0.8, 0.1])), **given_settings)
 
 
 # --- what plans keep ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("sizes", "known", "asked", "message"),
+    ("sizes", "known", "priced", "message"),
     [
-        ([100, 1000], PriorRates.nothing(UP), {"margins": BOTH}, "give max_labels, a reference m"),
+        ([100, 1000], PriorRates.nothing(UP), {}, "give max_labels, a reference m"),
         ([1, 2, 3], None, {}, r"sizes \(3,\), is_flagged \(2,\) and prior_rates \(2,\)"),
         ([-1, 5], None, {}, r"sizes must be 0 or more, got \[-1, 5\]"),
         ([100, 1000], None, {"cost": 0.0}, "cost must be one positive number, or one for each"),
@@ -338,11 +342,11 @@ def test_an_impossible_request_is_refused_with_what_was_given(given_settings, me
         ([100, 1000], None, {"cost": np.inf}, "cost must be one positive number, or one for each"),
     ],
 )
-def test_what_does_not_fit_or_suffice_is_refused_with_the_way_out(sizes, known, asked, message):
+def test_what_does_not_fit_or_suffice_is_refused_with_the_way_out(sizes, known, priced, message):
     known = known or PriorRates.of_rates([0.8, 0.1])
 
     with pytest.raises(ValueError, match=message):
-        allocate(sizes, UP, known, **(asked if "margins" in asked else {"max_labels": 5} | asked))
+        allocate(Prospect.of(sizes, UP, known, **priced), margins=BOTH)
 
 
 # --- what the prior adds --------------------------------------------------------------------
@@ -426,10 +430,10 @@ def test_a_plan_that_knows_the_costs_is_cheaper_keeps_the_margins_and_goes_by_th
     rates, cost = PriorRates.of_rates(RATES), np.where(FLAGGED_OF_8, 1.0, 9.0)
 
     blind, aware, scaled = (
-        allocate(SIZES, FLAGGED_OF_8, rates, margins=BOTH, cost=each)
+        allocate(Prospect.of(SIZES, FLAGGED_OF_8, rates, cost=each), margins=BOTH)
         for each in (1.0, cost, 1000 * cost)
     )
-    budgeted = allocate(SIZES, FLAGGED_OF_8, rates, max_labels=700, cost=cost)
+    budgeted = allocate(Prospect.of(SIZES, FLAGGED_OF_8, rates, cost=cost), max_labels=700)
 
     assert blind.cost == blind.total
     assert aware.cost == cost @ aware.labels < cost @ blind.labels
@@ -446,7 +450,7 @@ def test_a_heavy_stratum_that_is_known_to_be_pure_still_gets_labels():
     sizes = np.array([40_000, 12_000, 850_000, 98_000])
     pure = PriorRates.of_rates([0.9, 0.6, 1e-7, 0.2])
 
-    plan = allocate(sizes, np.array([True, True, False, False]), pure, margins=BOTH)
+    plan = allocate(Prospect.of(sizes, np.array([True, True, False, False]), pure), margins=BOTH)
 
     # Its variance alone asks for the floor. The prior of the estimate leaves it open to a rate
     # near 1/n, and 1 % of it would be half as many positives as there are.
@@ -459,8 +463,10 @@ def test_wrong_scores_take_at_most_a_fifth_of_the_labels_that_no_bands_would_giv
     by_size = np.where(FLAGGED_OF_8, SIZES / SIZES[:3].sum(), SIZES / SIZES[3:].sum())
     totals = np.array([SIZES[:3].sum(), SIZES[3:].sum()])
 
-    plan = allocate(SIZES[::-1], FLAGGED_OF_8[::-1], turned, max_labels=3000)
-    without = allocate(totals, UP, claimed.pooled(SIZES, FLAGGED_OF_8), max_labels=3000)
+    plan = allocate(Prospect.of(SIZES[::-1], FLAGGED_OF_8[::-1], turned), max_labels=3000)
+    without = allocate(
+        Prospect.of(totals, UP, claimed.pooled(SIZES, FLAGGED_OF_8)), max_labels=3000
+    )
 
     least = np.where(FLAGGED_OF_8, without.labels[0], without.labels[1]) * by_size
     assert np.all(plan.labels[::-1] >= 0.8 * least - 1)
@@ -471,7 +477,7 @@ def test_scores_that_claim_a_low_recall_leave_the_passed_a_quarter_of_the_labels
     claimed = PriorRates.of_scores([0.6, 0.7, 0.01, 0.5], up)
     sizes = np.array([100, 100, 5000, 4000])
 
-    plan = allocate(sizes, up, claimed, max_labels=500)
+    plan = allocate(Prospect.of(sizes, up, claimed), max_labels=500)
 
     assert plan.total == 500
     assert plan.labels[~up].sum() >= LEAST_PASSED * 500 - 2
@@ -487,6 +493,6 @@ def test_a_budget_follows_what_the_passed_class_may_hold_and_not_its_mean():
         known = PriorRates(
             np.full(4, 3.0), np.full(4, 50.0), "cells", JointLogits(mean, loadings.copy())
         )
-        plans.append(allocate(size, up, known, max_labels=400, uniform=0.5).labels)
+        plans.append(allocate(Prospect.of(size, up, known, uniform=0.5), max_labels=400).labels)
 
     assert plans[1][~up].sum() > 1.1 * plans[0][~up].sum()

@@ -11,9 +11,10 @@ from scipy import special, stats
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import FutureWidths
-from monitor.stats.design.neyman import AllocationProblem, coefficients_of
+from monitor.stats.design.neyman import AllocationProblem
 from monitor.stats.design.notes import BudgetShort
 from monitor.stats.design.prior import AnswersOfGroup, JointLogits, PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.estimation.posterior import estimates
 
@@ -25,21 +26,8 @@ KNOWN = PriorRates(200 * RATES + 0.3, 200 * (1 - RATES) + 0.3, "rounds")
 
 
 def future(known: PriorRates, *, in_window: bool = False) -> FutureWidths:
-    coefficients, _ = coefficients_of(SIZES, UP, known)
-    none = np.zeros(len(SIZES))
-    return FutureWidths.of(
-        AllocationProblem(
-            SIZES.astype(np.float64),
-            UP,
-            none,
-            coefficients,
-            none,
-            none + 1,
-            float(special.ndtri(0.975)),
-            in_window,
-        ),
-        known,
-    )
+    problem, _ = AllocationProblem.of(Prospect.of(SIZES, UP, known), 0.95, "window")
+    return FutureWidths.of(replace(problem, in_window=in_window), known)
 
 
 def test_the_half_widths_foreseen_are_those_of_intervals_drawn_from_the_same_knowledge():
@@ -66,8 +54,8 @@ def test_the_half_widths_foreseen_are_those_of_intervals_drawn_from_the_same_kno
 def test_a_plan_keeps_each_margin_with_the_probability_asked_for_by_as_few_labels_as_that_takes():
     sure = (0.5, 0.8, 0.95)
 
-    plans = [allocate(SIZES, UP, KNOWN, margins=BOTH, assurance=each) for each in sure]
-    expected = allocate(SIZES, UP, KNOWN, margins=BOTH)
+    plans = [allocate(Prospect.of(SIZES, UP, KNOWN), margins=BOTH, assurance=each) for each in sure]
+    expected = allocate(Prospect.of(SIZES, UP, KNOWN), margins=BOTH)
 
     for assurance, plan in zip(sure, plans, strict=True):
         assert min(plan.assured.values()) >= assurance - 1 / 256
@@ -80,7 +68,7 @@ def test_a_plan_keeps_each_margin_with_the_probability_asked_for_by_as_few_label
 
 
 def test_the_budget_wins_and_the_plan_says_how_sure_it_is():
-    plan = allocate(SIZES, UP, KNOWN, margins=BOTH, max_labels=600, assurance=0.8)
+    plan = allocate(Prospect.of(SIZES, UP, KNOWN), margins=BOTH, max_labels=600, assurance=0.8)
 
     assert plan.total == 600 < (plan.needed or 0)
     [note] = [note for note in plan.notes if getattr(note, "metric", "") == "recall"]
@@ -93,21 +81,25 @@ def test_the_budget_wins_and_the_plan_says_how_sure_it_is():
 def test_a_census_keeps_every_margin():
     known = PriorRates(np.array([6.0, 1.0]), np.array([2.0, 20.0]), "rounds")
 
-    plan = allocate([40, 60], [True, False], known, margins={"recall": 0.001}, assurance=0.9)
+    plan = allocate(
+        Prospect.of([40, 60], [True, False], known), margins={"recall": 0.001}, assurance=0.9
+    )
 
     assert plan.labels.tolist() == [40, 60]
     assert plan.assured == {"recall": 1.0}
 
 
 def test_a_first_round_by_scores_is_as_sure_as_asked_if_the_scores_are_right():
-    plan = allocate(SIZES, UP, PriorRates.of_scores(RATES, UP), margins=BOTH, assurance=0.8)
+    plan = allocate(
+        Prospect.of(SIZES, UP, PriorRates.of_scores(RATES, UP)), margins=BOTH, assurance=0.8
+    )
 
     assert 0.79 <= min(plan.assured.values()) <= 0.9
 
 
 def test_random_sampling_is_asked_for_the_same_assurance():
     known = PriorRates.of_rates([0.79, 0.0178988])
-    asked = ([46e6, 1000e6], [True, False], known, {"recall": 0.05})
+    asked = Prospect.of([46e6, 1000e6], [True, False], known), {"recall": 0.05}
 
     expected, half, mostly = (
         random_sampling_labels(*asked, assurance=assurance) for assurance in (None, 0.5, 0.8)
@@ -120,7 +112,7 @@ def test_random_sampling_is_asked_for_the_same_assurance():
 @pytest.mark.parametrize("assurance", [0, 1, -0.2, float("nan")])
 def test_an_assurance_outside_its_range_is_refused(assurance):
     with pytest.raises(ValueError, match="assurance must lie strictly between 0 and 1"):
-        allocate(SIZES, UP, KNOWN, margins=BOTH, assurance=assurance)
+        allocate(Prospect.of(SIZES, UP, KNOWN), margins=BOTH, assurance=assurance)
 
 
 def test_rates_that_are_unsure_together_are_drawn_together():

@@ -13,6 +13,7 @@ from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.cell_widths import cell_half_widths
 from monitor.stats.design.notes import FloorsLowered, Remark
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.cell_matrix import cell_matrix
 
 DESIGN = cut(scored("Phi1", "good"))
@@ -27,14 +28,14 @@ def test_cells_in_a_large_window_get_the_labels_of_the_closed_form():
     size = SIZE * 10_000
     wanted = expected_sizes(size, UP, RATES, labels=1000, share=0.25)
 
-    plans = [allocate(size, UP, KNOWN, max_labels=1000, uniform=u).labels for u in U]
+    plans = [allocate(Prospect.of(size, UP, KNOWN, uniform=u), max_labels=1000).labels for u in U]
 
     assert np.mean(plans, axis=0) == pytest.approx(wanted, rel=0.03, abs=0.15)
 
 
 @pytest.mark.parametrize("budget", [119, 130])
 def test_a_budget_is_spent_to_the_label_whatever_the_chance(budget):
-    plans = [allocate(SIZE, UP, KNOWN, max_labels=budget, uniform=u) for u in U]
+    plans = [allocate(Prospect.of(SIZE, UP, KNOWN, uniform=u), max_labels=budget) for u in U]
 
     assert {plan.total for plan in plans} == {budget}
     assert all(np.all(plan.labels <= SIZE) for plan in plans)
@@ -46,7 +47,9 @@ def test_every_cell_has_two_labels_and_small_ones_are_labeled_whole():
     size = SIZE.copy()
     size[[3, 30]] = [1, 0]
 
-    plans = np.array([allocate(size, UP, KNOWN, max_labels=500, uniform=u).labels for u in U])
+    plans = np.array(
+        [allocate(Prospect.of(size, UP, KNOWN, uniform=u), max_labels=500).labels for u in U]
+    )
 
     assert np.all(plans[:, 3] == 1)
     assert np.all(plans[:, 30] == 0)
@@ -57,8 +60,8 @@ def test_dear_labels_of_one_class_are_asked_for_less_often():
     margins = {"precision": 0.1, "recall": 0.05}
     dear = np.where(UP, 1.0, 5.0)
 
-    even = allocate(SIZE, UP, KNOWN, margins=margins, uniform=0.5)
-    uneven = allocate(SIZE, UP, KNOWN, margins=margins, uniform=0.5, cost=dear)
+    even = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.5), margins=margins)
+    uneven = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.5, cost=dear), margins=margins)
 
     assert uneven.labels[~UP].sum() < even.labels[~UP].sum()
     assert uneven.cost < dear @ even.labels
@@ -67,7 +70,7 @@ def test_dear_labels_of_one_class_are_asked_for_less_often():
 def test_a_window_with_flagged_items_only_is_planned_for_precision():
     known = PriorRates.of_rates(RATES[UP])
 
-    plan = allocate(SIZE[UP], UP[UP], known, max_labels=200, uniform=0.5)
+    plan = allocate(Prospect.of(SIZE[UP], UP[UP], known, uniform=0.5), max_labels=200)
 
     assert (plan.total, list(plan.margins)) == (200, ["precision"])
 
@@ -75,7 +78,7 @@ def test_a_window_with_flagged_items_only_is_planned_for_precision():
 def test_a_window_with_nothing_flagged_is_looked_at_in_every_cell():
     known = PriorRates.of_rates(RATES[~UP])
 
-    plan = allocate(SIZE[~UP], UP[~UP], known, max_labels=200, uniform=0.5)
+    plan = allocate(Prospect.of(SIZE[~UP], UP[~UP], known, uniform=0.5), max_labels=200)
 
     assert np.all(plan.labels >= 2)
     assert plan.notes == (Remark.NOTHING_FLAGGED, Remark.NO_NARROWER)  # as with bands
@@ -84,12 +87,12 @@ def test_a_window_with_nothing_flagged_is_looked_at_in_every_cell():
 @pytest.mark.parametrize("uniform", [-0.1, 1.0, np.nan])
 def test_a_chance_out_of_range_is_refused(uniform):
     with pytest.raises(ValueError, match="uniform must lie in"):
-        allocate(SIZE, UP, KNOWN, max_labels=200, uniform=uniform)
+        allocate(Prospect.of(SIZE, UP, KNOWN, uniform=uniform), max_labels=200)
 
 
 @pytest.mark.parametrize("in_window", [False, True])
 def test_half_widths_are_those_of_the_draws(in_window):
-    labeled = allocate(SIZE, UP, KNOWN, max_labels=1000, uniform=0.3).labels
+    labeled = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.3), max_labels=1000).labels
     positive = np.random.default_rng(1).binomial(labeled, RATES)
 
     widths = cell_half_widths(SIZE, UP, labeled, positive, z=1.96, in_window=in_window)
@@ -111,7 +114,7 @@ def test_margins_are_kept_as_often_as_asked():
     margins = {"precision": 0.07, "recall": 0.07}
     rng = np.random.default_rng(2)
 
-    plan = allocate(SIZE, UP, KNOWN, margins=margins, assurance=0.8, uniform=0.3)
+    plan = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.3), margins=margins, assurance=0.8)
 
     answers = rng.binomial(plan.labels, RATES, size=(100, len(SIZE)))
     found = [drawn_widths(plan.labels, y, "window", points=2**9) for y in answers]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import special
 
-from monitor.stats.design.allocation import assured_by
-from monitor.stats.design.planning import Prospect, plan_options, width_curve
+from monitor.stats.design.allocation import allocate, assured_by
+from monitor.stats.design.assurance import ASSURANCE
+from monitor.stats.design.planning import plan_options, width_curve
 from monitor.stats.design.prior import JointLogits, PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import alert_power, assumed_limits
 
@@ -91,7 +94,7 @@ def test_an_outlook_tells_labels_for_margins_and_margins_for_labels():
     assert [bought.labels for bought in options.bought] == [650, 1300, 2600]
     assert [needed.margins["recall"] for needed in options.needed] == [0.1, 0.05, 0.03]
     [five] = [needed for needed in options.needed if needed.margins == BOTH]
-    assert five.labels == banded().allocate(margins=BOTH).total
+    assert five.labels == allocate(banded(), margins=BOTH, assurance=ASSURANCE).total
     assert (five.labels or 0) < (five.two_strata or 0) / 2 < (five.random or 0) / 2
     assert options.bought[1].margins == options.plan.margins
     assert options.bought[1].two_strata["recall"] > 1.5 * options.bought[1].margins["recall"]
@@ -111,7 +114,7 @@ def test_alerts_find_smaller_drops_with_more_labels():
     few, many = (
         alert_power(
             prospect,
-            prospect.allocate(max_labels=labels).labels,
+            allocate(prospect, max_labels=labels).labels,
             assumed_limits(prospect),
             paths=50,
         )
@@ -127,7 +130,7 @@ def test_alerts_find_smaller_drops_with_more_labels():
 
 def test_only_lower_limits_are_told_of_but_all_are_watched():
     prospect = assumed()
-    labels = prospect.allocate(max_labels=3000).labels
+    labels = allocate(prospect, max_labels=3000).labels
     limits = [Limit("precision", 0.75, "at_least"), Limit("fpr", 0.02, "at_most")]
 
     [told] = alert_power(prospect, labels, limits, paths=100)
@@ -143,7 +146,7 @@ def test_a_metric_that_cannot_fall_ten_points_has_no_delay():
 
     powers = alert_power(
         prospect,
-        prospect.allocate(max_labels=3000).labels,
+        allocate(prospect, max_labels=3000).labels,
         [Limit("recall", 0.05, "at_least")],
         paths=100,
     )
@@ -189,13 +192,13 @@ def test_raw_scores_that_claim_a_probability_of_eight_tenths_may_have_none():
 
     assert found.plausible is not None
     least, most = found.plausible.assured["recall"]
-    kept = assured_by(sizes, up, truth, found.plan.labels, margins=BOTH)["recall"]
+    kept = assured_by(replace(window, prior_rates=truth), found.plan.labels, BOTH)["recall"]
     assert found.plan.assured["recall"] >= 0.79
     assert least <= kept < 0.1
     assert most == 1
     low, high = found.plausible.needed
     assert low < found.plan.total < high
-    assert low <= window.allocate(margins=BOTH).total <= high
+    assert low <= allocate(window, margins=BOTH, assurance=ASSURANCE).total <= high
 
 
 def test_only_scores_that_no_label_has_tested_make_a_range():

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from monitor.stats.design.allocation import FLOOR, allocate
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.neyman import FLOOR
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
+from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 
 SIZES = np.array([8_000, 9_000, 700_000, 60_000, 20_000, 9_000])
 UP = np.array([True, True, False, False, False, False])
@@ -17,8 +20,9 @@ BOTH = {"precision": 0.05, "recall": 0.05}
 PASSED_SHARE = SIZES[~UP] / SIZES[~UP].sum()
 
 
-def plan_of(**asked: Any) -> Any:
-    return allocate(SIZES, UP, PriorRates.of_rates(RATES), **asked)
+def plan_of(share_by_size: float = SHARE_BY_SIZE, **asked: Any) -> Any:
+    known = PriorRates.of_rates(RATES)
+    return allocate(Prospect.of(SIZES, UP, known, share_by_size=share_by_size), **asked)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,7 @@ def test_a_stratum_that_the_optimum_labels_whole_stays_whole():
     known = PriorRates.of_rates([0.86, 0.001, 0.05, 0.3, 0.5])
 
     plans = [
-        allocate(sizes, up, known, margins={"recall": 0.03}, share_by_size=share)
+        allocate(Prospect.of(sizes, up, known, share_by_size=share), margins={"recall": 0.03})
         for share in (0, 0.25)
     ]
 
@@ -73,7 +77,7 @@ def test_the_floor_stays_and_strata_of_fewer_items_are_taken_whole():
     up = np.array([True, False, False, False, False])
     known = PriorRates.of_rates([0.9, 0.001, 0.001, 0.001, 0.5])
 
-    plan = allocate(sizes, up, known, max_labels=300)
+    plan = allocate(Prospect.of(sizes, up, known), max_labels=300)
 
     assert plan.labels[4] == 6
     assert plan.labels.min() == 6

@@ -16,7 +16,6 @@ from monitor.stats.detection.delay import (
     detection,
     false_alarms,
     large_drop_delay,
-    played,
     smallest_drop,
 )
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
@@ -282,7 +281,7 @@ def test_median_mean_and_share_are_read_off_the_shares_found():
 
 
 def test_a_drop_that_breaks_no_limit_is_never_found():
-    kept = detection(TWO, [Limit("precision", 0.7, "at_least")], metric="precision", drop=0.1)
+    kept = detection(TWO, TWO.dropped("precision", 0.1), [Limit("precision", 0.7, "at_least")])
 
     assert not kept.detected_within.any()
     assert (kept.labels, kept.paths, kept.detected_within.size) == (500, 1000, 26)
@@ -291,7 +290,7 @@ def test_a_drop_that_breaks_no_limit_is_never_found():
 def test_larger_drops_are_found_sooner_and_the_seed_fixes_the_answer():
     limits = [Limit("precision", 0.8, "at_least"), Limit("recall", 0.4, "at_least")]
     runs = [
-        detection(TWO, limits, metric="precision", drop=drop, paths=300, rounds=12)
+        detection(TWO, TWO.dropped("precision", drop), limits, paths=300, rounds=12)
         for drop in (0.1, 0.15, 0.2, 0.2)
     ]
 
@@ -304,14 +303,10 @@ def test_larger_drops_are_found_sooner_and_the_seed_fixes_the_answer():
 
 def test_only_the_limits_that_a_drop_breaks_can_find_it():
     # recall falls too when flagged positives turn wrong, but keeps its limit
-    one = detection(TWO, [Limit("precision", 0.8, "at_least")], metric="precision", drop=0.15)
-    both = detection(
-        TWO,
-        [Limit("precision", 0.8, "at_least"), Limit("recall", 0.05, "at_least")],
-        metric="precision",
-        drop=0.15,
-        every=26,  # the threshold N m stays the same
-    )
+    limits = [Limit("precision", 0.8, "at_least"), Limit("recall", 0.05, "at_least")]
+    after = TWO.dropped("precision", 0.15)
+    one = detection(TWO, after, limits[:1])
+    both = detection(TWO, after, limits, every=26)  # the threshold N m stays the same
 
     assert both.detected_within.tolist() == one.detected_within.tolist()
 
@@ -327,7 +322,7 @@ def test_false_alarms_stay_within_the_promise_at_both_limits_and_vanish_above_th
         false_alarms(scenario, within, every=10, paths=400, rounds=20)
         for scenario, within in ((at, limits), (TWO, limits[:1]))
     )
-    run = played(at, at.dropped("precision", 0.1), limits, every=5, paths=300, quiet=10)
+    run = detection(at, at.dropped("precision", 0.1), limits, every=5, paths=300, quiet=10)
 
     assert 0.2 < worst <= 2
     assert usual < 0.1
@@ -344,7 +339,7 @@ def test_the_smallest_drop_found_is_found_as_often_as_asked_and_a_smaller_one_is
 
     assert drop is not None
     shares = [
-        detection(TWO, limits, metric="precision", drop=each, **asked).share_within(3)
+        detection(TWO, TWO.dropped("precision", each), limits, **asked).share_within(3)
         for each in (drop + 0.01, drop - 0.02)
     ]
     assert shares[0] > 0.7 - 0.03 > shares[1]
@@ -380,7 +375,8 @@ def test_a_drop_of_ten_points_with_1250_labels_is_found_within_four_rounds():
     )
     limits = [Limit("precision", 0.76, "at_least"), Limit("recall", 0.623, "at_least")]
     for name in ("precision", "recall"):
-        run = detection(scenario, limits, metric=name, drop=0.10, paths=600, rounds=6)
+        after = scenario.dropped(name, 0.10)
+        run = detection(scenario, after, limits, paths=600, rounds=6)
 
         assert run.median == 2
         assert run.share_within(4) > 0.95

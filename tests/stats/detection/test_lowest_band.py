@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from monitor.presentation.forecasts import smallest_drop_texts
-from monitor.stats.design.planning import Prospect
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.detection.delay import played
+from monitor.stats.design.prospect import Prospect
+from monitor.stats.detection.delay import detection
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import alert_power
 from monitor.stats.detection.scenario import Scenario
@@ -68,7 +68,7 @@ def test_without_bands_there_is_no_lowest_one_to_miss_in():
 
 def test_misses_in_the_lowest_band_are_found_less_often_than_in_proportion():
     found = {
-        misses: played(
+        misses: detection(
             BANDED, BANDED.dropped("recall", 0.12, misses), LIMITS, paths=400, rounds=4
         ).share_within(4)
         for misses in ("in_proportion", "in_lowest_band")

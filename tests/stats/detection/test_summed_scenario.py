@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
-from monitor.stats.detection.delay import played
+from monitor.stats.detection.delay import detection
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 
@@ -45,7 +45,7 @@ def test_an_empty_band_stays_and_is_in_no_metric():
 @pytest.mark.parametrize(("metric", "drop"), [("precision", 0.12), ("recall", 0.15)])
 def test_bands_find_a_drop_as_soon_as_their_cells(metric, drop):
     cells, bands = (
-        played(one, one.dropped(metric, drop), LIMITS, paths=500, rounds=6)
+        detection(one, one.dropped(metric, drop), LIMITS, paths=500, rounds=6)
         for one in (CELLS, BANDS)
     )
 

@@ -14,13 +14,23 @@ from scipy import stats
 
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import JointPosterior, draw, draw_rates, round_posterior
+from monitor.stats.core.draws import (
+    ESTIMANDS,
+    JointPosterior,
+    draw,
+    draw_rates,
+    round_posterior,
+)
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import EmptyClass, Undefined, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.missing import missing_bounds
-from monitor.stats.estimation.posterior import ESTIMANDS, UNDEFINED_LIMIT, estimate, estimates
-from monitor.stats.estimation.probability import metric_quantile
+from monitor.stats.estimation.posterior import (
+    UNDEFINED_LIMIT,
+    estimate,
+    estimates,
+    metric_quantile,
+)
 from monitor.stats.estimation.small_counts import unlabeled_share
 
 EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.stats.history.change_point import UNSHIFTED, pool, pooling_steps
+from monitor.stats.history.change_point import pool, pooling_steps
 from monitor.stats.history.run_length import (
     SHIFTS,
     RunLength,
@@ -23,8 +23,9 @@ from monitor.stats.history.run_length import (
 )
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
-OLD_SETTINGS: dict[str, Any] = {"hazard": 0.2, "restart": 5.0, "shifts": UNSHIFTED}
-PLAIN: dict[str, Any] = {"hazard": 0.35, "restart": 3.0, "shifts": UNSHIFTED}
+UNSHIFTED = ((0.0, 1.0),)
+OLD_SETTINGS = RunLength(hazard=0.2, restart=5.0, shifts=UNSHIFTED)
+PLAIN = RunLength(hazard=0.35, shifts=UNSHIFTED)
 
 
 def one_stratum(case):
@@ -103,11 +104,11 @@ def test_a_restart_keeps_the_stated_share_of_the_history(case):
 
 
 def test_weights_after_each_round_are_the_stated_ones():
-    steps = pooling_steps(**FLAGGED, **OLD_SETTINGS)
+    steps = pooling_steps(**FLAGGED, settings=OLD_SETTINGS)
 
     for step, weights in zip(steps, REFERENCE["flagged"]["weights"], strict=True):
         assert step.mixture.weight == pytest.approx(weights, abs=1e-8)
-    assert pool(**PASSED, **OLD_SETTINGS).weight == pytest.approx(
+    assert pool(**PASSED, settings=OLD_SETTINGS).weight == pytest.approx(
         REFERENCE["passed"]["weights_after_4"], abs=1e-8
     )
 
@@ -116,7 +117,7 @@ def test_weights_after_each_round_are_the_stated_ones():
     ("name", "data"), [("flagged", FLAGGED), ("passed", PASSED)], ids=["flagged", "passed"]
 )
 def test_log_predictives_and_final_betas_are_the_stated_ones(name, data):
-    steps = pooling_steps(**data, **OLD_SETTINGS)
+    steps = pooling_steps(**data, settings=OLD_SETTINGS)
     final = np.array(REFERENCE[name]["final"])
 
     assert [step.log_predictive for step in steps] == pytest.approx(
@@ -128,7 +129,7 @@ def test_log_predictives_and_final_betas_are_the_stated_ones(name, data):
 
 
 def test_two_strata_of_a_class_share_one_run_length_with_the_stated_weights():
-    steps = pooling_steps(**TWO_STRATA, **PLAIN)
+    steps = pooling_steps(**TWO_STRATA, settings=PLAIN)
     final = np.array(TWO["final"])
 
     for step, weights in zip(steps, TWO["weights"], strict=True):
@@ -147,7 +148,7 @@ def test_weights_agree_with_a_forty_digit_product_over_whole_stretches_of_rounds
     with mpmath.workdps(40):
         weights, log_total = weights_by_product(pairs[1:], pairs[0], 0.5, 3, shifts)
 
-    steps = pooling_steps(pairs[1:], reference=pairs[0], hazard=0.5, shifts=shifts)
+    steps = pooling_steps(pairs[1:], reference=pairs[0], settings=RunLength(0.5, shifts=shifts))
 
     assert steps[-1].mixture.weight == pytest.approx(weights, rel=1e-10, abs=1e-14)
     assert np.cumsum([step.log_predictive for step in steps]) == pytest.approx(
@@ -175,7 +176,7 @@ QUICK = settings(max_examples=25, deadline=None, derandomize=True)
 @QUICK
 @given(histories(), st.integers(1, 3))
 def test_only_the_heaviest_components_are_kept_and_their_weights_sum_to_one(rounds, keep):
-    everything, kept = pooling_steps(rounds), pooling_steps(rounds, keep=keep)
+    everything, kept = pooling_steps(rounds), pooling_steps(rounds, settings=RunLength(keep=keep))
 
     assert all(step.mixture.weight.size <= keep for step in kept)
     assert all(step.mixture.weight.sum() == pytest.approx(1, abs=1e-12) for step in kept)
@@ -200,7 +201,7 @@ def test_without_a_reference_the_first_round_is_its_own_posterior_and_cannot_be_
 
 def test_what_has_no_labels_takes_no_step_and_changes_no_betas():
     rounds = [([7], [9]), ([3], [9])]
-    before, after = pooling_steps([([8, 2], [10, 40]), ([5, 0], [10, 0])], shifts=UNSHIFTED)
+    before, after = pooling_steps([([8, 2], [10, 40]), ([5, 0], [10, 0])], settings=PLAIN)
 
     assert pool([([0, 0, 0], [0, 0, 0])]).alpha.tolist() == [[1 / 6] * 3]  # the prior
     assert pool(rounds, reference=([0], [0])).weight.tolist() == pool(rounds).weight.tolist()
@@ -290,7 +291,7 @@ def test_settings_out_of_range_are_refused(chosen):
     (name,) = chosen
 
     with pytest.raises(ValueError, match=f"^{name} (must|are)"):
-        pool([([1], [4])], **chosen)
+        RunLength(**chosen)
 
 
 # --- simulation ----------------------------------------------------------------------------------

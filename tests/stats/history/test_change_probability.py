@@ -9,8 +9,8 @@ import pytest
 from scipy import special
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.history.change_point import UNSHIFTED, PoolingStep, pooling_steps
-from monitor.stats.history.change_probability import change_probability
+from monitor.stats.history.change_point import PoolingStep, pooling_steps
+from monitor.stats.history.run_length import RunLength
 
 
 def step(weights, started):
@@ -30,29 +30,29 @@ def test_it_is_the_bayes_factor_of_a_restart_whatever_the_hazard(hazard):
     ) - (special.betaln(a + 55, b + 45) - special.betaln(a, b))
     factor = math.exp(float(log_factor))
 
-    last = pooling_steps(rounds, hazard=hazard, restart=3.0, shifts=UNSHIFTED)[-1]
+    last = pooling_steps(rounds, settings=RunLength(hazard, shifts=((0.0, 1.0),)))[-1]
 
-    assert change_probability(last, 2, hazard) == pytest.approx(factor / (1 + factor), rel=1e-9)
+    assert last.change_probability(2, hazard) == pytest.approx(factor / (1 + factor), rel=1e-9)
 
 
 def test_all_components_that_began_in_the_round_count():
     found = step([0.2, 0.3, 0.4, 0.1], [0, 1, 2, 2])
 
-    assert change_probability(found, 2, 0.5) == pytest.approx(0.5)
-    assert change_probability(found, 1, 0.5) == pytest.approx(0.3)
-    assert change_probability(found, 2, 0.2) == pytest.approx(0.8)
-    assert change_probability(found, 3, 0.5) == 0
+    assert found.change_probability(2, 0.5) == pytest.approx(0.5)
+    assert found.change_probability(1, 0.5) == pytest.approx(0.3)
+    assert found.change_probability(2, 0.2) == pytest.approx(0.8)
+    assert found.change_probability(3, 0.5) == 0
 
 
 def test_a_first_round_and_one_without_labels_cannot_have_changed():
-    first = pooling_steps([([5], [10])], hazard=0.5)
-    silent = pooling_steps([([5], [10]), ([0], [10]), ([0], [0])], hazard=0.5)
+    first = pooling_steps([([5], [10])], settings=RunLength(hazard=0.5))
+    silent = pooling_steps([([5], [10]), ([0], [10]), ([0], [0])], settings=RunLength(hazard=0.5))
 
-    assert change_probability(first[-1], 1, 0.5) == 0
-    assert change_probability(silent[-1], 3, 0.5) == 0
+    assert first[-1].change_probability(1, 0.5) == 0
+    assert silent[-1].change_probability(3, 0.5) == 0
 
 
 @pytest.mark.parametrize("hazard", [0, 1, -0.1, 1.5])
 def test_a_hazard_outside_zero_one_is_refused(hazard):
     with pytest.raises(ValueError, match=f"hazard must lie strictly .* got {hazard!r}"):
-        change_probability(step([1.0], [0]), 1, hazard)
+        step([1.0], [0]).change_probability(1, hazard)

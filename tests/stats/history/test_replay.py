@@ -30,8 +30,7 @@ def alone(history):
     return pooling_steps(
         list(zip(history.positive, history.labeled, strict=True)),
         reference=(history.reference_positive, history.reference_labeled),
-        hazard=SETTINGS.hazard,
-        restart=SETTINGS.restart,
+        settings=SETTINGS,
     )
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.stats.core.counts import StratumCounts
+from monitor.stats.core.levels import normal_quantile
 from monitor.stats.literature.shang import (
     CountIsZero,
-    normal_quantile,
     precision_interval,
     random_sampling_intervals,
     recall_from_rates,

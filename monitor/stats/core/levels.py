@@ -1,0 +1,24 @@
+"""Levels and other probabilities: which are refused, and the normal quantile of one."""
+
+from __future__ import annotations
+
+from scipy import special
+
+
+def check_probability(value: float, name: str) -> None:
+    """Refuse a level, or another share, that does not lie strictly between 0 and 1."""
+    if not 0 < value < 1:
+        message = f"{name} must lie strictly between 0 and 1, got {value!r}"
+        raise ValueError(message)
+
+
+def normal_quantile(level: float) -> float:
+    r"""Half-width of a central normal interval in standard deviations, :math:`z_{1-\eta/2}`.
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.95), 6)
+    1.959964
+    """
+    check_probability(level, "level")
+    return float(special.ndtri(0.5 + level / 2))
