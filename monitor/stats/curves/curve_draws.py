@@ -36,8 +36,7 @@ CURVE_CELLS = 250
 
 TOP_PRIOR = 0.25
 """Least prior count of the highest scores. High thresholds flag little else, and a stratum's prior
-shared out over all of its cells would call their precision perfect too often
-(``benchmarks/curve_coverage.py``)."""
+shared out over all of its cells would call their precision perfect too often."""
 
 _RECALL_END = 0.98
 """Recall at which the gain curve ends; beyond, it falls to 0 within a hair's breadth."""
