@@ -6,10 +6,10 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -44,6 +44,8 @@ from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import ConfigRefused, InputRefused, MonitorError, StoreUnavailable
 from monitor.domain.masking import masked, secrets_of
 
+Of = TypeVar("Of")
+
 _WRITES = "monitor_writes"
 _ONLY_READS = "monitor_only_reads"  # how a connection was left
 _INSERTS: dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]] = {
@@ -70,6 +72,18 @@ def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
     """Cut ids into parts that one statement can bind."""
     for start in range(0, len(ids), _CHUNK):
         yield ids[start : start + _CHUNK]
+
+
+def in_chunks(
+    connection: Connection,
+    ids: Sequence[int],
+    read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],
+) -> dict[int, Of]:
+    """Read something by id, in as many statements as the number of ids takes."""
+    result: dict[int, Of] = {}
+    for some in chunks(ids):
+        result.update(read(connection, some))
+    return result
 
 
 class clock_ms(FunctionElement[int]):  # noqa: N801  reads as the SQL function it stands for
@@ -106,6 +120,12 @@ def insert_new(connection: Connection, table: Table, **values: Any) -> int | Non
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.values(**values).on_conflict_do_nothing().returning(table.c.id)
     return connection.execute(added).scalar()
+
+
+def insert_all(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Insert rows, if there are any."""
+    if written := list(rows):
+        connection.execute(table.insert(), written)
 
 
 def insert_all_new(

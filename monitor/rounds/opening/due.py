@@ -68,7 +68,7 @@ def _first_due(connection: Connection, context: MonitorContext, newest: datetime
     monitor_id = round_store.find_monitor(connection, context.settings.name)
     if monitor_id is None:
         return [newest]
-    begun = round_store.newest_round(connection, monitor_id, origin="schedule") is not None
+    begun = round_store.newest_scheduled(connection, context.settings.name) is not None
     return [] if begun or round_store.round_at(connection, monitor_id, newest) else [newest]
 
 

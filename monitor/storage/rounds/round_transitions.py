@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.database import insert_all_new, insert_new
+from monitor.storage.database import insert_all, insert_all_new, insert_new
 from monitor.storage.rounds.round_claims import Claim, hold, wait_for_monitor
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
@@ -179,11 +179,8 @@ def note_move(
     now: datetime,
 ) -> None:
     """Record a move, or what happened in a state."""
-    connection.execute(
-        insert(round_events).values(
-            round_id=round_id, at=now, before=before, after=after, reason=reason
-        )
-    )
+    event = {"round_id": round_id, "at": now, "before": before, "after": after, "reason": reason}
+    insert_all(connection, round_events, [event])
 
 
 def note_first_scan(connection: Connection, claim: Claim, at: datetime) -> None:
@@ -232,6 +229,4 @@ def add_skipped(
     ]
     added = insert_all_new(connection, rounds, rows)
     event = {"at": now, "before": None, "after": RoundState.SKIPPED, "reason": reason}
-    if added:
-        rows = [{"round_id": round_id, **event} for round_id in added]
-        connection.execute(insert(round_events), rows)
+    insert_all(connection, round_events, [{"round_id": each, **event} for each in added])
