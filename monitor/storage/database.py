@@ -219,17 +219,17 @@ class Database:
                 raise
             raise answer from error
         except PendingRollbackError as error:  # the connection was lost in the transaction
-            message = (
-                f"the store {self.shown} cannot be used now: the connection was lost. Nothing "
-                "changed; running again is safe"
-            )
-            raise StoreUnavailable(message) from error
+            cause = "the connection was lost"
+            raise self._unavailable(cause) from error
         except NoneFree as error:  # of the pool, which waits half a minute
-            message = (
-                f"the store {self.shown} cannot be used now: all connections to it are in use. "
-                "Nothing changed; running again is safe"
-            )
-            raise StoreUnavailable(message) from error
+            cause = "all connections to it are in use"
+            raise self._unavailable(cause) from error
+
+    def _unavailable(self, cause: str) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"the store {self.shown} cannot be used now: {cause}. Nothing changed; running again "
+            "is safe"
+        )
 
     def _sentence(self, error: DBAPIError) -> MonitorError | None:
         """Return what a database error means for a person; None for a bug of the program."""
@@ -281,19 +281,12 @@ class Database:
         if code not in _CLOSED or name.startswith("file:"):
             return None
         path = Path(name)
-        for candidate in (path.parent, path, *_next_to(path)):
-            if candidate.exists() and not _may_write(candidate):
+        logs = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))  # SQLite's own
+        for candidate in (path.parent, path, *logs):
+            access = os.W_OK | os.X_OK if candidate.is_dir() else os.W_OK
+            if candidate.exists() and not os.access(candidate, access):
                 return None if os.statvfs(candidate).f_flag & os.ST_RDONLY else candidate
         return None
-
-
-def _next_to(path: Path) -> tuple[Path, ...]:
-    """SQLite's own files of a store."""
-    return tuple(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
-
-
-def _may_write(path: Path) -> bool:
-    return os.access(path, os.W_OK | os.X_OK if path.is_dir() else os.W_OK)
 
 
 def _is_outage(error: DBAPIError) -> bool:

@@ -47,18 +47,18 @@ def add_monitor(database, name="mail"):
 
 def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
     with database.write() as connection:
-        return round_transitions.add_round(
+        added = round_transitions.add_rounds(
             connection,
             monitor_id=round_store.ensure_monitor(connection, monitor, MONDAY),
-            number=number,
-            slot=slot_of(number),
-            window=window_of(settings().schedule, slot_of(number)),
+            first_number=number,
+            slots=[slot_of(number)],
+            windows=[window_of(settings().schedule, slot_of(number))],
             state=state,
             settings=settings(),
-            deadline=None,
             now=MONDAY,
             reason="due",
         )
+    return next(iter(added), None)
 
 
 def claimed(database, round_id):

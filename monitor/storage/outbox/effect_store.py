@@ -18,6 +18,7 @@ from sqlalchemy import (
     Connection,
     FromClause,
     ScalarSelect,
+    Select,
     and_,
     case,
     exists,
@@ -315,7 +316,7 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
         .group_by(effects.c.monitor_id, effects.c.sink, is_aside(effects))
         .subquery()
     )
-    query = (
+    query: Select[Any] = (
         select(
             monitors.c.name,
             effects.c.sink,

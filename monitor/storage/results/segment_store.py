@@ -71,9 +71,9 @@ def _cells(
         .where(segment_sizes.c.round_id == round_id)
     )
     cells: list[SegmentCell] = []
-    for row in connection.execute(query):
-        labeled, positive = counts.get((row.stratum, row.segment, row.value), (0, 0))
-        cells.append(SegmentCell(*row, labeled=labeled, positive=positive))
+    for stratum, flagged, segment, value, size in connection.execute(query):
+        labeled, positive = counts.get((stratum, segment, value), (0, 0))
+        cells.append(SegmentCell(stratum, flagged, segment, value, size, labeled, positive))
     # Not in SQL, where texts are in the order of each database's locale.
     return sorted(cells, key=lambda cell: (cell.stratum, cell.flagged, cell.segment, cell.value))
 
