@@ -182,11 +182,10 @@ def _annotations(notice: Notice) -> dict[str, str]:
         "summary": notice.sentence,
         "description": " ".join(filter(None, [notice.to_do, notice.promise])),
         "id": notice.id,
-        **{name: _figure(value) for name, value in figures.items()},
+        **{
+            name: f"{value:g}" if isinstance(value, float) else str(value)
+            for name, value in figures.items()
+        },
     }
     by_name = {name: clean(text) for name, text in texts.items() if text}
     return by_name if notice.link is None else {**by_name, "link": notice.link}
-
-
-def _figure(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

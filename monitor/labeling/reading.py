@@ -358,19 +358,17 @@ _NO_LABEL_ROW = "is not an object with the keys task and label"
 
 
 def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
+    """Answers in the rows; of a tool a row may have several people's."""
     for number, text in enumerate(texts.lines(), start=1):
-        if text.strip():
-            yield from _jsonl_line(number, text)
-
-
-def _jsonl_line(number: int, text: str) -> list[Line]:
-    """Answers in a row; of a tool it may have several people's."""
-    try:
-        row = _json(text)
-        answers = tool_rows.answers_in(row)
-        return [Line(number, each) for each in answers or [_jsonl_cells(row)]]
-    except LabelsRefused as problem:
-        return [Line(number, {}, str(problem))]
+        if not text.strip():
+            continue
+        try:
+            row = _json(text)
+            answers = tool_rows.answers_in(row) or [_jsonl_cells(row)]
+        except LabelsRefused as problem:
+            yield Line(number, {}, str(problem))
+        else:
+            yield from (Line(number, each) for each in answers)
 
 
 def _jsonl_cells(row: dict[str, Any]) -> dict[str, Any]:
