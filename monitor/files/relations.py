@@ -76,11 +76,10 @@ class DataFiles:
         for path in self.paths:
             file = str(self.folder / path)
             matches = [file]
-            if not Path(
-                file
-            ).is_file():  # a pattern: only it is one, brackets in a folder's name not
+            if not Path(file).is_file():
+                # Only the path is a pattern, maybe an absolute one: a folder may have brackets.
                 paths = glob.glob(path, root_dir=self.folder, recursive=True)  # noqa: PTH207
-                matches = [str(self.folder / each) for each in paths]  # may be absolute
+                matches = [str(self.folder / each) for each in paths]
             if not matches:
                 message = (
                     f"no file matches {path} (looked for {file}); check the path, or wait until "

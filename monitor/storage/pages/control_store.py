@@ -161,11 +161,10 @@ def make_control(
 
 def read_shown(connection: Connection, control: Control) -> Mapping[str, Any] | None:
     """Read what a control shows; None if it was deleted."""
-    table, is_it = (
-        (page_tasks, page_tasks.c.key == control.task_key)
-        if control.task_key is not None
-        else (page_gold, page_gold.c.item == control.gold_item)
-    )
+    if control.task_key is not None:
+        table, is_it = page_tasks, page_tasks.c.key == control.task_key
+    else:
+        table, is_it = page_gold, page_gold.c.item == control.gold_item
     query = select(table.c.shown).where(table.c.round_name == control.round_name, is_it)
     shown: Mapping[str, Any] | None = connection.execute(query).scalar_one_or_none()
     return shown

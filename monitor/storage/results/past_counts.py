@@ -80,18 +80,20 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
         return []
     # The rounds of a history have the same strata, so they share one array.
     is_flagged = packed_rounds[rounds_read[0].id][3].astype(np.bool_)
-    return [
-        PastRound(
-            id=row.id,
-            version=row.version,
-            counts=CountArrays(size, labeled, positive, is_flagged),
-            missing=missing,
-            is_changed=row.label_revision != row.estimated_revision,
-            is_packed=row.id in readable,
+    past: list[PastRound] = []
+    for row in rounds_read:
+        size, labeled, positive, _, missing = packed_rounds[row.id]
+        past.append(
+            PastRound(
+                id=row.id,
+                version=row.version,
+                counts=CountArrays(size, labeled, positive, is_flagged),
+                missing=missing,
+                is_changed=row.label_revision != row.estimated_revision,
+                is_packed=row.id in readable,
+            )
         )
-        for row in rounds_read
-        for size, labeled, positive, _, missing in [packed_rounds[row.id]]
-    ]
+    return past
 
 
 def write_packed(

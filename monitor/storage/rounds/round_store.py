@@ -316,7 +316,9 @@ def _round(row: Row[Any]) -> Round:
     )
 
 
-_AS_STORED = {field.name for field in fields(Round)} - {"window", "state", "settings"}
+_AS_STORED = tuple(
+    field.name for field in fields(Round) if field.name not in {"window", "state", "settings"}
+)
 
 
 @lru_cache(maxsize=2_000)
