@@ -79,7 +79,7 @@ class _Blanking:
         return workbook.workbook_bytes(titles, blanked)
 
     def of_text(self, path: Path) -> bytes | None:
-        """Empty cells of any length; a file that names none of the tasks is not looked through."""
+        """Empty cells of any length; a file that names no such task is not looked through."""
         with opened(path) as stream:
             content = stream.read()
         if not any(match[0].decode() in self.keys for match in _WORD.finditer(content)):

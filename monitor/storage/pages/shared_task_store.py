@@ -60,12 +60,12 @@ def share_tasks(
     )
 
 
-def task_row(page_round: str, task: Task, key: str, place: str) -> dict[str, object]:
-    """Make the row of a task on the page; ``place`` orders it among the others."""
+def task_row(page_round: str, task: Task, key: str, order: str) -> dict[str, object]:
+    """Make the row of a task on the page; ``order`` is what the tasks are sorted by."""
     return {
         "round_name": page_round,
         "key": key,
-        "place": place,
+        "place": order,
         "item": digest(f"{page_round}|{task.item_id}"),
         "shown": dict(task.shown),
     }
