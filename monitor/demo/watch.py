@@ -114,7 +114,7 @@ def read_round(
 ) -> DemoRound:
     """Read what a round came to, beside the truth."""
     rows = estimate_store.read_points(connection, [round_.id], METRICS)[round_.id]
-    readings = evidence_store.frozen_readings(connection, round_.id).values()
+    readings = evidence_store.frozen_readings(connection, [round_.id]).get(round_.id, {}).values()
     return DemoRound(
         number=round_.number,
         week=round_.window.start,

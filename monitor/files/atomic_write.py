@@ -35,15 +35,6 @@ def write_whole(
     make_whole(path, fill, same_time=same_time, new=new)
 
 
-def write_whole_bytes(
-    path: Path, content: bytes, *, same_time: bool = False, new: bool = False
-) -> None:
-    """Write a file of bytes as `write_whole` writes one of text."""
-    make_whole(
-        path, lambda unfinished: unfinished.write_bytes(content), same_time=same_time, new=new
-    )
-
-
 def make_whole(
     path: Path,
     fill: Callable[[Path], object],

@@ -114,13 +114,7 @@ def _first_rows(path: str) -> dict[str, list[str]]:
     """Read the first row of a file, cut by each separator that may be meant."""
     with _opened(path) as stream:
         start = stream.read(_LONGEST_HEADER)
-    lines = io.StringIO(start, newline="")
-    return {s: next(csv.reader(_from_start(lines), delimiter=s), []) for s in ",;\t|"}
-
-
-def _from_start(lines: io.StringIO) -> io.StringIO:
-    lines.seek(0)
-    return lines
+    return {s: next(csv.reader(io.StringIO(start, newline=""), delimiter=s), []) for s in ",;\t|"}
 
 
 def _check_quotes(

@@ -41,6 +41,7 @@ SUFFIXES = {
 NUL_SHOWN = r"\x00"  # What stands for a NUL in an id
 _AT_ONCE = 10_000  # rows that Python takes from DuckDB
 _MOST_NAMED, _LONGEST_NAME = 20, 80  # columns in an error, and characters of each
+_MOST_CLASSES = 20
 _TELLING = ("Expected Number of Columns", "Value with unterminated quote", "Invalid unicode")
 
 Scalar = bool | int | float | str
@@ -74,7 +75,11 @@ class DataFiles:
         files: set[str] = set()
         for path in self.paths:
             file = str(self.folder / path)
-            matches = [file] if Path(file).is_file() else _glob(path, self.folder)
+            matches = [file]
+            if not Path(file).is_file():
+                # Only the path is a pattern, maybe an absolute one: a folder may have brackets.
+                paths = glob.glob(path, root_dir=self.folder, recursive=True)  # noqa: PTH207
+                matches = [str(self.folder / each) for each in paths]
             if not matches:
                 message = (
                     f"no file matches {path} (looked for {file}); check the path, or wait until "
@@ -85,15 +90,13 @@ class DataFiles:
         return sorted(files)
 
 
-def _glob(pattern: str, folder: Path) -> list[str]:
-    # Only the pattern is one: a folder may have brackets in its name.
-    paths = glob.glob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  may be absolute
-    return [str(folder / path) for path in paths]
-
-
 def kind_of(paths: Sequence[str]) -> str:
     """Read the kind of the files from their suffixes; a ValueError says what is wrong."""
-    kinds = {path: _suffix_kind(path) for path in paths}
+    longest_first = sorted(SUFFIXES, key=len, reverse=True)
+    kinds = {
+        path: next((SUFFIXES[end] for end in longest_first if path.lower().endswith(end)), None)
+        for path in paths
+    }
     if not kinds:
         message = "path is empty; name a file or a glob such as predictions/*.parquet"
         raise ValueError(message)
@@ -113,13 +116,6 @@ def kind_of(paths: Sequence[str]) -> str:
         message = f"files of several kinds ({', '.join(paths)}); give files of one kind"
         raise SettingRefused(setting="path", why=message)
     return str(next(iter(kinds.values())))
-
-
-def _suffix_kind(path: str) -> str | None:
-    for suffix in sorted(SUFFIXES, key=len, reverse=True):
-        if path.lower().endswith(suffix):
-            return SUFFIXES[suffix]
-    return None
 
 
 def check_table(kind: str, table: str | None) -> None:
@@ -223,8 +219,8 @@ class OpenTable:
         """Write a value as text in SQL, a whole number the same regardless of its type."""
         return value_text(column, self.types[column], is_text=self.is_text)
 
-    def may_be(self, column: str, ids: Sequence[str], name: str = "ids") -> str:
-        """Write which rows may have one of these ids, bound as a list of texts by this name.
+    def may_be(self, column: str, ids: Sequence[str]) -> str:
+        """Write which rows may have one of these ids, bound as a list of texts named ``ids``.
 
         It compares the column as it is stored, of which whole parts of a file are skipped; what
         `id_text` makes of a row decides.
@@ -232,7 +228,7 @@ class OpenTable:
         if any(NUL_SHOWN in each for each in ids):
             return "true"  # as a NUL is shown, and only reading shows which of both it was
         kind = "varchar" if TEXTS.fullmatch(self.types[column]) else self.types[column]
-        return f"{quoted(column)} in (select try_cast(unnest(${name}::varchar[]) as {kind}))"
+        return f"{quoted(column)} in (select try_cast(unnest($ids::varchar[]) as {kind}))"
 
     def may_be_padded(self, column: str, ids: Sequence[str]) -> str:
         """Write the same for ids that may have blanks around them in the column, none in ``ids``.
@@ -253,14 +249,13 @@ def there_are(columns: Collection[str], expected: str) -> str:
     folded = {name.lower(): name for name in columns}
     close = difflib.get_close_matches(expected.lower(), folded, n=1, cutoff=0.6)
     hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
-    named = [_cut(name) for name in islice(columns, _MOST_NAMED)]
+    named = [
+        name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+        for name in islice(columns, _MOST_NAMED)
+    ]
     if len(named) == len(columns):
         return f"its columns are {', '.join(named)}{hint}"
     return f"the first of its {len(columns):,} columns are {', '.join(named)}{hint}"
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
 
 
 @contextmanager
@@ -344,15 +339,15 @@ class DescribedFiles:
             types = data.rows(f"describe select * from {relation}")  # noqa: S608
         return {row[0]: row[1] for row in types}
 
-    def class_values(self, column: str, at_most: int = 20) -> tuple[str, ...]:
+    def class_values(self, column: str) -> tuple[str, ...]:
         """List the values of a column; none if there are more than a class has."""
         with opened(self._files) as data:
             text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
             rows = data.rows(
                 f"select distinct {text} from {data.relation} where {text} is not null "  # noqa: S608
-                f"order by 1 limit {at_most + 1}"
+                f"order by 1 limit {_MOST_CLASSES + 1}"
             )
-        return tuple(row[0] for row in rows) if len(rows) <= at_most else ()
+        return tuple(row[0] for row in rows) if len(rows) <= _MOST_CLASSES else ()
 
     def first_values(self, types: Mapping[str, str]) -> dict[str, list[Any]]:
         """Return the first values of some columns, as values of their types."""

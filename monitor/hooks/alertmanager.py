@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from monitor.domain.errors import SettingRefused
-from monitor.domain.ports import utc_now
 from monitor.domain.setting_types import Duration, Settings
-from monitor.hooks.context import Link, no_link, read_notice
+from monitor.hooks.context import read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.notice import Notice
-    from monitor.domain.ports import Clock
     from monitor.hooks.context import HookContext
 
 _PATH = "/api/v2/alerts"
@@ -107,24 +105,17 @@ class AlertmanagerSettings(Settings):
 
     def handler(self, context: HookContext) -> AlertmanagerHandler:
         """Build what delivers to this hook."""
-        return AlertmanagerHandler(self, context.name, context.clock, context.link)
+        return AlertmanagerHandler(self, context)
 
 
 class AlertmanagerHandler:
     """Post alerts; safe to repeat, since equal labels are one alert."""
 
-    def __init__(
-        self,
-        settings: AlertmanagerSettings,
-        name: str = "alertmanager",
-        clock: Clock = utc_now,
-        link: Link = no_link,
-    ) -> None:
+    def __init__(self, settings: AlertmanagerSettings, context: HookContext) -> None:
         self._settings = settings
-        self._clock = clock
-        self._link = link
+        self._context = context
         self._receiver = Receiver(
-            hook=name,
+            hook=context.name,
             url=settings.url.rstrip("/").removesuffix(_PATH) + _PATH,
             allow_private=settings.allow_private,
             timeout=settings.timeout,
@@ -145,8 +136,8 @@ class AlertmanagerHandler:
         headers = {"content-type": "application/json", "user-agent": "mlflow-pr-monitor"}
         if self._settings.authorization is not None:
             headers["authorization"] = self._settings.authorization.get_secret_value()
-        notices = [read_notice(payload, self._link) for payload in payloads]
-        alerts = [as_alert(notice, self._settings, self._clock()) for notice in notices]
+        notices = [read_notice(payload, self._context.link) for payload in payloads]
+        alerts = [as_alert(notice, self._settings, self._context.clock()) for notice in notices]
         return post(self._receiver, headers, json.dumps(alerts, allow_nan=False))
 
 
@@ -191,11 +182,10 @@ def _annotations(notice: Notice) -> dict[str, str]:
         "summary": notice.sentence,
         "description": " ".join(filter(None, [notice.to_do, notice.promise])),
         "id": notice.id,
-        **{name: _figure(value) for name, value in figures.items()},
+        **{
+            name: f"{value:g}" if isinstance(value, float) else str(value)
+            for name, value in figures.items()
+        },
     }
     by_name = {name: clean(text) for name, text in texts.items() if text}
     return by_name if notice.link is None else {**by_name, "link": notice.link}
-
-
-def _figure(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -18,8 +18,8 @@ from pydantic import ConfigDict, SecretStr
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
-from monitor.hooks.context import Link, no_link, read_notice
-from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Timeout
+from monitor.hooks.context import read_notice
+from monitor.hooks.receiver import Timeout, may_pass
 from monitor.hooks.texts import body, disarmed, title
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class AppriseSettings(Settings):
 
     def handler(self, context: HookContext) -> AppriseHandler:
         """Build what delivers to this hook."""
-        return AppriseHandler(self, context.name, context.link)
+        return AppriseHandler(self, context)
 
 
 class AppriseHandler:
@@ -57,16 +57,13 @@ class AppriseHandler:
     its own connections.
     """
 
-    def __init__(
-        self, settings: AppriseSettings, name: str = "apprise", link: Link = no_link
-    ) -> None:
+    def __init__(self, settings: AppriseSettings, context: HookContext) -> None:
         self._settings = settings
-        self._name = name
-        self._link = link
+        self._context = context
 
     def deliver(self, effect: Effect) -> str:
         """Send the notice; a repeat sends it again, with the same text."""
-        notice = read_notice(effect.payload, self._link)
+        notice = read_notice(effect.payload, self._context.link)
         calm = "info" if notice.event in _CALM else "warning"
         with _quiet():
             service, name = self._service()
@@ -93,7 +90,7 @@ class AppriseHandler:
             if error.name != "apprise":
                 raise
             reason = "Apprise is not installed: pip install 'mlflow-pr-monitor[apprise]'"
-            raise self._refused(reason) from error
+            raise self._context.refused(reason) from error
         asset = apprise.AppriseAsset(
             app_id="pr-monitor",
             app_desc="mlflow-pr-monitor",
@@ -104,12 +101,13 @@ class AppriseHandler:
         service = apprise.Apprise(asset=asset)
         if not service.add(self._settings.url.get_secret_value()):
             reason = "Apprise does not know its url; see https://appriseit.com for how to write it"
-            raise self._refused(reason)
+            raise self._context.refused(reason)
         return service, str(service[0].service_name)
 
     def _failure(self, service: str, result: Any) -> DeliveryFailed:
         """Give the reason, as far as that is possible without showing the URL."""
         logs = " ".join(str(entry) for entry in result.logs())
+        not_taken = f"hook {self._context.name}: {service} did not take the notice"
         match = _STATUS.search(logs)
         if match is None:
             slow = result.status.name == "TIMEOUT"
@@ -117,17 +115,11 @@ class AppriseHandler:
             reason = (
                 f"it did not answer within {seconds:g} s" if slow else "it could not be reached"
             )
-            return DeliveryFailed(self._sentence(service, reason))
+            return DeliveryFailed(f"{not_taken}: {reason}")
         status = int(match[1])
-        passes = status in MAY_PASS or status >= SERVER_ERROR
-        sentence = self._sentence(service, f"it answered {status}")
+        passes = may_pass(status)
+        sentence = f"{not_taken}: it answered {status}"
         return DeliveryFailed(sentence, sink_down=passes, lasting=not passes)
-
-    def _refused(self, reason: str) -> DeliveryFailed:
-        return DeliveryFailed(f"hook {self._name}: {reason}", lasting=True)
-
-    def _sentence(self, service: str, reason: str) -> str:
-        return f"hook {self._name}: {service} did not take the notice: {reason}"
 
 
 @contextmanager

@@ -11,14 +11,13 @@ import subprocess
 import tempfile
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
-from monitor.hooks.context import Link, no_link, read_notice
+from monitor.hooks.context import read_notice
 from monitor.hooks.receiver import Timeout
 from monitor.hooks.texts import clean
 
@@ -66,23 +65,19 @@ class CommandSettings(Settings):
 
     def handler(self, context: HookContext) -> CommandHandler:
         """Build what delivers to this hook."""
-        return CommandHandler(self, context.folder, context.name, context.link)
+        return CommandHandler(self, context)
 
 
 class CommandHandler:
     """Run the program once for each notice."""
 
-    def __init__(
-        self, settings: CommandSettings, folder: Path, name: str = "command", link: Link = no_link
-    ) -> None:
+    def __init__(self, settings: CommandSettings, context: HookContext) -> None:
         self._settings = settings
-        self._folder = folder
-        self._name = name
-        self._link = link
+        self._context = context
 
     def deliver(self, effect: Effect) -> str:
         """Run the program with the notice; a repeat runs it again."""
-        notice = read_notice(effect.payload, self._link)
+        notice = read_notice(effect.payload, self._context.link)
         text = json.dumps(notice.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
         # Files and no pipes: a program that reads or writes nothing cannot block us.
         with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as answer:
@@ -96,11 +91,11 @@ class CommandHandler:
     def usable(self) -> str:
         """Find the program, without running it."""
         program = self._settings.command[0]
-        path = str(self._folder / program) if "/" in program else program
+        path = str(self._context.folder / program) if "/" in program else program
         executable = shutil.which(path)
         if executable is None:
             reason = f"there is no program {program} that may be run"
-            raise self._refused(reason)
+            raise self._context.refused(reason)
         return executable
 
     def _run(self, stdin: IO[bytes], output: IO[bytes]) -> int:
@@ -112,17 +107,17 @@ class CommandHandler:
                 stdin=stdin,
                 stdout=subprocess.DEVNULL,
                 stderr=output,
-                cwd=self._folder,
+                cwd=self._context.folder,
                 env=self._environment(),
                 start_new_session=True,  # a group of its own, to end all that it started
             )
         except OSError as error:
             reason = f"{program} cannot be run: {(error.strerror or str(error)).lower()}"
-            raise self._refused(reason) from error
+            raise self._context.refused(reason) from error
         try:
             return process.wait(seconds)
         except subprocess.TimeoutExpired as error:
-            message = f"hook {self._name}: {program} did not end within {seconds:g} s"
+            message = f"hook {self._context.name}: {program} did not end within {seconds:g} s"
             raise DeliveryFailed(message) from error
         finally:
             _kill(process)
@@ -131,19 +126,16 @@ class CommandHandler:
         missing = [name for name in self._settings.environment if name not in os.environ]
         if missing:
             reason = f"the environment has no variable {', '.join(missing)}; set it"
-            raise self._refused(reason)
+            raise self._context.refused(reason)
         passed = {name: os.environ[name] for name in self._settings.environment}
         return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **passed}
 
     def _failure(self, code: int, tail: str) -> DeliveryFailed:
         ended = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        message = f"hook {self._name}: {self._settings.command[0]} {ended}"
+        message = f"hook {self._context.name}: {self._settings.command[0]} {ended}"
         message += f": {tail}" if tail else ""
         lasting = code in {_DATA_REFUSED, _CONFIG}
         return DeliveryFailed(message, sink_down=code == _TRY_LATER, lasting=lasting)
-
-    def _refused(self, reason: str) -> DeliveryFailed:
-        return DeliveryFailed(f"hook {self._name}: {reason}", lasting=True)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
-
-if TYPE_CHECKING:
-    from monitor.domain.ports import Clock
+from monitor.domain.ports import Clock, utc_now
 
 Link = Callable[[Notice], str | None]
 """Finds where the round of a notice shows in MLflow; None where there is no page."""
+
+
+def no_link(_: Notice) -> None:
+    """Find nothing: MLflow is not served to browsers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +29,16 @@ class HookContext:
     """
 
     name: str
-    folder: Path
-    clock: Clock
-    link: Link
+    folder: Path = Path()
+    clock: Clock = utc_now
+    link: Link = no_link
+
+    def refused(self, reason: str) -> DeliveryFailed:
+        """Make the error of a hook that can take no notice as it is set up."""
+        return DeliveryFailed(f"hook {self.name}: {reason}", lasting=True)
 
 
-def no_link(_: Notice) -> None:
-    """Find nothing: MLflow is not served to browsers."""
-
-
-def read_notice(payload: Mapping[str, Any], link: Link = no_link) -> Notice:
+def read_notice(payload: Mapping[str, Any], link: Link) -> Notice:
     """Read a notice.
 
     The link is made when the notice is first delivered, since MLflow may have moved meanwhile, and

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import structlog
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from monitor.domain.model import Effect
-    from monitor.domain.notice import Notice
     from monitor.hooks.context import HookContext
 
 _CALM = ("alert.resolved", "delivery.recovered", "notice.", "test")
@@ -47,14 +46,10 @@ class LogHandler:
         notice = read_notice(effect.payload, self._link)
         logger = self._logger or _stderr_logger()
         write = logger.info if notice.event.startswith(_CALM) else logger.warning
-        write(clean(notice.sentence), **_keys(notice))
+        # What a log search wants to filter by; figures that are not there are left out.
+        keys = notice.model_dump(mode="json", exclude={"sentence", "event"}, exclude_none=True)
+        write(clean(notice.sentence), notice=notice.event, **keys)
         return notice.id
-
-
-def _keys(notice: Notice) -> dict[str, Any]:
-    """Give what a log search wants to filter by; figures that are not there are left out."""
-    values = notice.model_dump(mode="json", exclude={"sentence", "event"}, exclude_none=True)
-    return {"notice": notice.event, **values}
 
 
 def _stderr_logger() -> FilteringBoundLogger:

@@ -16,7 +16,7 @@ import httpx
 
 from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
-from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Receiver
+from monitor.hooks.receiver import Receiver, may_pass
 from monitor.hooks.ssrf import AddressRefused, GuardedBackend
 from monitor.hooks.texts import clean
 
@@ -90,7 +90,7 @@ def _check_taken(receiver: Receiver, answer: _HttpAnswer) -> None:
 
 
 def _refused(receiver: Receiver, answer: _HttpAnswer) -> DeliveryFailed:
-    passes = answer.status in MAY_PASS or answer.status >= SERVER_ERROR
+    passes = may_pass(answer.status)
     text = f": {clean(answer.text, 300)}" if receiver.repeats and answer.text.strip() else ""
     return receiver.failed(
         _refusal(answer.status) + text,

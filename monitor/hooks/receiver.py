@@ -14,8 +14,8 @@ from monitor.domain.setting_types import Duration
 
 Timeout = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(seconds=60))]
 
-MAY_PASS = {408, 425, 429}  # too slow, too early, too many: what a later try may not meet
-SERVER_ERROR = 500
+_MAY_PASS = {408, 425, 429}  # too slow, too early, too many: what a later try may not meet
+_SERVER_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,11 @@ class Receiver:
         )
 
 
+def may_pass(status: int) -> bool:
+    """Whether a later try may not meet this status of an answer."""
+    return status in _MAY_PASS or status >= _SERVER_ERROR
+
+
 def address(url: str) -> str:
     """Return a URL without path, query or user: safe to show."""
     parts = urlsplit(url)
@@ -65,7 +70,9 @@ def check_url(url: str, *, allow_private: bool) -> None:
         "it must start with https://": parts.scheme not in {"http", "https"},
         "it names no host": not parts.hostname or has_port_0,
         "it holds a user or password, which do not belong there": parts.username or parts.password,
-        "it holds blanks or characters that must be percent-encoded": _needs_encoding(url),
+        "it holds blanks or characters that must be percent-encoded": (
+            not url.isascii() or any(character.isspace() for character in url)
+        ),
     }
     for flaw, is_there in flaws.items():
         if is_there:
@@ -77,7 +84,3 @@ def check_url(url: str, *, allow_private: bool) -> None:
             "allow_private: true if the receiver stands in your own network"
         )
         raise SettingRefused(setting="url", why=message)
-
-
-def _needs_encoding(url: str) -> bool:
-    return not url.isascii() or any(character.isspace() for character in url)

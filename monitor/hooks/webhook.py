@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 
 from monitor.domain.errors import SettingRefused
-from monitor.domain.ports import utc_now
 from monitor.domain.setting_types import Settings
-from monitor.hooks.context import Link, no_link, read_notice
+from monitor.hooks.context import read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.notice import Notice
-    from monitor.domain.ports import Clock
     from monitor.hooks.context import HookContext
 
 _PREFIX = "whsec_"
@@ -65,7 +63,7 @@ class WebhookSettings(Settings):
 
     def handler(self, context: HookContext) -> WebhookHandler:
         """Build what delivers to this hook."""
-        return WebhookHandler(self, context.name, context.clock, context.link)
+        return WebhookHandler(self, context)
 
 
 def signing_key(secret: str) -> bytes:
@@ -96,18 +94,11 @@ def signature(key: bytes, content: str) -> str:
 class WebhookHandler:
     """Post notices to one receiver; a 2xx answer is the receipt."""
 
-    def __init__(
-        self,
-        settings: WebhookSettings,
-        name: str = "webhook",
-        clock: Clock = utc_now,
-        link: Link = no_link,
-    ) -> None:
+    def __init__(self, settings: WebhookSettings, context: HookContext) -> None:
         self._settings = settings
-        self._clock = clock
-        self._link = link
+        self._context = context
         self._receiver = Receiver(
-            hook=name,
+            hook=context.name,
             url=settings.url.get_secret_value(),
             allow_private=settings.allow_private,
             timeout=settings.timeout,
@@ -117,12 +108,12 @@ class WebhookHandler:
         """Post the notice; safe to repeat, since the receiver gets the same ``webhook-id``."""
         from monitor.hooks.posting import post  # noqa: PLC0415  only needed when something happens
 
-        notice = read_notice(effect.payload, self._link)
+        notice = read_notice(effect.payload, self._context.link)
         body = notice_body(notice)
         return f"HTTP {post(self._receiver, self._signed_headers(notice.id, body), body)}"
 
     def _signed_headers(self, notice_id: str, body: str) -> dict[str, str]:
-        timestamp = str(int(self._clock().timestamp()))
+        timestamp = str(int(self._context.clock().timestamp()))
         key = signing_key(self._settings.secret.get_secret_value())
         return {
             "content-type": "application/json",

@@ -11,14 +11,14 @@ import io
 import json
 import re
 from collections.abc import Collection, Sequence
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.files.atomic_write import write_whole, write_whole_bytes
+from monitor.files.atomic_write import make_whole
 from monitor.labeling import tool_rows, workbook
-from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, text_of, unescape
+from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, text_of
 from monitor.labeling.reading import (
     MOST_BYTES,
     cells_up_to,
@@ -29,16 +29,13 @@ from monitor.labeling.reading import (
     sheet_header,
 )
 
-if TYPE_CHECKING:
-    from monitor.labeling.workbook import SheetRow
-
 RETAINED_COLUMNS = frozenset({*OWN_COLUMNS, LABELED_AT})
 """What is ours or an annotator's; any other column holds what was shown."""
 
-_WORD = re.compile(rb"[\w.-]+")
-
 WITHOUT_NOTES = RETAINED_COLUMNS - {"note"}
 """The same without what annotators wrote in their own words, which may repeat what was shown."""
+
+_WORD = re.compile(rb"[\w.-]+")
 
 
 def blank(path: Path, keys: Collection[str], retained: Collection[str] = RETAINED_COLUMNS) -> bool:
@@ -47,107 +44,85 @@ def blank(path: Path, keys: Collection[str], retained: Collection[str] = RETAINE
     Rows of other tasks stay as they are. A file that is no label file, or
     that cannot be read, is left alone.
     """
-    if is_workbook(path):
-        return _blank_workbook(path, frozenset(keys), frozenset(retained))
+    blanking = _Blanking(frozenset(keys), frozenset(retained))
     try:
-        text = _text_with(path, keys)
-        if text is None:
-            return False
-        write = _blank_csv if path.suffix.lower() == ".csv" else _blank_jsonl
-        result = write(path.name, text, frozenset(keys), frozenset(retained))
+        content = blanking.of_workbook(path) if is_workbook(path) else blanking.of_text(path)
     except (LabelsRefused, UnicodeDecodeError, csv.Error):
         return False
-    if result is not None:
-        write_whole(path, result, same_time=True)
-    return result is not None
-
-
-def _blank_workbook(path: Path, keys: frozenset[str], retained: frozenset[str]) -> bool:
-    """Write a workbook anew with the cells alone: texts may be in any other part of it too."""
-    name = printable(path.name)
-    try:
-        with opened(path) as stream:
-            rows = workbook.sheet_rows(name, stream, MOST_BYTES)
-        header = sheet_header(name, rows[0] if rows else ())
-    except LabelsRefused:
+    if content is None:
         return False
-    if not any(_shows(row, header, keys, retained) for row in rows[1:]):
-        return False
-    values = [
-        [
-            cell.value if _is_retained(header, at, retained) or not is_of_task else ""
-            for at, cell in enumerate(row)
-        ]
-        for row, is_of_task in ((row, _is_of(row, header, keys)) for row in rows[1:])
-    ]
-    titles = ["" if cell.value is None else str(cell.value) for cell in rows[0]]
-    write_whole_bytes(path, workbook.workbook_bytes(titles, values), same_time=True)
+    make_whole(path, lambda unfinished: unfinished.write_bytes(content), same_time=True)
     return True
 
 
-def _shows(
-    row: SheetRow, header: Sequence[str], keys: frozenset[str], retained: frozenset[str]
-) -> bool:
-    removed = (cell for at, cell in enumerate(row) if not _is_retained(header, at, retained))
-    return _is_of(row, header, keys) and not all(cell.is_empty() for cell in removed)
+@dataclass(frozen=True, slots=True)
+class _Blanking:
+    """What is emptied: cells of the rows of some tasks, outside of the retained columns.
 
+    Each format gives the new content of a file, None where nothing is to be emptied.
+    """
 
-def _is_of(row: SheetRow, header: Sequence[str], keys: frozenset[str]) -> bool:
-    index = header.index("task")
-    return len(row) > index and text_of(row[index].value) in keys
+    keys: frozenset[str]
+    retained: frozenset[str]
 
+    def of_workbook(self, path: Path) -> bytes | None:
+        """Write a workbook anew with the cells alone: texts may be in any other part of it too."""
+        name = printable(path.name)
+        with opened(path) as stream:
+            rows = workbook.sheet_rows(name, stream, MOST_BYTES)
+        header = sheet_header(name, rows[0] if rows else ())
+        values = [[cell.value for cell in row] for row in rows[1:]]
+        blanked = [self._row(row, header) for row in values]
+        if [[*map(text_of, row)] for row in blanked] == [[*map(text_of, row)] for row in values]:
+            return None
+        titles = ["" if cell.value is None else str(cell.value) for cell in rows[0]]
+        return workbook.workbook_bytes(titles, blanked)
 
-def _text_with(path: Path, keys: Collection[str]) -> str | None:
-    """Text of a file, including cells of any length; None if it names no task."""
-    with opened(path) as stream:
-        content = stream.read()
-    terms = (match[0].decode() for match in _WORD.finditer(content))
-    return content.decode("utf-8-sig") if any(word in keys for word in terms) else None
+    def of_text(self, path: Path) -> bytes | None:
+        """Empty cells of any length; a file that names no such task is not looked through."""
+        with opened(path) as stream:
+            content = stream.read()
+        if not any(match[0].decode() in self.keys for match in _WORD.finditer(content)):
+            return None
+        text, is_csv = content.decode("utf-8-sig"), path.suffix.lower() == ".csv"
+        blanked = self._csv(path.name, text) if is_csv else self._jsonl(text)
+        return None if blanked is None else blanked.encode(errors="replace")
 
+    def _csv(self, name: str, text: str) -> str | None:
+        with cells_up_to(MOST_BYTES):
+            header, separator, _ = read_header(name, io.StringIO(text, newline=""))
+            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        blanked = rows[:1] + [self._row(row, header) for row in rows[1:]]
+        if blanked == rows:
+            return None
+        written = io.StringIO(newline="")
+        csv.writer(written, delimiter=separator).writerows(blanked)
+        return written.getvalue()
 
-def _blank_csv(name: str, text: str, keys: frozenset[str], retained: frozenset[str]) -> Any:
-    with cells_up_to(MOST_BYTES):
-        header, separator, _ = read_header(name, io.StringIO(text, newline=""))
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    blanked = rows[:1] + [_blank_row(row, header, keys, retained) for row in rows[1:]]
-    return partial(_write_rows, rows=blanked, separator=separator) if blanked != rows else None
+    def _row(self, row: list[Any], header: Sequence[str]) -> list[Any]:
+        index = header.index("task")
+        if len(row) <= index or text_of(row[index]) not in self.keys:
+            return row
+        return [
+            cell if at < len(header) and header[at] in self.retained else ""
+            for at, cell in enumerate(row)
+        ]
 
+    def _jsonl(self, text: str) -> str | None:
+        blanked = "\n".join(map(self._line, text.split("\n")))
+        return None if blanked == text else blanked
 
-def _blank_row(
-    row: list[str], header: Sequence[str], keys: frozenset[str], retained: frozenset[str]
-) -> list[str]:
-    index = header.index("task")
-    if len(row) <= index or unescape(row[index].strip()) not in keys:
-        return row
-    return [cell if _is_retained(header, at, retained) else "" for at, cell in enumerate(row)]
-
-
-def _is_retained(header: Sequence[str], at: int, retained: frozenset[str]) -> bool:
-    return at < len(header) and header[at] in retained
-
-
-def _write_rows(stream: IO[str], rows: Sequence[Sequence[str]], separator: str) -> None:
-    csv.writer(stream, delimiter=separator).writerows(rows)
-
-
-def _blank_jsonl(_: str, text: str, keys: frozenset[str], retained: frozenset[str]) -> Any:
-    lines = text.split("\n")
-    blanked = [_blank_line(line, keys, retained) for line in lines]
-    return partial(_write_text, text="\n".join(blanked)) if blanked != lines else None
-
-
-def _blank_line(line: str, keys: frozenset[str], retained: frozenset[str]) -> str:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return line
-    cells = _cells(row)
-    if str(tool_rows.key_of(cells) or cells.get("task")) not in keys:
-        return line
-    blanked = tool_rows.blanked(cells, retained)
-    if blanked is None:
-        blanked = {name: value for name, value in cells.items() if name in retained}
-    return line if blanked == cells else json.dumps(blanked, ensure_ascii=False)
+    def _line(self, line: str) -> str:
+        try:
+            cells = _cells(json.loads(line))
+        except (ValueError, RecursionError):
+            return line
+        if str(tool_rows.key_of(cells) or cells.get("task")) not in self.keys:
+            return line
+        blanked = tool_rows.blanked(cells, self.retained)
+        if blanked is None:
+            blanked = {name: value for name, value in cells.items() if name in self.retained}
+        return line if blanked == cells else json.dumps(blanked, ensure_ascii=False)
 
 
 def _cells(row: object) -> dict[str, Any]:
@@ -158,7 +133,3 @@ def _cells(row: object) -> dict[str, Any]:
         return dict(zip(own_names(list(row)), row.values(), strict=True))
     except LabelsRefused:
         return row
-
-
-def _write_text(stream: IO[str], text: str) -> None:
-    stream.write(text)

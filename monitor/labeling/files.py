@@ -82,7 +82,8 @@ class FilesLabeler:
         missing = [task for task in tasks if task.key not in out]
         if not missing:
             return True
-        path = self._free_part(round_name, parts, second=second)
+        names = (self._part(round_name, number, second=second) for number in count(1))
+        path = next(path for path in names if path not in parts)
         try:
             write_tasks(path, missing, self.settings.format, question=self.question, new=True)
         except FileExistsError:
@@ -90,10 +91,6 @@ class FilesLabeler:
         except OSError as error:
             raise self._unwritable(path, error) from error
         return True
-
-    def _free_part(self, round_name: str, parts: Collection[Path], *, second: bool) -> Path:
-        names = (self._part(round_name, number, second=second) for number in count(1))
-        return next(path for path in names if path not in parts)
 
     def make_folder(self) -> None:
         """Make the folders for task files and filled ones."""
@@ -127,9 +124,8 @@ class FilesLabeler:
             return Collected(cursor=cursor, waits=previous.waits, anew=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
             file_stability.pause()  # so that the second stamps show who is being written
-        scan = FolderScan(
-            stamps, self._stamps(), {**self._others(tasks), **tasks}, self._unknown_hint()
-        )
+        hint = f"it stands in no task file of {self.folder.name}/ either"
+        scan = FolderScan(stamps, self._stamps(), {**self._others(tasks), **tasks}, hint)
         read = scan.read(previous)
         # An empty state equals none, so that the next pass reads the folder again.
         state = "" if scan.retry else self._state(scan.stamps, tasks)
@@ -225,9 +221,6 @@ class FilesLabeler:
             return {}
         keys = {key for path in _label_files(self.folder) for key in read_keys(path)}
         return dict.fromkeys(keys, some_task)
-
-    def _unknown_hint(self) -> str:
-        return f"it stands in no task file of {self.folder.name}/ either"
 
 
 def _label_files(folder: Path) -> list[Path]:

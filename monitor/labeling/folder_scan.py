@@ -56,14 +56,16 @@ class FolderScan:
             what = "is a link or has a second name elsewhere, so it is not read; put a copy there"
             self._refuse(path, stamp, f"{name} {what}")
         elif self.earlier.get(path) != stamp:
-            self._wait(f"{name} is being written just now; it is taken when it stands still")
+            self._waits.append(
+                f"{name} is being written just now; it is taken when it stands still"
+            )
             self.retry = True
         elif not stamp.stood() and not ends_whole(path):
             until = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC) + timedelta(seconds=STILL)
             lacks = (
                 "has not all its parts" if is_workbook(path) else "does not end with a line break"
             )
-            self._wait(
+            self._waits.append(
                 f"{name} {lacks}, so it may not be whole: it is taken at {until:%H:%M} UTC if "
                 "nobody writes to it until then"
             )
@@ -73,23 +75,23 @@ class FolderScan:
     def _read(self, path: Path, stamp: FileStamp) -> None:
         saved = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC)
         try:
-            reading = read_file(path, self.tasks, unknown_hint=self.unknown_hint)
-            self._note_end(path, reading.cut, saved)
+            collected, cut = read_file(path, self.tasks, unknown_hint=self.unknown_hint)
+            self._note_end(path, cut, saved)
         except LabelsRefused as error:
             self._refuse(path, stamp, str(error))
             # A file that could not be opened may be there the next time, by an equal stamp.
             self.retry = self.retry or isinstance(error.__cause__, OSError)
             return
         if file_stamp(path) not in {stamp, FileStamp()}:  # one that was removed was read whole
-            self._wait(f"{printable(path.name)} changed while it was read; it is read again")
+            self._waits.append(
+                f"{printable(path.name)} changed while it was read; it is read again"
+            )
             self.retry = True
             return
         version = f"{stamp.changed} {stamp.size}"
-        self._refused += [
-            replace(refusal, version=version) for refusal in reading.collected.refused
-        ]
-        self._problems += reading.collected.problems
-        self._events += [replace(event, at=event.at or saved) for event in reading.collected.events]
+        self._refused += [replace(refusal, version=version) for refusal in collected.refused]
+        self._problems += collected.problems
+        self._events += [replace(event, at=event.at or saved) for event in collected.events]
 
     def _note_end(self, path: Path, end: LabelEvent | None, saved: datetime) -> None:
         """See whether a row that may have been cut went on, and remember such a one."""
@@ -105,6 +107,3 @@ class FolderScan:
             Refusal(name, reason, f"{stamp.changed} {stamp.size}", is_problem=True)
         )
         self._problems.append(reason)
-
-    def _wait(self, sentence: str) -> None:
-        self._waits.append(sentence)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer
-from monitor.labeling.cells import answer_of, unescape
-from monitor.labeling.reading import LONGEST_CELL, cells_up_to
+from monitor.labeling.cells import answer_of, text_of, unescape
+from monitor.labeling.reading import LONGEST_CELL, cells_up_to, read_text
 from monitor.storage.pages.control_store import GoldItem
 
 TRUTH = "truth"
@@ -19,22 +19,16 @@ MOST_ITEMS = 1000
 
 def read_gold(path: Path) -> list[GoldItem]:
     """Read gold items: column ``truth`` has 1 or 0, and people see the others under their names."""
-    try:
-        with path.open("rb") as stream:
-            text = stream.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise _refused(path, f"is longer than {MOST_BYTES // 2**20} MB; leave items out")
-        return _items(path, text.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        why = f"is not UTF-8 (at byte {error.start}); in the spreadsheet choose 'CSV UTF-8'"
-        raise _refused(path, why) from error
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise _refused(path, f"cannot be read: {reason}; check the path") from error
+    too_long = f"{MOST_BYTES // 2**20} MB; leave items out"
+    not_utf8 = "in the spreadsheet choose 'CSV UTF-8'"
+    text = read_text(path, "labeling.gold", MOST_BYTES, too_long=too_long, not_utf8=not_utf8)
+    return _items(path, text)
 
 
 def _items(path: Path, text: str) -> list[GoldItem]:
-    separator = next((marker for marker in ",;\t" if _has_truth(text, marker)), None)
+    line = text.partition("\n")[0]
+    heads = {each: next(csv.reader([line], delimiter=each), []) for each in ",;\t"}
+    separator = next((each for each in heads if TRUTH in map(text_of, heads[each])), None)
     if separator is None:
         why = f"has no column {TRUTH}; the first row names the columns, one of them {TRUTH}"
         raise _refused(path, why)
@@ -43,7 +37,7 @@ def _items(path: Path, text: str) -> list[GoldItem]:
             rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except csv.Error as error:
         raise _refused(path, f"is not readable CSV: {error}; save it again as CSV") from error
-    header = [unescape(cell.strip()) for cell in rows[0]]
+    header = [text_of(cell) for cell in rows[0]]
     if len(set(header)) < len(header):
         raise _refused(path, "has two columns of one name; rename one")
     filled = [(n, row) for n, row in enumerate(rows[1:], start=2) if any(map(str.strip, row))]
@@ -52,11 +46,6 @@ def _items(path: Path, text: str) -> list[GoldItem]:
     if len(filled) > MOST_ITEMS:
         raise _refused(path, f"has {len(filled):,} items; up to {MOST_ITEMS:,} are of use")
     return [_item(path, number, header, row) for number, row in filled]
-
-
-def _has_truth(text: str, separator: str) -> bool:
-    first = next(csv.reader(io.StringIO(text.partition("\n")[0]), delimiter=separator), [])
-    return TRUTH in (unescape(cell.strip()) for cell in first)
 
 
 def _item(path: Path, number: int, header: list[str], row: list[str]) -> GoldItem:

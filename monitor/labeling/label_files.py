@@ -24,7 +24,7 @@ from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
 from monitor.domain.ports import utc_now
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
-from monitor.files.atomic_write import write_whole, write_whole_bytes
+from monitor.files.atomic_write import make_whole, write_whole
 from monitor.labeling import workbook
 from monitor.labeling.cells import (
     LABELED_AT,
@@ -90,7 +90,11 @@ def write_tasks(
     shuffled = sorted(tasks, key=lambda task: export_order(task.key))
     shown_question = None if question is None else visible_lines(question)
     if format == "xlsx":
-        write_whole_bytes(_path(target), _workbook(shuffled, shown_question), new=new)
+        if not isinstance(target, Path):
+            message = "a workbook is a file of its own; name one"
+            raise TypeError(message)
+        content = _workbook(shuffled, shown_question)
+        make_whole(target, lambda unfinished: unfinished.write_bytes(content), new=new)
         return
     write = _write_csv if format == "csv" else partial(_write_jsonl, format=format)
     if isinstance(target, Path):
@@ -99,32 +103,22 @@ def write_tasks(
         write(target, shuffled, shown_question)
 
 
-def _path(target: Path | IO[str]) -> Path:
-    if isinstance(target, Path):
-        return target
-    message = "a workbook is a file of its own; name one"
-    raise TypeError(message)
-
-
 def _write_csv(stream: IO[str], tasks: Sequence[Task], question: str | None) -> None:
     names = _shown_names(tasks)
     writer = csv.writer(stream)
     writer.writerow([escape(name) for name in _header(names, question)])
     for task in tasks:
-        texts = (escape(readable(plain_text(task.shown.get(name, "")))) for name in names)
-        writer.writerow([escape(task.key), *texts, "", "", ""])
+        writer.writerow([*map(escape, [task.key, *_texts(task, names)]), "", "", ""])
 
 
 def _workbook(tasks: Sequence[Task], question: str | None) -> bytes:
     names = _shown_names(tasks)
-    rows = [
-        [task.key, *(_sheet_text(task, name) for name in names), *("", "", "")] for task in tasks
-    ]
+    rows = [[task.key, *_texts(task, names, workbook.LONGEST_TEXT), "", "", ""] for task in tasks]
     return workbook.workbook_bytes(_header(names, question), rows)
 
 
-def _sheet_text(task: Task, name: str) -> str:
-    return readable(plain_text(task.shown.get(name, "")), workbook.LONGEST_TEXT)
+def _texts(task: Task, names: Sequence[str], longest: int = LONGEST_TEXT) -> list[str]:
+    return [readable(plain_text(task.shown.get(name, "")), longest) for name in names]
 
 
 def _shown_names(tasks: Sequence[Task]) -> list[str]:
@@ -151,25 +145,15 @@ def _write_jsonl(
         shown = {
             visible_lines(name): readable(plain_text(value)) for name, value in task.shown.items()
         }
-        tool = TOOLS.get(format)
-        row = (
-            _own_row(task, shown, question)
-            if tool is None
-            else tool(task, _one_text(shown), question)
-        )
+        if (tool := TOOLS.get(format)) is not None:
+            # As one text, which tools show: with names where it has parts.
+            parts = [f"{name}: {text}" for name, text in shown.items()]
+            text = "\n\n".join(parts if len(shown) > 1 else shown.values())
+            row = tool(task, text, question)
+        else:
+            asks = {} if question is None else {"question": question}
+            row = {"task": task.key, **asks, "shown": shown, **dict.fromkeys(OWN_COLUMNS[1:])}
         stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def _own_row(task: Task, shown: dict[str, str], question: str | None) -> dict[str, object]:
-    asks: dict[str, object] = {} if question is None else {"question": question}
-    return {"task": task.key, **asks, "shown": shown, **dict.fromkeys(OWN_COLUMNS[1:])}
-
-
-def _one_text(shown: dict[str, str]) -> str:
-    """Join an item's content into one text, as tools show one: with names where it has parts."""
-    if len(shown) == 1:
-        return next(iter(shown.values()))
-    return "\n\n".join(f"{name}: {text}" for name, text in shown.items())
 
 
 def read_labels(
@@ -193,15 +177,7 @@ def read_labels(
     Raises `LabelsRefused` if the file cannot be read at all: missing, too large, not UTF-8, no such
     columns.
     """
-    return read_file(path, tasks, unknown_hint=unknown_hint, follow=follow, now=now).collected
-
-
-@dataclass(frozen=True, slots=True)
-class FileReading:
-    """The answers in a file; ``cut`` is the answer of a last row that has no line break."""
-
-    collected: Collected
-    cut: LabelEvent | None = None
+    return read_file(path, tasks, unknown_hint=unknown_hint, follow=follow, now=now)[0]
 
 
 def read_file(
@@ -211,8 +187,8 @@ def read_file(
     unknown_hint: str = "",
     follow: bool = False,
     now: datetime | None = None,
-) -> FileReading:
-    """Read a filled file as `read_labels` does, and return the answer of a cut last row."""
+) -> tuple[Collected, LabelEvent | None]:
+    """Read a filled file as `read_labels` does, and the answer of a last row without line break."""
     rows = _FileRows(printable(path.name), tasks, unknown_hint, now or utc_now())
     for line in read_lines(path, follow=follow):
         rows.add(line)
@@ -247,7 +223,9 @@ class _FileRows:
     used: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)  # Of all known tasks in the file, answered or not
 
-    first: dict[tuple[str, str, datetime | None], tuple[int, Answer]] = field(default_factory=dict)
+    first: dict[tuple[str, str, datetime | None], tuple[int, Answer | None]] = field(
+        default_factory=dict
+    )
 
     def add(self, line: Line) -> None:
         """Note a row."""
@@ -265,17 +243,18 @@ class _FileRows:
         if row is not None:
             self.rows.append(row)
 
-    def reading(self) -> FileReading:
-        """Combine the rows."""
-        if not self.keys and (unknown := self._unknown()):
-            return self._refused_whole(unknown, self._no_task_exists(unknown))
+    def reading(self) -> tuple[Collected, LabelEvent | None]:
+        """Combine the rows, and return with them the answer of a cut last one."""
+        unknown = [row for row in self._readable() if self._key(row.key) is None]
+        if unknown and not self.keys:
+            return self._refused_whole(unknown, self._no_task_exists(unknown)), None
         moved = self._moved()
         if moved and 2 * len(moved) >= (compared := len(self._compared())):
             rows = list(moved.values())
-            return self._refused_whole(self._readable(), _sorted_reason(rows, compared))
+            return self._refused_whole(self._readable(), _sorted_reason(rows, compared)), None
         answered = [row for row in self._readable() if row.answer is not None]
         if sorted_answers([(row.key, str(row.answer)) for row in answered]):
-            return self._refused_whole(answered, _SORTED_ANSWERS)
+            return self._refused_whole(answered, _SORTED_ANSWERS), None
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
         cut: LabelEvent | None = None
@@ -287,31 +266,28 @@ class _FileRows:
                 continue
             events.append(event)
             cut = event if row.cut else None
-        return FileReading(Collected(tuple(events), tuple(refused)), cut)
+        return Collected(tuple(events), tuple(refused)), cut
 
     def _readable(self) -> list[_AnsweredRow]:
         return [row for row in self.rows if row.problem is None]
-
-    def _unknown(self) -> list[_AnsweredRow]:
-        return [row for row in self._readable() if self._key(row.key) is None]
 
     def _compared(self) -> list[_AnsweredRow]:
         return [row for row in self._readable() if row.differing is not None]
 
     def _moved(self) -> dict[int, str]:
         """Find the rows that show another task of the file, by number, and the column that does."""
-        if not any(row.differing for row in self._compared()):
-            return {}
         rows = self._compared()
+        if not any(row.differing for row in rows):
+            return {}
         tasks = (self.tasks[key] for key in self.keys)
         columns = moved_columns([row.differing or () for row in rows], tasks)
         return {row.number: column for row, column in zip(rows, columns, strict=True) if column}
 
-    def _refused_whole(self, rows: Sequence[_AnsweredRow], reason: str) -> FileReading:
+    def _refused_whole(self, rows: Sequence[_AnsweredRow], reason: str) -> Collected:
         """Refuse rows as one: most likely it is the wrong file, or spoiled as a whole."""
         refusal = Refusal(self.name, reason, rows=len(rows), is_problem=True)
         unread = [self._refusal(row, row.problem) for row in self.rows if row.problem is not None]
-        return FileReading(Collected((), (refusal, *unread), problems=(str(refusal),)))
+        return Collected((), (refusal, *unread), problems=(str(refusal),))
 
     def _refusal(self, row: _AnsweredRow, problem: str) -> Refusal:
         return Refusal(f"{self.name} row {row.number}", problem)
@@ -335,7 +311,9 @@ class _FileRows:
             raise ValueError(message)
         if row.at is not None and row.at > self.now + CLOCK_TOLERANCE:
             raise ValueError(_future_reason(row.at, self.now))
-        annotator = row.annotator or _unnamed(self.tasks[key])
+        # Who answered a second copy without saying so is somebody else.
+        slot = self.tasks[key].slot
+        annotator = row.annotator or (UNNAMED if slot == 1 else f"{UNNAMED} {slot}")
         event = LabelEvent(key, annotator, row.answer, at=row.at)
         _check_once(event, row.number, self.first)
         return event
@@ -404,20 +382,14 @@ def _row(line: Line) -> _AnsweredRow | None:
     return _AnsweredRow(line.number, key, answer, annotator, at, line.missing, line.cut)
 
 
-def _unnamed(task: Task) -> str:
-    """Name who answered a copy without saying so; a second copy went to somebody else."""
-    return UNNAMED if task.slot == 1 else f"{UNNAMED} {task.slot}"
-
-
 def _check_once(
     event: LabelEvent,
     number: int,
-    first: dict[tuple[str, str, datetime | None], tuple[int, Answer]],
+    first: dict[tuple[str, str, datetime | None], tuple[int, Answer | None]],
 ) -> None:
     identity = (event.task_key, event.annotator, event.at)
-    if event.answer is None or identity not in first:
-        if event.answer is not None:
-            first[identity] = (number, event.answer)
+    if identity not in first:
+        first[identity] = (number, event.answer)
         return
     row, answer = first[identity]
     if answer == event.answer:

@@ -15,11 +15,11 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Task
 from monitor.domain.page_answer import answer_for
 from monitor.domain.visible import visible_lines
 from monitor.labeling.gold import read_gold
+from monitor.labeling.reading import read_text
 from monitor.storage.pages import control_store, page_store, shared_task_store
 from monitor.storage.pages.control_store import ControlRates, GoldItem
 from monitor.storage.pages.page_store import PageRound, PageStatement
@@ -108,22 +108,14 @@ class PageLabeler:
         """Read the guideline; None if the config names none."""
         if self.settings.guideline is None:
             return None
-        path = self._folder / self.settings.guideline
-        try:
-            with path.open("rb") as stream:
-                text = stream.read(MOST_BYTES + 1)
-            if len(text) > MOST_BYTES:
-                why = f"is longer than {MOST_BYTES // 1000} kB; people read it before they answer"
-                raise LabelsRefused(_about(path, why))
-            return visible_lines(text.decode("utf-8-sig"))
-        except UnicodeDecodeError as error:
-            why = f"is not UTF-8 (at byte {error.start}); save it as a text file in UTF-8"
-            raise LabelsRefused(_about(path, why)) from error
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise LabelsRefused(
-                _about(path, f"cannot be read: {reason}; check the path")
-            ) from error
+        text = read_text(
+            self._folder / self.settings.guideline,
+            "labeling.guideline",
+            MOST_BYTES,
+            too_long=f"{MOST_BYTES // 1000} kB; people read it before they answer",
+            not_utf8="save it as a text file in UTF-8",
+        )
+        return visible_lines(text)
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Bring all that was said about these tasks, if any of it is new.
@@ -181,27 +173,12 @@ def _statements_of(connection: Connection, keys: Sequence[str]) -> list[PageStat
     return statements
 
 
-def _about(path: Path, why: str) -> str:
-    return f"labeling.guideline: {path} {why}"
-
-
 def _marker(page_statements: Sequence[PageStatement]) -> str:
     names = "\n".join(f"{one.task_key} {one.annotator} {one.revision}" for one in page_statements)
     return hashlib.sha256(names.encode(errors="surrogatepass")).hexdigest()
 
 
-def _event(page_statement: PageStatement) -> LabelEvent:
-    if page_statement.answer is None:
-        return LabelEvent(
-            page_statement.task_key,
-            page_statement.annotator,
-            None,
-            page_statement.at,
-            LabelKind.WITHDRAWN,
-        )
-    return LabelEvent(
-        page_statement.task_key,
-        page_statement.annotator,
-        Answer(str(page_statement.answer)),
-        page_statement.at,
-    )
+def _event(statement: PageStatement) -> LabelEvent:
+    answer = None if statement.answer is None else Answer(str(statement.answer))
+    kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
+    return LabelEvent(statement.task_key, statement.annotator, answer, statement.at, kind)

@@ -15,7 +15,7 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -108,6 +108,29 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
             raise _unreadable(path, error) from error
 
 
+def read_text(path: Path, setting: str, most: int, *, too_long: str, not_utf8: str) -> str:
+    """Read a file that a setting names, of up to so many bytes.
+
+    Raises `LabelsRefused` with the setting and the path; ``too_long`` says how long it may be and
+    what to do then, and ``not_utf8`` how to save it.
+    """
+    about = f"{setting}: {path}"
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(most + 1)
+        if len(content) > most:
+            message = f"{about} is longer than {too_long}"
+            raise LabelsRefused(message)
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"{about} is not UTF-8 (at byte {error.start}); {not_utf8}"
+        raise LabelsRefused(message) from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        message = f"{about} cannot be read: {reason}; check the path"
+        raise LabelsRefused(message) from error
+
+
 def open_file(path: Path, *, follow: bool) -> IO[bytes]:
     """Open a file for reading without waiting, as for somebody who writes into a pipe."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -167,7 +190,13 @@ def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
         raise LabelsRefused(message)
     with opened(path, follow=follow) as stream:
         if is_workbook(path):
-            yield from _sheet_lines(name, workbook.sheet_rows(name, stream, MOST_BYTES))
+            sheet = workbook.sheet_rows(name, stream, MOST_BYTES)
+            header = sheet_header(name, sheet[0] if sheet else ())
+            yield from (
+                _sheet_line(number, header, row)
+                for number, row in enumerate(sheet[1:], start=2)
+                if row
+            )
             return
         cut = not _last_byte(stream).endswith((b"\n", b"\r"))
         stream.seek(0)
@@ -179,7 +208,7 @@ def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
                 yield last
             last = line
         if last is not None:
-            yield Line(last.number, last.cells, last.problem, last.missing, cut)
+            yield replace(last, cut=cut)
 
 
 @dataclass(slots=True)
@@ -262,13 +291,6 @@ def _csv_line(number: int, header: list[str], row: list[str]) -> Line:
     return Line(number, dict(zip(header, row, strict=False)), missing=tuple(header[len(row) :]))
 
 
-def _sheet_lines(name: str, rows: Sequence[SheetRow]) -> Iterator[Line]:
-    header = sheet_header(name, rows[0] if rows else ())
-    for number, row in enumerate(rows[1:], start=2):
-        if row:
-            yield _sheet_line(number, header, row)
-
-
 def sheet_header(name: str, row: SheetRow) -> list[str]:
     """Columns of a sheet by its first row."""
     cells = ["" if cell.value is None else str(cell.value).strip() for cell in row]
@@ -336,19 +358,17 @@ _NO_LABEL_ROW = "is not an object with the keys task and label"
 
 
 def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
+    """Answers in the rows; of a tool a row may have several people's."""
     for number, text in enumerate(texts.lines(), start=1):
-        if text.strip():
-            yield from _jsonl_line(number, text)
-
-
-def _jsonl_line(number: int, text: str) -> list[Line]:
-    """Answers in a row; of a tool it may have several people's."""
-    try:
-        row = _json(text)
-        answers = tool_rows.answers_in(row)
-        return [Line(number, each) for each in answers or [_jsonl_cells(row)]]
-    except LabelsRefused as problem:
-        return [Line(number, {}, str(problem))]
+        if not text.strip():
+            continue
+        try:
+            row = _json(text)
+            answers = tool_rows.answers_in(row) or [_jsonl_cells(row)]
+        except LabelsRefused as problem:
+            yield Line(number, {}, str(problem))
+        else:
+            yield from (Line(number, each) for each in answers)
 
 
 def _jsonl_cells(row: dict[str, Any]) -> dict[str, Any]:

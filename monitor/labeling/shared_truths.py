@@ -17,8 +17,6 @@ from weakref import WeakValueDictionary
 if TYPE_CHECKING:
     from monitor.domain.truth import Truths
 
-WAIT_LIMIT = timedelta(minutes=1)
-
 
 @dataclass(frozen=True, slots=True)
 class _CachedTruths:
@@ -58,7 +56,7 @@ class SharedTruths:
         items: Collection[str],
         state: object,
         read: Callable[[Collection[str]], Truths],
-        wait_limit: timedelta = WAIT_LIMIT,
+        wait_limit: timedelta,
     ) -> Truths:
         """Give the truths of some items as they are in this state of the table.
 

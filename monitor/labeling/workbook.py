@@ -55,8 +55,9 @@ def workbook_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> b
     sheet.freeze_panes = "A2"
     for index, name in enumerate(header, start=1):
         letter = openpyxl.utils.get_column_letter(index)
-        sheet.column_dimensions[letter].width = _width(name)
+        sheet.column_dimensions[letter].width = _WIDTHS.get(name, _SHOWN_WIDTH)
         if is_answer_column(name):
+            sheet.column_dimensions[letter].width = _LABEL_WIDTH
             sheet.data_validations.append(_choice(openpyxl, letter, name))
     style = openpyxl.styles
     sheet.append([_cell(openpyxl, sheet, name, style.Font(bold=True)) for name in header])
@@ -65,10 +66,6 @@ def workbook_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> b
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue()
-
-
-def _width(name: str) -> int:
-    return _LABEL_WIDTH if is_answer_column(name) else _WIDTHS.get(name, _SHOWN_WIDTH)
 
 
 def _choice(openpyxl: Any, letter: str, header: str) -> Any:
@@ -120,7 +117,8 @@ def sheet_rows(name: str, stream: IO[bytes], most: int) -> list[SheetRow]:
     """
     openpyxl = _openpyxl(name)
     try:
-        problem = _problem_of(stream, most)
+        with zipfile.ZipFile(stream) as archive:
+            problem = _problem(archive, most) or _declares(archive)
         if problem is None:
             with warnings.catch_warnings(action="ignore"):  # of styles and dates
                 return _rows(name, openpyxl.load_workbook(stream, read_only=True, keep_links=False))
@@ -165,11 +163,6 @@ def _trimmed(row: Sequence[Any]) -> SheetRow:
     while cells and cells[-1].is_empty():
         cells.pop()
     return tuple(cells)
-
-
-def _problem_of(stream: IO[bytes], most: int) -> str | None:
-    with zipfile.ZipFile(stream) as archive:
-        return _problem(archive, most) or _declares(archive)
 
 
 def _problem(archive: zipfile.ZipFile, most: int) -> str | None:

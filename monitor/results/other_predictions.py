@@ -22,30 +22,28 @@ class OtherColumns(NamedTuple):
     score: str | None = None
     predicted: str | None = None
 
+    @property
+    def score_name(self) -> str:
+        """The column of scores; ``score`` unless another one is named."""
+        return self.score or "score"
+
 
 def read_others(
-    file: Path,
-    ids: Sequence[str],
-    *,
-    id_column: str,
-    score: str | None,
-    predicted: str | None,
-    threshold: float | None,
+    file: Path, ids: Sequence[str], columns: OtherColumns, threshold: float | None
 ) -> Others:
     """Read decisions on the labeled items, and count all that the file flags.
 
     ids: Of the labeled items; the file must have each of them once.
-    id_column, score, predicted: Its columns; either ``score`` or ``predicted``.
+    columns: Of these, either ``score`` or ``predicted`` is read.
     """
     _check_kind(file)
     files = DataFiles((str(file),), Path.cwd(), refused=InputRefused)
     with opened(files) as table:
-        item = table.id_text(id_column, "--id")
+        item = table.id_text(columns.id or "", "--id")
         values: dict[str, object] = {}
-        flag = _flag_text(table, score, predicted, threshold, values)
-        score_sql = _number(score) if predicted is None else "null"
+        flag, score = _decision_sql(table, columns, threshold, values)
         decisions = table.rows(
-            f"select {item}, {flag}, {score_sql} from {table.relation} where {item} in "  # noqa: S608
+            f"select {item}, {flag}, {score} from {table.relation} where {item} in "  # noqa: S608
             "(select unnest($ids))",
             {"ids": list(ids), **values},
         )
@@ -57,7 +55,7 @@ def read_others(
         )
     _check(file, ids, decisions)
     scores = [float(number) for *_, number in decisions if number is not None]
-    refuse_percent(f"{file}: column {score!r} (--score)", scores, threshold)
+    refuse_percent(f"{file}: column {columns.score_name!r} (--score)", scores, threshold)
     return Others({str(key): bool(up) for key, up, _ in decisions}, int(rows), int(flagged))
 
 
@@ -72,28 +70,20 @@ def _check_kind(file: Path) -> None:
         raise InputRefused(message)
 
 
-def _flag_text(
-    table: OpenTable,
-    score: str | None,
-    predicted: str | None,
-    threshold: float | None,
-    values: dict[str, object],
-) -> str:
-    """Write the decision in SQL, and bind its values: true, false, or null without one."""
-    if predicted is not None:
-        table.need(predicted, "--predicted")
-        value = f"cast({quoted(predicted)} as varchar)"
+def _decision_sql(
+    table: OpenTable, columns: OtherColumns, threshold: float | None, values: dict[str, object]
+) -> tuple[str, str]:
+    """Write the decision in SQL (true, false, or null without one) and the score; bind values."""
+    if columns.predicted is not None:
+        table.need(columns.predicted, "--predicted")
+        value = f"cast({quoted(columns.predicted)} as varchar)"
         values |= {"yes": _YES, "no": _NO}
-        return f"case when {value} in $yes then true when {value} in $no then false end"
-    table.need(score or "", "--score")
-    value = _number(score)
+        return f"case when {value} in $yes then true when {value} in $no then false end", "null"
+    table.need(columns.score_name, "--score")
+    value = f"try_cast({quoted(columns.score_name)} as double)"
     values["threshold"] = threshold
     compared = at_threshold(value, threshold, values, "threshold")
-    return f"case when not isnan({value}) then {compared} >= $threshold end"
-
-
-def _number(score: str | None) -> str:
-    return f"try_cast({quoted(score or '')} as double)"
+    return f"case when not isnan({value}) then {compared} >= $threshold end", value
 
 
 def _check(file: Path, ids: Sequence[str], decisions: Sequence[tuple[object, ...]]) -> None:

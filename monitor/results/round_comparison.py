@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from monitor.results.other_predictions import OtherColumns
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.forecast.compare import Compared, Others
+    from monitor.rounds.forecast.compare import Compared
     from monitor.stats.core.counts import Interval
     from monitor.stats.estimation.paired import PairedMetric
     from monitor.storage.rounds.round_store import Round
@@ -143,32 +143,15 @@ def compare_round(
             compared = at_threshold(connection, round_, threshold)
             return RoundComparison(round_, compared, f"threshold {threshold:g}")
         path = Path(file or "")
-        others = _others(
-            round_,
-            labeled_ids(connection, round_),
-            path,
-            columns,
-            threshold,
-        )
+        ids = labeled_ids(connection, round_)
+        at = round_.settings.threshold if threshold is None else threshold
+        if columns.predicted is None and at is None:
+            message = (
+                "the monitor has no threshold for scores; give one, or the column of predicted"
+            )
+            raise InputRefused(message)
+        others = read_others(path, ids, columns, at)
         return RoundComparison(round_, with_others(connection, round_, others), str(path))
-
-
-def _others(
-    round_: Round, ids: Sequence[str], file: Path, columns: OtherColumns, threshold: float | None
-) -> Others:
-    """Read the other classifier's decisions; what is not said is as the monitor's source has it."""
-    at = round_.settings.threshold if threshold is None else threshold
-    if columns.predicted is None and at is None:
-        message = "the monitor has no threshold for scores; give one, or the column of predicted"
-        raise InputRefused(message)
-    return read_others(
-        file,
-        ids,
-        id_column=columns.id or "",
-        score=None if columns.predicted else columns.score or "score",
-        predicted=columns.predicted,
-        threshold=at,
-    )
 
 
 def _row(paired: PairedMetric) -> list[str]:

@@ -28,7 +28,7 @@ def note_missed_limits(context: MonitorContext) -> None:
     """Note about the newest closed round which new limits it misses, and notify people once."""
     settings, now = context.settings, context.clock()
     with context.database.read() as connection:
-        last = round_store.last_closed(connection, settings.name, now)
+        last = round_store.newest_closed(connection, settings.name, now)
         missed = missed_limits(connection, settings, last)
         concerns = {} if last is None else concern_store.read_concerns(connection, last.id)
     noted = {kind: concerns[kind] for kind in concerns if kind.startswith(_KIND)}

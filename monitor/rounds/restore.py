@@ -268,17 +268,18 @@ def _opened(
             connection, skipped.id, settings=settings, now=now, reason=RESTORED
         )
         return skipped.id if reopened else None
-    return round_transitions.add_round(
+    added = round_transitions.add_rounds(
         connection,
         monitor_id=monitor_id,
-        number=number_of(connection, settings.schedule, monitor_id, slot),
-        slot=slot,
-        window=free_window(connection, monitor_id, settings.schedule, slot),
+        first_number=number_of(connection, settings.schedule, monitor_id, slot),
+        slots=[slot],
+        windows=[free_window(connection, monitor_id, settings.schedule, slot)],
         state=RoundState.OPEN,
         settings=settings,
         now=now,
         reason=RESTORED,
     )
+    return next(iter(added), None)
 
 
 def _start_above(

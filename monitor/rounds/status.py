@@ -51,6 +51,7 @@ from monitor.storage.overview import attention_store, many_rounds
 from monitor.storage.overview.many_rounds import MonitorRounds
 from monitor.storage.results import alert_store
 from monitor.storage.rounds import restored_store
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -171,7 +172,7 @@ def _read(
     estimates = many_rounds.read_shown(connection, closed)
     alerts_of = _by_monitor(alerts)
     held_up = _by_monitor(effect_store.find_waiting(connection, only))
-    issues = many_rounds.read_all_issues(connection, newest)
+    issues = frame_store.read_all_issues(connection, newest)
     notices = many_rounds.read_reported(connection, closed, "notices")
     answers = many_rounds.read_answers(connection, closed)
     notices_of_alerts = firing_notices(connection, alerts)

@@ -6,10 +6,10 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -44,6 +44,8 @@ from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import ConfigRefused, InputRefused, MonitorError, StoreUnavailable
 from monitor.domain.masking import masked, secrets_of
 
+Of = TypeVar("Of")
+
 _WRITES = "monitor_writes"
 _ONLY_READS = "monitor_only_reads"  # how a connection was left
 _INSERTS: dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]] = {
@@ -70,6 +72,18 @@ def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
     """Cut ids into parts that one statement can bind."""
     for start in range(0, len(ids), _CHUNK):
         yield ids[start : start + _CHUNK]
+
+
+def in_chunks(
+    connection: Connection,
+    ids: Sequence[int],
+    read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],
+) -> dict[int, Of]:
+    """Read something by id, in as many statements as the number of ids takes."""
+    result: dict[int, Of] = {}
+    for some in chunks(ids):
+        result.update(read(connection, some))
+    return result
 
 
 class clock_ms(FunctionElement[int]):  # noqa: N801  reads as the SQL function it stands for
@@ -106,6 +120,12 @@ def insert_new(connection: Connection, table: Table, **values: Any) -> int | Non
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.values(**values).on_conflict_do_nothing().returning(table.c.id)
     return connection.execute(added).scalar()
+
+
+def insert_all(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Insert rows, if there are any."""
+    if written := list(rows):
+        connection.execute(table.insert(), written)
 
 
 def insert_all_new(
@@ -199,17 +219,17 @@ class Database:
                 raise
             raise answer from error
         except PendingRollbackError as error:  # the connection was lost in the transaction
-            message = (
-                f"the store {self.shown} cannot be used now: the connection was lost. Nothing "
-                "changed; running again is safe"
-            )
-            raise StoreUnavailable(message) from error
+            cause = "the connection was lost"
+            raise self._unavailable(cause) from error
         except NoneFree as error:  # of the pool, which waits half a minute
-            message = (
-                f"the store {self.shown} cannot be used now: all connections to it are in use. "
-                "Nothing changed; running again is safe"
-            )
-            raise StoreUnavailable(message) from error
+            cause = "all connections to it are in use"
+            raise self._unavailable(cause) from error
+
+    def _unavailable(self, cause: str) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"the store {self.shown} cannot be used now: {cause}. Nothing changed; running again "
+            "is safe"
+        )
 
     def _sentence(self, error: DBAPIError) -> MonitorError | None:
         """Return what a database error means for a person; None for a bug of the program."""
@@ -261,19 +281,12 @@ class Database:
         if code not in _CLOSED or name.startswith("file:"):
             return None
         path = Path(name)
-        for candidate in (path.parent, path, *_next_to(path)):
-            if candidate.exists() and not _may_write(candidate):
+        logs = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))  # SQLite's own
+        for candidate in (path.parent, path, *logs):
+            access = os.W_OK | os.X_OK if candidate.is_dir() else os.W_OK
+            if candidate.exists() and not os.access(candidate, access):
                 return None if os.statvfs(candidate).f_flag & os.ST_RDONLY else candidate
         return None
-
-
-def _next_to(path: Path) -> tuple[Path, ...]:
-    """SQLite's own files of a store."""
-    return tuple(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
-
-
-def _may_write(path: Path) -> bool:
-    return os.access(path, os.W_OK | os.X_OK if path.is_dir() else os.W_OK)
 
 
 def _is_outage(error: DBAPIError) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import DDL, Connection, inspect
 
-# A class with a stratum that holds items but no label has no scaled counts: NULL, never a guess.
-CONFUSION_MATRICES = """
+_EQUAL_COLUMNS = {
+    # A class with a stratum that holds items but no label has no scaled counts: NULL, no guess.
+    "confusion_matrices": """
 with cells as (
     select
         c.round_id, c.version, s.flagged, s.size, s.planned, c.labeled, c.positive, c.declined,
@@ -51,27 +52,33 @@ from sums x
 join rounds r on r.id = x.round_id
 join monitors m on m.id = r.monitor_id
 join histories h on h.id = r.history_id
-"""
-
-LATEST_ESTIMATES = """
+""",
+    "latest_estimates": """
 select
     m.name as monitor, r.number as round, r.slot, e.version, e.metric, e.estimand, e.basis,
     e.point, e.low, e.high, e.level, e.method, e.reason
 from estimates e
 join rounds r on r.id = e.round_id and r.version = e.version
 join monitors m on m.id = r.monitor_id
-"""
-
-OPEN_ALERTS = """
+""",
+    # Evidence is NULL while an alert is open, and before there is anything to compare a round with.
+    "latest_evidence": """
+select
+    m.name as monitor, r.number as round, r.slot, e.version, e.metric, e.side, e."limit",
+    e.log_evidence, e.log_threshold, e.log_evidence / nullif(e.log_threshold, 0) as share
+from evidence e
+join rounds r on r.id = e.round_id and r.version = e.version
+join monitors m on m.id = r.monitor_id
+""",
+    "open_alerts": """
 select
     m.name as monitor, a.metric, a.side, a."limit", a.fired_at, r.number as fired_in_round
 from alerts a
 join monitors m on m.id = a.monitor_id
 join rounds r on r.id = a.fired_round_id
 where a.state = 'firing'
-"""
-
-WAITING_EFFECTS = """
+""",
+    "waiting_effects": """
 with queues as (
     select
         min(id) as head, count(*) as waiting, count(distinct round_id) as rounds,
@@ -86,20 +93,9 @@ select
 from queues q
 join effects e on e.id = q.head
 join monitors m on m.id = e.monitor_id
-"""
-
-# Evidence is NULL while an alert is open, and before there is anything to compare a round with.
-LATEST_EVIDENCE = """
-select
-    m.name as monitor, r.number as round, r.slot, e.version, e.metric, e.side, e."limit",
-    e.log_evidence, e.log_threshold, e.log_evidence / nullif(e.log_threshold, 0) as share
-from evidence e
-join rounds r on r.id = e.round_id and r.version = e.version
-join monitors m on m.id = r.monitor_id
-"""
-
-# An item is answered while the latest word of one of its annotators is an answer.
-WAITING_ROUNDS = """
+""",
+    # An item is answered while the latest word of one of its annotators is an answer.
+    "waiting_rounds": """
 select
     m.name as monitor, r.number as round, r.slot, r.state, r.opened_at as since, r.deadline,
     r.second_wave_at,
@@ -126,7 +122,8 @@ select
 from rounds r
 join monitors m on m.id = r.monitor_id
 where r.state in ('open', 'labeling')
-"""
+""",
+}
 
 ROUND_RESULTS = """
 select
@@ -294,14 +291,6 @@ def _monitor_status(dialect: str) -> str:
     )
 
 
-_EQUAL_COLUMNS = {
-    "confusion_matrices": CONFUSION_MATRICES,
-    "latest_estimates": LATEST_ESTIMATES,
-    "latest_evidence": LATEST_EVIDENCE,
-    "open_alerts": OPEN_ALERTS,
-    "waiting_effects": WAITING_EFFECTS,
-    "waiting_rounds": WAITING_ROUNDS,
-}
 _BY_DIALECT = {"monitor_status": _monitor_status, "round_results": _round_results}
 NAMES = (*_EQUAL_COLUMNS, *_BY_DIALECT)
 """All views; who may read dashboards may read these and nothing else."""

@@ -5,7 +5,7 @@ import json
 import duckdb
 import pytest
 
-from monitor.results.other_predictions import read_others
+from monitor.results.other_predictions import OtherColumns, read_others
 from tests.cli.workplace import COLUMN, Workplace
 
 
@@ -153,13 +153,6 @@ def test_a_score_of_32_bits_at_the_threshold_is_flagged_in_the_file(tmp_path):
             f"to '{tmp_path}/p.parquet' (format parquet)"
         )
 
-    found = read_others(
-        tmp_path / "p.parquet",
-        ["a", "b"],
-        id_column="id",
-        score="score",
-        predicted=None,
-        threshold=0.7,
-    )
+    found = read_others(tmp_path / "p.parquet", ["a", "b"], OtherColumns("id"), 0.7)
 
     assert (found.flags, found.flagged) == ({"a": True, "b": False}, 1)

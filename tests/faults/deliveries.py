@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from monitor.domain.model import EffectKind
 from monitor.rounds.delivery.deliver import deliver
 from monitor.storage.outbox import effect_store
+from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import effects
 from monitor.tracking import connection, reach, values
@@ -55,16 +56,10 @@ class Story:
 
     def add(self, key, kind, payload):
         with self.database.write() as store:
-            effect_store.add_effect(
-                store,
-                key=f"{self.name}/{key}",
-                monitor_id=round_store.read_round(store, self.round_id).monitor_id,
-                round_id=self.round_id,
-                kind=kind,
-                sink="mlflow",
-                payload=payload,
-                now=self.now,
-            )
+            monitor_id = round_store.read_round(store, self.round_id).monitor_id
+            key = f"{self.name}/{key}"
+            effect = NewEffect(key, monitor_id, self.round_id, kind, "mlflow", payload=payload)
+            effect_store.add_effects(store, [effect], self.now)
 
     def deliver(self):
         """One pass, and the time until the next try of what failed."""

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings, as_alert
+from monitor.hooks.context import HookContext
 from tests.hooks.alertmanagers import StandIn, now, real_alertmanager, wait_until
 from tests.hooks.receivers import Receiver, effect, notice
 
@@ -28,7 +29,7 @@ def settings(url="http://127.0.0.1:9093", **changes):
 
 
 def handler_for(url, clock=now, **changes):
-    return AlertmanagerHandler(settings(url, **changes), name="am", clock=clock)
+    return AlertmanagerHandler(settings(url, **changes), HookContext("am", clock=clock))
 
 
 def moved(event, at, **changes):
@@ -185,7 +186,7 @@ def test_the_real_one_opens_forgets_is_told_again_and_ends(tmp_path):
         def pages():
             return [json.loads(body)["status"] for _, _, body in pager.got]
 
-        handler = AlertmanagerHandler(settings(real.url, labels={"team": "ml"}), name="am")
+        handler = AlertmanagerHandler(settings(real.url, labels={"team": "ml"}), HookContext("am"))
         link = {"link": "http://mlflow.example/#/experiments/3/runs?searchFilter=tags.%60a%60"}
         firing = moved("alert.firing", now() - HOUR, **link)
 

@@ -8,6 +8,7 @@ import pytest
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.hooks.apprise import AppriseHandler, AppriseSettings
+from monitor.hooks.context import HookContext, no_link
 from monitor.hooks.texts import BREAK
 from tests.hooks.receivers import TOKEN, Receiver, effect
 from tests.servers import free_port
@@ -16,9 +17,9 @@ pytest.importorskip("apprise")
 pytestmark = pytest.mark.server
 
 
-def handler_for(url, **changes):
+def handler_for(url, *, link=no_link, **changes):
     settings = {"kind": "apprise", "url": url, **changes}
-    return AppriseHandler(AppriseSettings.model_validate(settings), name="chat")
+    return AppriseHandler(AppriseSettings.model_validate(settings), HookContext("chat", link=link))
 
 
 def json_url(receiver, scheme="json"):
@@ -33,8 +34,8 @@ def sent(receiver):
 
 def test_the_service_gets_what_happened_what_to_do_and_the_link():
     with Receiver() as receiver:
-        handler = handler_for(json_url(receiver))
-        handler._link = lambda _: "http://mlflow.example/#/experiments/3"
+        page = "http://mlflow.example/#/experiments/3"
+        handler = handler_for(json_url(receiver), link=lambda _: page)
         receipt = handler.deliver(effect(sentence="Precision fell.", to_do="Look at round 12."))
 
     found = sent(receiver)

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
 from monitor.hooks.command import CommandHandler, CommandSettings
+from monitor.hooks.context import HookContext
 from tests.hooks.receivers import effect, notice
 
 
@@ -23,7 +24,7 @@ def run(tmp_path):
         settings = CommandSettings.model_validate(
             {"kind": "command", "command": [sys.executable, "-c", program, *words], **changes}
         )
-        return CommandHandler(settings, tmp_path, name="page").deliver(effect())
+        return CommandHandler(settings, HookContext("page", tmp_path)).deliver(effect())
 
     return run
 
@@ -119,7 +120,7 @@ def test_a_program_that_a_signal_ended_is_told_so(run):
 @pytest.mark.parametrize("word", ["no-such-program", "./no-such-program", "."])
 def test_a_program_that_is_not_there_is_a_fault_of_the_config(word, tmp_path):
     settings = CommandSettings(kind="command", command=(word,))
-    handler = CommandHandler(settings, tmp_path, name="page")
+    handler = CommandHandler(settings, HookContext("page", tmp_path))
 
     for ask in (lambda: handler.deliver(effect()), handler.usable):
         with pytest.raises(DeliveryFailed, match=f"hook page: .*{word}") as failure:
@@ -131,7 +132,8 @@ def test_a_program_beside_the_config_is_found(tmp_path):
     script = tmp_path / "page.sh"
     script.write_text("#!/bin/sh\ncat > got\n")
     script.chmod(0o700)
-    handler = CommandHandler(CommandSettings(kind="command", command=("./page.sh",)), tmp_path)
+    settings = CommandSettings(kind="command", command=("./page.sh",))
+    handler = CommandHandler(settings, HookContext("page", tmp_path))
 
     assert handler.usable() == str(tmp_path / "./page.sh")
     assert handler.deliver(effect()) == "exit code 0"

@@ -15,6 +15,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
+from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from tests.hooks.receivers import TOKEN, Receiver, effect, notice
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.server
 
 def handler_for(url, **changes):
     settings = {"url": url, "secret": SECRET, "allow_private": True, **changes}
-    return WebhookHandler(WebhookSettings.model_validate(settings), name="ops")
+    return WebhookHandler(WebhookSettings.model_validate(settings), HookContext("ops"))
 
 
 def failure_of(*statuses, **answers):
@@ -68,11 +69,10 @@ def test_a_notice_sent_again_carries_its_id_and_body_its_link_and_the_time_of_se
 
     with Receiver(503, 200) as receiver:
         given = {"url": receiver.url, "secret": SECRET, "allow_private": True}
-        handler = WebhookHandler(
-            WebhookSettings.model_validate(given),
-            link=lambda notice: f"http://{notice.round}",
-            clock=lambda: left.pop(0),
+        context = HookContext(
+            "ops", clock=lambda: left.pop(0), link=lambda notice: f"http://{notice.round}"
         )
+        handler = WebhookHandler(WebhookSettings.model_validate(given), context)
         with pytest.raises(DeliveryFailed):
             handler.deliver(effect())
         handler.deliver(effect())

@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_written_is_named(labeler, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("monitor.labeling.blanking.write_whole", refuse)
+    monkeypatch.setattr("monitor.labeling.blanking.make_whole", refuse)
 
     with pytest.raises(LabelsRefused, match=r"r\.csv cannot be written: permission denied"):
         labeler.forget("r", ["aa"])

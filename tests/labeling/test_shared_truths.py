@@ -18,6 +18,7 @@ from monitor.labeling.shared_truths import SharedTruths
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 FIRST = {"k1": Task("k1", "001"), "k2": Task("k2", "002")}
 SECOND = {"k3": Task("k3", "003")}
+WAIT = timedelta(minutes=1)
 
 
 def write(folder, *, saved, text=None, **answers):
@@ -89,11 +90,11 @@ def test_expected_items_are_read_once_and_forgotten_after_the_last_asker():
     shared, read = SharedTruths(), Reading(a="1", b="0", c="1")
     shared.expect({"a", "b", "c"}, readers=2)
 
-    found = [shared.of({"a"}, "one state", read)]
+    found = [shared.of({"a"}, "one state", read, WAIT)]
     shared.finish()
-    found.append(shared.of({"b", "c"}, "one state", read))
+    found.append(shared.of({"b", "c"}, "one state", read, WAIT))
     shared.finish()
-    shared.of({"a"}, "one state", read)
+    shared.of({"a"}, "one state", read, WAIT)
 
     assert found == [
         {"a": [TruthRow("1", 0)]},
@@ -116,7 +117,7 @@ def test_a_reading_that_hangs_keeps_no_other_from_reading():
         go_on.wait(60)
         return {}
 
-    hung = threading.Thread(target=shared.of, args=({"a"}, "one state", hang))
+    hung = threading.Thread(target=shared.of, args=({"a"}, "one state", hang, WAIT))
     hung.start()
     begun.wait(60)
     found = shared.of({"b"}, "one state", read, timedelta(milliseconds=10))

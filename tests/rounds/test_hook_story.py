@@ -9,6 +9,7 @@ from standardwebhooks import Webhook
 
 from monitor.domain.alerting import AlertState
 from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
+from monitor.hooks.context import HookContext
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.reporting.enqueue import enqueue_ended
@@ -42,8 +43,10 @@ class Story:
         )
         kept = AlertmanagerSettings(kind="alertmanager", url=alertmanager.url, allow_private=True)
         self.handlers: dict[str, Any] = {
-            "ops": WebhookHandler(asked, "ops", link=lambda notice: f"http://m/{notice.round}"),
-            "am": AlertmanagerHandler(kept, "am", clock=lambda: self.scene.now),
+            "ops": WebhookHandler(
+                asked, HookContext("ops", link=lambda notice: f"http://m/{notice.round}")
+            ),
+            "am": AlertmanagerHandler(kept, HookContext("am", clock=lambda: self.scene.now)),
         }
 
     def play(self, number, **changes):

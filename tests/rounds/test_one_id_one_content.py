@@ -8,7 +8,7 @@ import pytest
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.hooks.command import CommandHandler, CommandSettings
-from monitor.hooks.context import read_notice
+from monitor.hooks.context import HookContext, read_notice
 from monitor.hooks.webhook import notice_body
 from monitor.rounds.delivery.deliver import deliver
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
@@ -64,7 +64,7 @@ def test_what_is_sent_again_is_the_same_to_a_webhook_and_to_a_command_with_a_lin
 ):
     program = "import sys; open('got', 'a').write(sys.stdin.read() + chr(10)); sys.exit(1)"
     asked = CommandSettings(kind="command", command=("python3", "-c", program))
-    world.sinks["chat"] = CommandHandler(asked, tmp_path, link=world.link)
+    world.sinks["chat"] = CommandHandler(asked, HookContext("chat", tmp_path, link=world.link))
     scene = world.alert("mail", ("ops", "mail", "chat"))
     world.sinks["ops"].error = DeliveryFailed("hook ops: it may have taken it")
 

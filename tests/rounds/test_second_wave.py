@@ -325,7 +325,7 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
 
     with whole.database.read() as connection:
         labels = read_labels(connection, round_)
-        reading = evidence_store.frozen_readings_of(connection, [round_.id])[round_.id]
+        reading = evidence_store.frozen_readings(connection, [round_.id])[round_.id]
 
     one, two = (counts_of(wave) for wave in labels.by_wave())
     [found] = reading.values()
@@ -363,7 +363,7 @@ def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_
     found = scene.play(5, count=2000, share=0.2, version="another model")
 
     with scene.database.read() as connection:
-        readings = evidence_store.frozen_readings_of(connection, [found.id])
+        readings = evidence_store.frozen_readings(connection, [found.id])
         waves = [counts_of(wave) for wave in read_labels(connection, found).by_wave()]
     [[reading]] = [list(of.values()) for of in readings.values()]
     [limit] = found.settings.limits.watched()
@@ -437,7 +437,7 @@ def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(w
 
     assert scene.round(1).version == 2
     with scene.database.read() as connection:
-        reading = evidence_store.frozen_readings_of(connection, [closed.id])[closed.id]
+        reading = evidence_store.frozen_readings(connection, [closed.id])[closed.id]
     assert any(next(iter(reading.values())).log_e)
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from monitor.domain.errors import DeliveryFailed
+from monitor.hooks.context import HookContext
 from monitor.hooks.ssrf import is_public
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from tests.hooks.receivers import Receiver, effect
@@ -15,7 +16,7 @@ SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
 
 def post(url, *, allow_private=False):
     settings = {"url": url, "secret": SECRET, "allow_private": allow_private, "timeout": "2s"}
-    WebhookHandler(WebhookSettings.model_validate(settings)).deliver(effect())
+    WebhookHandler(WebhookSettings.model_validate(settings), HookContext("ops")).deliver(effect())
 
 
 @contextmanager

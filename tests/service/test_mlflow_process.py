@@ -18,6 +18,7 @@ from monitor.service.loop import advance
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.storage import schema
 from monitor.storage.outbox import effect_store
+from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results.report_store import read_report
 from monitor.storage.tables import effects
 from monitor.storage.worker import is_dead, worker_name
@@ -164,16 +165,9 @@ def add_all_other_kinds(folder, told):
             (EffectKind.MODEL_TAGS, report | {"model": "models:/mail/1"}),
             (EffectKind.CLASS_AVERAGES, averages),
         ):
-            effect_store.add_effect(
-                connection,
-                key=f"{kind} of this test",
-                monitor_id=row.monitor_id,
-                round_id=row.round_id,
-                kind=kind,
-                sink=MLFLOW,
-                payload=payload,
-                now=told.clock(),
-            )
+            key = f"{kind} of this test"
+            effect = NewEffect(key, row.monitor_id, row.round_id, kind, MLFLOW, payload=payload)
+            effect_store.add_effects(connection, [effect], told.clock())
 
 
 def test_a_process_that_is_killed_in_mid_delivery_is_told_of_and_the_next_goes_on(

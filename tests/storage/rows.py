@@ -9,6 +9,7 @@ from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.delivery import INTERRUPTED
 from monitor.storage.outbox import effect_store
+from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import StratumTally
@@ -46,18 +47,18 @@ def add_monitor(database, name="mail"):
 
 def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
     with database.write() as connection:
-        return round_transitions.add_round(
+        added = round_transitions.add_rounds(
             connection,
             monitor_id=round_store.ensure_monitor(connection, monitor, MONDAY),
-            number=number,
-            slot=slot_of(number),
-            window=window_of(settings().schedule, slot_of(number)),
+            first_number=number,
+            slots=[slot_of(number)],
+            windows=[window_of(settings().schedule, slot_of(number))],
             state=state,
             settings=settings(),
-            deadline=None,
             now=MONDAY,
             reason="due",
         )
+    return next(iter(added), None)
 
 
 def claimed(database, round_id):
@@ -86,18 +87,14 @@ def draw(database, round_id, *, sizes=(100, 900), expected=(5, 5), strata=STRATA
         round_ = round_store.read_round(connection, round_id)
         known = frame_store.history_for(connection, round_.monitor_id, **MODEL, unscored=False)
         history = known.id if known else add_history(connection, round_.monitor_id)
-        frame_store.write_frame(
-            connection,
-            round_id,
-            planned=[StratumTally(*each) for each in zip(strata, sizes, expected, strict=True)],
-            drawn=[
-                Item(f"{stratum.name}-{order}", stratum.name, order, None, stratum.flagged)
-                for stratum, count in zip(strata, expected, strict=True)
-                for order in range(count)
-            ],
-            shown={},
-            issues={},
-        )
+        planned = [StratumTally(*each) for each in zip(strata, sizes, expected, strict=True)]
+        frame_store.write_strata(connection, round_id, planned)
+        drawn = [
+            Item(f"{stratum.name}-{order}", stratum.name, order, None, stratum.flagged)
+            for stratum, count in zip(strata, expected, strict=True)
+            for order in range(count)
+        ]
+        frame_store.add_items(connection, round_id, drawn, shown={})
         round_transitions.move(
             connection,
             claim,
@@ -112,16 +109,9 @@ def draw(database, round_id, *, sizes=(100, 900), expected=(5, 5), strata=STRATA
 
 def add_effect(database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, now=MONDAY):
     with database.write() as connection:
-        effect_store.add_effect(
-            connection,
-            key=key,
-            monitor_id=round_store.read_round(connection, round_id).monitor_id,
-            round_id=round_id,
-            kind=kind,
-            sink=sink,
-            payload={"key": key},
-            now=now,
-        )
+        monitor_id = round_store.read_round(connection, round_id).monitor_id
+        effect = NewEffect(key, monitor_id, round_id, kind, sink, payload={"key": key})
+        effect_store.add_effects(connection, [effect], now)
 
 
 def claimed_effect(database, effect_id, now=MONDAY):

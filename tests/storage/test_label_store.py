@@ -45,7 +45,7 @@ def key_of(database, item="flagged-0", round_id=None):
 
 def add(database, *events, now=NOON, labeler="files"):
     with database.write() as connection:
-        return label_store.add_events(connection, labeler, events, now)
+        return label_store.add_events(connection, labeler, events, now).total()
 
 
 def labels(database, round_id):

@@ -106,7 +106,7 @@ def test_estimates_issues_and_notices_are_those_of_each_round(scenes, database):
 
     with database.read() as connection:
         shown = many_rounds.read_shown(connection, ids)
-        issues = many_rounds.read_all_issues(connection, ids)
+        issues = frame_store.read_all_issues(connection, ids)
         notices = many_rounds.read_reported(connection, ids, "notices")
         for round in closed:
             one_by_one = estimate_store.read_estimates(connection, round.id, round.version)

@@ -138,7 +138,7 @@ def _read_frozen(
 ) -> dict[int, Readings]:
     """Read the first readings of corrected rounds, and of those that fired open alerts."""
     ids = {member.round.id for member in corrected} | {alert.fired_round_id for alert in firing}
-    return evidence_store.frozen_readings_of(connection, sorted(ids))
+    return evidence_store.frozen_readings(connection, sorted(ids))
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,5 +181,5 @@ def store_together(
             now = context.clock()
             round_store.ensure_monitor(connection, context.settings.name, now)
             name = labeler or context.labeler.name
-            added += label_store.add_events(connection, name, collected.events, now)
+            added += label_store.add_events(connection, name, collected.events, now).total()
     return added

@@ -182,7 +182,7 @@ def _read(
         # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
         events, labeler = collected.events, endpoint.labeler.name
-        changes = label_store.add_by_round(connection, labeler, events, now)
+        changes = label_store.add_events(connection, labeler, events, now)
         if collected.cursor is not None:
             write_cursor(connection, monitor_id, endpoint.name, collected.cursor)
         if after != noted.notes:

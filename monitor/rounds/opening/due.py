@@ -68,7 +68,7 @@ def _first_due(connection: Connection, context: MonitorContext, newest: datetime
     monitor_id = round_store.find_monitor(connection, context.settings.name)
     if monitor_id is None:
         return [newest]
-    begun = round_store.newest_round(connection, monitor_id, origin="schedule") is not None
+    begun = round_store.newest_scheduled(connection, context.settings.name) is not None
     return [] if begun or round_store.round_at(connection, monitor_id, newest) else [newest]
 
 
@@ -111,18 +111,18 @@ def _add(
     window = free_window(connection, monitor_id, settings.schedule, slot)
     if window.is_empty and settings.origin != "schedule":
         return None
-    round_id = round_transitions.add_round(
+    added = round_transitions.add_rounds(
         connection,
         monitor_id=monitor_id,
-        number=number_of(connection, settings.schedule, monitor_id, slot),
-        slot=slot,
-        window=window,
+        first_number=number_of(connection, settings.schedule, monitor_id, slot),
+        slots=[slot],
+        windows=[window],
         state=RoundState.SKIPPED if window.is_empty else RoundState.OPEN,
         settings=settings,
         now=now,
         reason=NOTHING_REMAINS if window.is_empty else why,
     )
-    return None if window.is_empty else round_id
+    return None if window.is_empty else next(iter(added), None)
 
 
 def _settings(context: MonitorContext, *, backfill: bool) -> RoundSettings:

@@ -16,7 +16,7 @@ from monitor.presentation.status import lost_round_line, restored_line
 from monitor.rounds.opening.windows import free_windows
 from monitor.rounds.reporting.concerns import note
 from monitor.storage.rounds import restored_store, round_store
-from monitor.storage.rounds.round_transitions import add_skipped
+from monitor.storage.rounds.round_transitions import add_rounds
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -103,12 +103,13 @@ def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: d
         slots = missed[start : start + AT_ONCE]
         with context.database.write() as connection:
             monitor_id = round_store.ensure_monitor(connection, context.settings.name, now)
-            add_skipped(
+            add_rounds(
                 connection,
                 monitor_id=monitor_id,
                 first_number=number_of(connection, schedule, monitor_id, slots[0]),
                 slots=slots,
                 windows=free_windows(connection, monitor_id, schedule, slots),
+                state=RoundState.SKIPPED,
                 settings=context.settings.round,
                 reason=missed_reason(newest),
                 now=now,

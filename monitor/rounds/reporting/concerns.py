@@ -19,6 +19,7 @@ from monitor.rounds.reporting.enqueue import first_key, notify
 from monitor.rounds.reporting.notices import attention_notice
 from monitor.rounds.reporting.report import attention_report
 from monitor.storage.outbox import effect_store
+from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.overview import attention_store
 from monitor.storage.results import alert_store, concern_store
 from monitor.storage.rounds import round_store
@@ -96,8 +97,7 @@ def note_correction(
     labels, positives = int(stored.counts.labeled.sum()), int(stored.counts.positive.sum())
     if not (_is_much(turned, labels) or _is_much(lost, positives)):
         return
-    newest = round_store.newest_closed(connection, due.round.monitor_id, now)
-    shown = due.round if newest is None else round_store.read_round(connection, newest)
+    shown = round_store.newest_closed(connection, due.round.monitor, now) or due.round
     sentence = corrected_sentence(due.round.number, (turned, labels), (lost, positives))
     note(connection, shown, f"corrected {due.round.id}/v{due.version}", sentence, now)
 
@@ -116,13 +116,12 @@ def _tag_model(
         return
     issues = frame_store.read_issues(connection, round_.id)
     report = attention_report(round_, store_id=store, reason=sentence, issues=issues)
-    effect_store.add_effect(
-        connection,
+    tags = NewEffect(
         key=f"{report.round_key}/v{report.version}/attention/{EffectKind.MODEL_TAGS}",
         monitor_id=round_.monitor_id,
         round_id=round_.id,
         kind=EffectKind.MODEL_TAGS,
         sink=MLFLOW,
         payload=report.model_dump(mode="json"),
-        now=now,
     )
+    effect_store.add_effects(connection, [tags], now)

@@ -160,8 +160,8 @@ def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
     """Whether the model has no newer estimate; one with an open alert stays under alert."""
     if alert_store.find_alerts(connection, monitor=round_.monitor, state=AlertState.FIRING):
         return False
-    newest = round_store.newest_closed(connection, round_.monitor_id, now)
-    return newest is None or round_store.read_round(connection, newest).slot < round_.slot
+    newest = round_store.newest_closed(connection, round_.monitor, now)
+    return newest is None or newest.slot < round_.slot
 
 
 def enqueue_ended(

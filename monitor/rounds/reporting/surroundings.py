@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState
 from monitor.domain.report import RecoveryRow, RestatedRow, TimelinePoint
 from monitor.rounds.reporting.report import SHOWN, TIMELINE, timeline_point
-from monitor.storage.overview import attention_store, many_rounds
+from monitor.storage.overview import attention_store
 from monitor.storage.results import alert_store, concern_store, estimate_store
 from monitor.storage.results.restatement_store import RestatedVersion, read_restated
 from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -56,11 +57,12 @@ def read_surroundings(
     """Read them; ``reason`` is why the due round has a new version."""
     rounds = [member.round for member in batch.affected]
     due, *later = ids = [round_.id for round_ in rounds]
-    newest = round_store.newest_closed(connection, rounds[0].monitor_id, now)
+    closed = round_store.newest_closed(connection, rounds[0].monitor, now)
+    newest = None if closed is None else closed.id
     return Surroundings(
         alerts=evidence.alerts,
         recoveries=evidence.recoveries,
-        issues=many_rounds.read_all_issues(connection, ids),
+        issues=frame_store.read_all_issues(connection, ids),
         reasons={due: reason}
         | (round_transitions.last_reasons(connection, later) if later else {}),
         concerns={round_.id: _concerns(connection, round_, newest, now) for round_ in rounds},

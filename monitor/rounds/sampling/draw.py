@@ -215,15 +215,12 @@ def _write_sample(
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         history_id = _history_of(connection, round_, scan, reference, now)
-        frame_store.write_frame(
-            connection,
-            round_.id,
-            planned=_tallies(frame, expected, first or waves_before(frame, settings)),
-            drawn=drawn,
-            shown=shown,
-            issues=_issues(frame) | dict.fromkeys(answers, (1, False)),
-            doubled=doubled(drawn, settings.overlap, cells=settings.sample.cells is not None),
-        )
+        planned_strata = _tallies(frame, expected, first or waves_before(frame, settings))
+        frame_store.write_strata(connection, round_.id, planned_strata)
+        issues = _issues(frame) | dict.fromkeys(answers, (1, False))
+        frame_store.write_issues(connection, round_.id, issues)
+        twice = doubled(drawn, settings.overlap, cells=settings.sample.cells is not None)
+        frame_store.add_items(connection, round_.id, drawn, shown=shown, doubled=twice)
         if first is not None:
             wave_store.write_reserve(connection, round_.id, spare_items(frame, expected, first))
         segment_store.write_sizes(connection, round_.id, frame)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Connection, delete, insert, select, true
+from sqlalchemy import Connection, select
 
 from monitor.domain.state import RoundState
+from monitor.storage.database import put_all
+from monitor.storage.queries import named
 from monitor.storage.tables import labeler_cursors, monitors, rounds
 
 _SUFFIX = " notes"
@@ -67,13 +69,12 @@ def notes_of_open_rounds(
     connection: Connection, monitor: str | None = None
 ) -> dict[str, list[LabelNotes]]:
     """Read, by monitor, what was met at the places of rounds that wait for labels."""
-    named = true() if monitor is None else monitors.c.name == monitor
     waiting = select(rounds.c.id).where(rounds.c.state == RoundState.LABELING)
-    ids = set(connection.execute(waiting).scalars())
+    ids = set(connection.scalars(waiting))
     query = (
         select(monitors.c.name, labeler_cursors.c.cursor)
         .join(monitors, monitors.c.id == labeler_cursors.c.monitor_id)
-        .where(named, labeler_cursors.c.labeler.endswith(_SUFFIX, autoescape=True))
+        .where(named(monitor), labeler_cursors.c.labeler.endswith(_SUFFIX, autoescape=True))
         .order_by(labeler_cursors.c.labeler)
     )
     result: dict[str, list[LabelNotes]] = {}
@@ -101,8 +102,5 @@ def _notes(text: str | None) -> LabelNotes:
 
 def write_cursor(connection: Connection, monitor_id: int, labeler: str, cursor: str) -> None:
     """Record how far a labeler's events have been taken."""
-    where = (labeler_cursors.c.monitor_id == monitor_id) & (labeler_cursors.c.labeler == labeler)
-    connection.execute(delete(labeler_cursors).where(where))
-    connection.execute(
-        insert(labeler_cursors).values(monitor_id=monitor_id, labeler=labeler, cursor=cursor)
-    )
+    row = {"monitor_id": monitor_id, "labeler": labeler, "cursor": cursor}
+    put_all(connection, labeler_cursors, [row], changed=["cursor"])

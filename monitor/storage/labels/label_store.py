@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
-from monitor.storage.database import listed
+from monitor.storage.database import insert_all, listed
 from monitor.storage.tables import items, label_events, payloads, reserve, rounds, tasks
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
@@ -96,27 +96,20 @@ def set_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None
 
 def add_events(
     connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
-) -> int:
+) -> Counter[int]:
     """Store the events that are new; raise the label revision of their rounds.
 
     An event without its own time counts only if it changes the annotator's present answer,
     so reading the same file or column again adds nothing. So does one from the future, by the
-    clock of a labeling tool: no correction would ever be later. Returns how many were added.
+    clock of a labeling tool: no correction would ever be later. Returns how many of each round
+    were added.
     """
-    return sum(add_by_round(connection, labeler, events, now).values())
-
-
-def add_by_round(
-    connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
-) -> Counter[int]:
-    """Store events as `add_events` does; returns how many of each round were new."""
     return insert_rows(connection, new_rows(connection, labeler, list(events), now))
 
 
 def insert_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> Counter[int]:
     """Store the rows of `new_rows`; returns how many each round has."""
-    if rows:
-        connection.execute(insert(label_events), list(rows))
+    insert_all(connection, label_events, rows)
     added = Counter(row["round_id"] for row in rows)
     for round_id in sorted(added):  # in this order, so that two workers cannot lock crosswise
         connection.execute(
@@ -149,7 +142,10 @@ def new_rows(
         row = _event_row(labeler, event, location, at, now)
         identity = (labeler, row["external_id"], row["revision"])
         if identity not in answer[location].identities:
-            answer[location].add(identity, replace(event, at=at))
+            answer[location].statements.append(
+                Statement(at, event.annotator, event.kind, event.answer)
+            )
+            answer[location].identities.add(identity)
             rows.append(row)
     return rows
 
@@ -253,14 +249,6 @@ class _StoredEvent:
 
     statements: list[Statement] = field(default_factory=list)
     identities: set[tuple[str, str, str]] = field(default_factory=set)
-
-    def add(self, identity: tuple[str, str, str], event: LabelEvent) -> None:
-        """Note an event that is about to be stored."""
-        if event.at is None:
-            message = "an event gets a time before it is stored"
-            raise AssertionError(message)
-        self.statements.append(Statement(event.at, event.annotator, event.kind, event.answer))
-        self.identities.add(identity)
 
 
 def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from monitor.domain.model import LabelEvent, LabelKind
 from monitor.domain.report import AgreementRow
-from monitor.storage.database import listed
+from monitor.storage.database import insert_all, listed
 from monitor.storage.labels.label_store import adjudicator_of
 from monitor.storage.tables import agreements, label_events, tasks
 
@@ -48,9 +48,8 @@ def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]
 
 def write_agreement(connection: Connection, round_id: int, version: int, row: AgreementRow) -> None:
     """Store how far people agreed by a version."""
-    connection.execute(
-        insert(agreements).values(round_id=round_id, version=version, **row.model_dump())
-    )
+    stored = {"round_id": round_id, "version": version, **row.model_dump()}
+    insert_all(connection, agreements, [stored])
 
 
 def read_agreement(connection: Connection, round_id: int, version: int) -> AgreementRow | None:
@@ -68,30 +67,21 @@ def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> l
     Of two such answers that come together the one to the second copy is found. The adjudicator
     may answer any copy.
     """
-    doubled = _answers_to_copies(connection, events)
-    rounds = {location.round_id for location, _ in doubled}
+    answers = [event for event in events if event.kind is LabelKind.GIVEN]
+    locations = _locations_with_copies(connection, sorted({event.task_key for event in answers}))
+    doubled = [event for event in answers if event.task_key in locations]
+    rounds = {locations[event.task_key].round_id for event in doubled}
     answered = _answered_copies(connection, rounds)
     judges = {round_id: adjudicator_of(connection, round_id) for round_id in rounds}
-    repeated = []
-    for location, event in doubled:
+    repeated: list[LabelEvent] = []
+    for event in sorted(doubled, key=lambda event: locations[event.task_key].slot):
+        location = locations[event.task_key]
         copies = answered[location.round_id, location.item_id, event.annotator]
         if copies - {event.task_key} and event.annotator != judges[location.round_id]:
             repeated.append(event)
         else:
             copies.add(event.task_key)
     return repeated
-
-
-def _answers_to_copies(
-    connection: Connection, events: Iterable[LabelEvent]
-) -> list[tuple[_CopyLocation, LabelEvent]]:
-    """Choose the answers about items that have a second copy, those to first copies first."""
-    answers = [event for event in events if event.kind is LabelKind.GIVEN]
-    locations = _locations_with_copies(connection, sorted({event.task_key for event in answers}))
-    located = [
-        (locations[event.task_key], event) for event in answers if event.task_key in locations
-    ]
-    return sorted(located, key=lambda pair: pair[0].slot)
 
 
 def _answered_copies(

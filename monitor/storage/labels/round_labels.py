@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, case, or_, select
 
 from monitor.domain.labels import Statement, current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.state import RoundState
-from monitor.storage.database import chunks
+from monitor.storage.database import in_chunks
 from monitor.storage.labels import label_store
 from monitor.storage.samples import frame_store
 from monitor.storage.tables import items, strata
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from monitor.storage.labels.label_store import LabelOf
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
-
-Of = TypeVar("Of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +177,19 @@ def read_labels(connection: Connection, round_: Round) -> RoundLabels:
 def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int, RoundLabels]:
     """Read the labels of some rounds that were read in the same transaction, by round."""
     ids = [round_.id for round_ in rounds]
-    strata = _in_chunks(connection, ids, frame_store.read_all_strata)
-    drawn = _in_chunks(connection, ids, _items)
-    answer = _in_chunks(connection, ids, label_store.all_statements)
-    return {round_.id: _labels_of(round_, strata, drawn, answer) for round_ in rounds}
+    strata = in_chunks(connection, ids, frame_store.read_all_strata)
+    drawn = in_chunks(connection, ids, _items)
+    reported = in_chunks(connection, ids, label_store.all_statements)
+    return {
+        round_.id: RoundLabels(
+            label_revision=round_.label_revision,
+            adjudicator=round_.settings.adjudicator,
+            strata=tuple(strata.get(round_.id, ())),
+            items=tuple(drawn.get(round_.id, ())),
+            said=reported.get(round_.id, {}),
+        )
+        for round_ in rounds
+    }
 
 
 def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:
@@ -191,8 +198,7 @@ def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int,
     That is a round, of any history, that had closed before this one did; of one that has not
     closed yet, any that has.
     """
-    ids = [round_.id for round_ in rounds]
-    return _in_chunks(connection, ids, _recurring)
+    return in_chunks(connection, [round_.id for round_ in rounds], _recurring)
 
 
 def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
@@ -227,42 +233,13 @@ def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, fr
     return {round_id: frozenset(result[round_id]) for round_id in round_ids}
 
 
-def _labels_of(
-    round_: Round,
-    strata: Mapping[int, Sequence[StratumTally]],
-    drawn: Mapping[int, Sequence[DrawnItem]],
-    answer: Mapping[int, Mapping[str, Sequence[Statement]]],
-) -> RoundLabels:
-    round_items, statements = drawn.get(round_.id, ()), answer.get(round_.id, {})
-    return RoundLabels(
-        label_revision=round_.label_revision,
-        adjudicator=round_.settings.adjudicator,
-        strata=tuple(strata.get(round_.id, ())),
-        items=tuple(round_items),
-        said=statements,
-    )
-
-
-def _in_chunks(
-    connection: Connection,
-    round_ids: Sequence[int],
-    read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],
-) -> dict[int, Of]:
-    result: dict[int, Of] = {}
-    for some in chunks(round_ids):
-        result.update(read(connection, some))
-    return result
-
-
 def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DrawnItem]]:
     query = (
         select(
             *items.c["round_id", "id", "stratum", "score", "segments", "challenged"],
             case((items.c.order >= strata.c.first_wave, 2), else_=1).label("wave"),
         )
-        .join(
-            strata, (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum)
-        )
+        .join_from(items, strata)
         .where(items.c.round_id.in_(round_ids))
         .order_by(items.c.round_id, items.c.stratum, items.c.order)
     )

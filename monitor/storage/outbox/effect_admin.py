@@ -7,10 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Row, Select, and_, select, update
 
 from monitor.domain.model import Effect, EffectKind
-from monitor.storage.outbox.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING, is_aside
+from monitor.storage.outbox.effect_store import (
+    DEAD,
+    DONE,
+    DROPPED,
+    OPEN,
+    WAITING,
+    is_aside,
+    monitor_of,
+)
+from monitor.storage.queries import named
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors, rounds
 
@@ -51,11 +60,9 @@ def find_open(
         )
         .join(monitors, monitors.c.id == effects.c.monitor_id)
         .join(rounds, rounds.c.id == effects.c.round_id)
-        .where(effects.c.status.in_(OPEN))
+        .where(effects.c.status.in_(OPEN), named(monitor))
         .order_by(monitors.c.name, effects.c.sink, effects.c.id)
     )
-    if monitor is not None:
-        query = query.where(monitors.c.name == monitor)
     if sink is not None:
         query = query.where(effects.c.sink == sink)
     if number is not None:
@@ -116,8 +123,12 @@ def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:
     second run, or figures of an older version. What was delivered since then is delivered again,
     in order, and settles it. Returns how many that are.
     """
-    later = [effects.c.monitor_id == _monitor(effect), effects.c.sink == effect.sink]
-    later += [effects.c.kind == effect.kind, effects.c.id >= effect.id]
+    later = [
+        effects.c.monitor_id == monitor_of(effect),
+        effects.c.sink == effect.sink,
+        effects.c.kind == effect.kind,
+        effects.c.id >= effect.id,
+    ]
     if effect.kind is EffectKind.ROUND_RUN:
         round_id = select(effects.c.round_id).where(effects.c.id == effect.id).scalar_subquery()
         later.append(effects.c.round_id == round_id)
@@ -139,10 +150,6 @@ def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:
     )
 
 
-def _monitor(effect: Effect) -> ScalarSelect[int]:
-    return select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
-
-
 def has_dead(connection: Connection, sink: str) -> bool:
     """Whether a sink has any dead letter."""
     query = select(effects.c.id).where(effects.c.sink == sink, effects.c.status == DEAD).limit(1)
@@ -162,43 +169,43 @@ def notified_since(connection: Connection, begins: str, ends: str) -> list[tuple
 
     ``begins`` and ``ends`` are how the keys of the two notices begin.
     """
-    begun = _last(connection, begins)
-    ended = _last(connection, ends)
-    return [row for sink, (at, row) in begun.items() if sink not in ended or ended[sink][0] < at]
+    begun, ended = _last(connection, begins), _last(connection, ends)
+    return [
+        (row.round_id, sink)
+        for sink, row in begun.items()
+        if sink not in ended or ended[sink].id < row.id
+    ]
 
 
-def _last(connection: Connection, prefix: str) -> dict[str, tuple[int, tuple[int, str]]]:
+def _last(connection: Connection, prefix: str) -> dict[str, Row[Any]]:
     query = (
-        select(effects.c.id, effects.c.round_id, effects.c.sink)
+        select(*effects.c["id", "round_id", "sink"])
         .where(effects.c.key.startswith(prefix, autoescape=True))
         .order_by(effects.c.id)
     )
-    return {row.sink: (row.id, (row.round_id, row.sink)) for row in connection.execute(query)}
+    return {row.sink: row for row in connection.execute(query)}
 
 
 def last_receipt(connection: Connection, monitor: str, kind: str) -> str | None:
     """Read the newest receipt of a kind of effect."""
-    query = (
-        select(effects.c.receipt)
-        .join(monitors, monitors.c.id == effects.c.monitor_id)
-        .where(monitors.c.name == monitor, effects.c.kind == kind, effects.c.status == DONE)
-        .order_by(effects.c.id.desc())
-        .limit(1)
-    )
-    return connection.execute(query).scalar()
+    return connection.execute(_last_done(monitor, kind, effects.c.receipt)).scalar()
 
 
 def last_done(connection: Connection, monitor: str, kind: str) -> tuple[dict[str, Any], str] | None:
     """Read payload and receipt of the newest effect of a kind that is done."""
-    query = (
-        select(effects.c.payload, effects.c.receipt)
+    query = with_report(_last_done(monitor, kind, effects.c.payload, effects.c.receipt))
+    row = connection.execute(query).first()
+    return None if row is None else (payload_of(row), str(row.receipt))
+
+
+def _last_done(monitor: str, kind: str, *columns: Column[Any]) -> Select[Any]:
+    return (
+        select(*columns)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
         .where(monitors.c.name == monitor, effects.c.kind == kind, effects.c.status == DONE)
         .order_by(effects.c.id.desc())
         .limit(1)
     )
-    row = connection.execute(with_report(query)).first()
-    return None if row is None else (payload_of(row), str(row.receipt))
 
 
 def _change(connection: Connection, which: ColumnElement[bool], **values: Any) -> int:

@@ -9,7 +9,7 @@ is about the same round, or the same alert, still waits for it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +17,8 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     FromClause,
+    ScalarSelect,
+    Select,
     and_,
     case,
     exists,
@@ -30,6 +32,7 @@ from sqlalchemy import (
 from monitor.domain.model import Effect, EffectKind
 from monitor.storage.claims import attempts_alone, claim_of_ours, is_free
 from monitor.storage.database import add_missing
+from monitor.storage.queries import named
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors
 
@@ -104,42 +107,11 @@ class Head:
     suspicion: int
 
 
-def add_effect(
-    connection: Connection,
-    *,
-    key: str,
-    monitor_id: int,
-    round_id: int,
-    kind: EffectKind,
-    sink: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> None:
-    """Write down something to be done outside, once per key."""
-    add_effects(
-        connection, [NewEffect(key, monitor_id, round_id, kind, sink, payload=payload)], now
-    )
-
-
 def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime) -> None:
     """Write down what is to be done outside, once per key, in this order."""
-    rows = [
-        {
-            "key": effect.key,
-            "monitor_id": effect.monitor_id,
-            "round_id": effect.round_id,
-            "kind": effect.kind,
-            "sink": effect.sink,
-            "report_version": effect.report_version,
-            "payload": None if effect.payload is None else dict(effect.payload),
-            "status": WAITING,
-            "created_at": now,
-            "next_try": now,
-        }
-        for effect in new
-    ]
+    state = {"status": WAITING, "created_at": now, "next_try": now}
     # A step that is repeated after a crash writes the same keys: what is there is left alone.
-    add_missing(connection, effects, rows)
+    add_missing(connection, effects, [asdict(effect) | state for effect in new])
 
 
 def heads(connection: Connection, now: datetime) -> list[Head]:
@@ -263,12 +235,11 @@ def finish_effect(connection: Connection, effect: Effect, receipt: str, now: dat
     """
     written = _write_back(connection, effect, status=DONE, receipt=receipt, done_at=now)
     if written and effect.kind is EffectKind.MODEL_TAGS:
-        same = select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
         connection.execute(
             update(effects)
             .where(
                 is_aside(effects),
-                effects.c.monitor_id == same,
+                effects.c.monitor_id == monitor_of(effect),
                 effects.c.sink == effect.sink,
                 effects.c.kind == effect.kind,
                 effects.c.id < effect.id,
@@ -276,6 +247,11 @@ def finish_effect(connection: Connection, effect: Effect, receipt: str, now: dat
             .values(status=DONE, receipt=f"replaced by effect {effect.id}", done_at=now)
         )
     return written
+
+
+def monitor_of(effect: Effect) -> ScalarSelect[int]:
+    """Id of an effect's monitor, as a part of a query."""
+    return select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
 
 
 def put_off_effect(
@@ -340,24 +316,19 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
         .group_by(effects.c.monitor_id, effects.c.sink, is_aside(effects))
         .subquery()
     )
-    query = (
+    query: Select[Any] = (
         select(
             monitors.c.name,
             effects.c.sink,
-            queue.c.waiting,
-            queue.c.rounds,
-            queue.c.since,
-            effects.c.next_try,
-            effects.c.tries,
-            effects.c.last_error,
+            *queue.c["waiting", "rounds", "since"],
+            *effects.c["next_try", "tries", "last_error"],
             effects.c.status == DEAD,
         )
         .join(queue, queue.c.head == effects.c.id)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
+        .where(named(monitor))
         .order_by(monitors.c.name, effects.c.sink, effects.c.id)
     )
-    if monitor is not None:
-        query = query.where(monitors.c.name == monitor)
     return [WaitingSink(*row) for row in connection.execute(query)]
 
 
@@ -368,20 +339,15 @@ def read_turn(connection: Connection, effect_id: int) -> Turn:
     aside.
     """
     row = connection.execute(select(effects).where(effects.c.id == effect_id)).one()
-    last_done = connection.execute(
-        select(func.max(effects.c.done_at)).where(
-            effects.c.monitor_id == row.monitor_id,
-            effects.c.sink == row.sink,
-            effects.c.id < row.id,
-        )
-    ).scalar()
-    since = row.created_at if last_done is None else max(last_done, row.created_at)
+    in_queue = (effects.c.monitor_id == row.monitor_id, effects.c.sink == row.sink)
+    query = select(func.max(effects.c.done_at)).where(*in_queue, effects.c.id < row.id)
+    last_done = connection.execute(query).scalar()
     return Turn(
         round_id=row.round_id,
         tries=row.tries,
         dead=row.status == DEAD,
         aside=row.status == DEAD and row.done_at is not None,
-        since=since,
+        since=max(last_done or row.created_at, row.created_at),
     )
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, and_, or_, select
+from sqlalchemy import Connection, Select, or_, select
 
 from monitor.domain.attention import Attention, Matter
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
+from monitor.storage.queries import is_latest, named, newest_round
 from monitor.storage.results.concern_store import UNLABELED
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.restored_store import DOUBT
@@ -46,8 +47,8 @@ def without_estimate(
     """Read the newest ended round of each monitor where that was abandoned, and why."""
     query = (
         select(monitors.c.name, rounds.c.number, rounds.c.reason)
-        .join(rounds, rounds.c.id == _newest(_ENDED, now))
-        .where(rounds.c.state == RoundState.ABANDONED, _named(monitor))
+        .join(rounds, rounds.c.id == newest_round(now, _ENDED))
+        .where(rounds.c.state == RoundState.ABANDONED, named(monitor))
         .order_by(monitors.c.name)
     )
     return [
@@ -83,30 +84,14 @@ def _newest_drawn(monitor_id: int, until: datetime) -> Select[Any]:
     return select(drawn_rounds.c.id).where(*drawn).order_by(drawn_rounds.c.slot.desc()).limit(1)
 
 
-def _newest(condition: ColumnElement[bool], now: datetime) -> ScalarSelect[int]:
-    """Id of a monitor's newest round of some kind, found by a step or two back from its end."""
-    return (
-        select(rounds.c.id)
-        .where(rounds.c.monitor_id == monitors.c.id, rounds.c.slot <= now, condition)
-        .order_by(rounds.c.slot.desc())
-        .limit(1)
-        .correlate(monitors)
-        .scalar_subquery()
-    )
-
-
-def _named(monitor: str | None) -> ColumnElement[bool]:
-    return monitors.c.id.is_not(None) if monitor is None else monitors.c.name == monitor
-
-
 def _concerns(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
     newest = (
         select(
             monitors.c.name,
-            _newest(_DRAWN, now).label("drawn"),
-            _newest(_CLOSED, now).label("closed"),
+            newest_round(now, _DRAWN).label("drawn"),
+            newest_round(now, _CLOSED).label("closed"),
         )
-        .where(_named(monitor))
+        .where(named(monitor))
         .subquery()
     )
     query = (
@@ -127,17 +112,14 @@ def _not_estimable(
 ) -> Iterator[Attention]:
     query = (
         select(monitors.c.name, rounds.c.number, estimates.c.metric, estimates.c.reason)
-        .join(rounds, rounds.c.id == _newest(_CLOSED, now))
-        .join(
-            estimates,
-            and_(estimates.c.round_id == rounds.c.id, estimates.c.version == rounds.c.version),
-        )
+        .join(rounds, rounds.c.id == newest_round(now, _CLOSED))
+        .join(estimates, is_latest(estimates))
         .where(
             estimates.c.metric.in_(("precision", "recall")),
             estimates.c.basis == "round",
             estimates.c.estimand == "window",
             estimates.c.point.is_(None),
-            _named(monitor),
+            named(monitor),
         )
         .order_by(monitors.c.name, estimates.c.metric)
     )

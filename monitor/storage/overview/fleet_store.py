@@ -17,6 +17,7 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage.outbox.effect_store import OPEN
+from monitor.storage.queries import is_latest, named, newest_round, of_monitor
 from monitor.storage.results.estimate_store import estimate_row
 from monitor.storage.tables import (
     alerts,
@@ -116,18 +117,17 @@ def rounds_by_state(
 
     Closed ones are counted as those that are nothing else, which needs no row of them.
     """
-    listed_monitors = select(monitors.c.id, monitors.c.name)
-    per_monitor = select(rounds.c.monitor_id, func.count()).group_by(rounds.c.monitor_id)
+    listed_monitors = select(monitors.c.id, monitors.c.name).where(named(monitor))
+    per_monitor = (
+        select(rounds.c.monitor_id, func.count())
+        .where(of_monitor(monitor))
+        .group_by(rounds.c.monitor_id)
+    )
     rare = (
         select(rounds.c.monitor_id, rounds.c.state, func.count())
-        .where(rounds.c.state.in_(_RARE))
+        .where(rounds.c.state.in_(_RARE), of_monitor(monitor))
         .group_by(rounds.c.monitor_id, rounds.c.state)
     )
-    if monitor is not None:
-        listed_monitors = listed_monitors.where(monitors.c.name == monitor)
-        only = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
-        per_monitor = per_monitor.where(rounds.c.monitor_id == only)
-        rare = rare.where(rounds.c.monitor_id == only)
     names = {row.id: row.name for row in connection.execute(listed_monitors)}
     closed_counts = {each: int(count) for each, count in connection.execute(per_monitor)}
     result: dict[tuple[str, str], int] = {}
@@ -176,19 +176,8 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
 
 
 def _newest_closed(now: datetime) -> Subquery:
-    """Each monitor with its newest closed round, found by a step or two back from its end."""
-    newest = (
-        select(rounds.c.id)
-        .where(
-            rounds.c.monitor_id == monitors.c.id,
-            rounds.c.version >= rounds.c.first_version,
-            rounds.c.slot <= now,
-        )
-        .order_by(rounds.c.slot.desc())
-        .limit(1)
-        .correlate(monitors)
-        .scalar_subquery()
-    )
+    """Each monitor with its newest closed round."""
+    newest = newest_round(now, rounds.c.version >= rounds.c.first_version)
     return select(monitors.c.name.label("monitor"), newest.label("round_id")).subquery()
 
 
@@ -198,10 +187,7 @@ def _estimates(newest: Subquery) -> Select[Any]:
     return (
         select(newest.c.monitor, estimates)
         .join(rounds, rounds.c.id == newest.c.round_id)
-        .join(
-            estimates,
-            and_(estimates.c.round_id == rounds.c.id, estimates.c.version == rounds.c.version),
-        )
+        .join(estimates, is_latest(estimates))
         .where(estimates.c.metric.in_(("precision", "recall")), estimates.c.estimand == shown)
         .order_by(newest.c.monitor, estimates.c.metric, estimates.c.basis)
     )
@@ -212,7 +198,7 @@ def _answers(newest: Subquery) -> Select[Any]:
     return (
         select(newest.c.monitor, func.sum(strata.c.planned), func.sum(counts.c.labeled))
         .join(rounds, rounds.c.id == newest.c.round_id)
-        .join(counts, and_(counts.c.round_id == rounds.c.id, counts.c.version == rounds.c.version))
+        .join(counts, is_latest(counts))
         .join(
             strata,
             and_(strata.c.round_id == counts.c.round_id, strata.c.stratum == counts.c.stratum),
@@ -228,10 +214,7 @@ def _evidence(newest: Subquery) -> Select[Any]:
             *evidence.c["metric", "side", "limit", "log_evidence", "log_threshold"],
         )
         .join(rounds, rounds.c.id == newest.c.round_id)
-        .join(
-            evidence,
-            and_(evidence.c.round_id == rounds.c.id, evidence.c.version == rounds.c.version),
-        )
+        .join(evidence, is_latest(evidence))
         .order_by(newest.c.monitor, evidence.c.metric, evidence.c.side)
     )
 

@@ -9,20 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, ScalarSelect, case, func, select
+from sqlalchemy import Connection, case, func, select
 
 from monitor.domain.alerting import only_learns
 from monitor.domain.model import LabelKind
 from monitor.domain.report import AnswersRow, EstimateRow
 from monitor.domain.state import RoundState
-from monitor.storage.database import chunks
+from monitor.storage.database import chunks, in_chunks
 from monitor.storage.labels import label_store, overlap_store
+from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.overview.fleet_store import rounds_by_state
+from monitor.storage.queries import named, newest_round, of_monitor
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_lists, round_store
-from monitor.storage.tables import label_events, monitors, round_issues, rounds, strata, tasks
+from monitor.storage.tables import label_events, monitors, rounds, strata, tasks
 
 if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
@@ -65,7 +69,7 @@ def read_monitor_rounds(
     """Read the rounds that people ask about, of one monitor or of all."""
     of_monitor = _read_newest(connection, now, monitor)
     future = _by_id(connection, _future_round_ids(connection, now, monitor))
-    for round_ in sorted(future.values(), key=_slot):
+    for round_ in sorted(future.values(), key=attrgetter("slot")):
         monitor_rounds = of_monitor[round_.monitor]
         monitor_rounds.future.append(round_)
         monitor_rounds.closed_rounds -= round_.state is RoundState.CLOSED
@@ -73,7 +77,7 @@ def read_monitor_rounds(
     for round_ in open_ones:
         of_monitor[round_.monitor].waiting.append(round_)
     stuck = _by_id(connection, _closed_with_reason(connection, monitor))
-    for round_ in sorted([*open_ones, *stuck.values()], key=_slot):
+    for round_ in sorted([*open_ones, *stuck.values()], key=attrgetter("slot")):
         if round_.reason is not None and round_.slot <= now:
             of_monitor[round_.monitor].blocked.append(round_)
     return of_monitor
@@ -83,10 +87,9 @@ def _read_newest(
     connection: Connection, now: datetime, monitor: str | None
 ) -> dict[str, MonitorRounds]:
     """Read each monitor's newest round and newest closed one, and count the closed ones."""
-    ends = select(monitors.c.name, _newest(now), _newest(now, RoundState.CLOSED))
-    if monitor is not None:
-        ends = ends.where(monitors.c.name == monitor)
-    ids = {name: pair for name, *pair in connection.execute(ends)}
+    is_closed = rounds.c.state == RoundState.CLOSED
+    ends = select(monitors.c.name, newest_round(now), newest_round(now, is_closed))
+    ids = {name: pair for name, *pair in connection.execute(ends.where(named(monitor)))}
     rounds_of = _by_id(
         connection, [end for pair in ids.values() for end in pair if end is not None]
     )
@@ -99,81 +102,53 @@ def _read_newest(
     }
 
 
-def _slot(round_: Round) -> datetime:
-    return round_.slot
-
-
 def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int, RoundProgress]:
     """Count the answers that rounds want and have."""
-    out = _items_out(connection, round_ids)
-    labeled = _labeled(connection, round_ids)
-    copies = {
-        round_id: overlap_store.read_copies(connection, round_id)
-        for round_id in _with_copies(connection, round_ids)
-    }
-    return {
-        round_id: RoundProgress(
-            out.get(round_id, (0, 0))[0] + (copies[round_id].wanted if round_id in copies else 0),
-            labeled.get(round_id, 0) + (copies[round_id].answered if round_id in copies else 0),
-            out.get(round_id, (0, 0))[1],
-        )
-        for round_id in round_ids
-    }
+    out = in_chunks(connection, round_ids, _items_out)
+    labeled = in_chunks(connection, round_ids, _labeled)
+    copies = in_chunks(connection, round_ids, _copies)
+    result: dict[int, RoundProgress] = {}
+    for each in round_ids:
+        items, to_come = out.get(each, (0, 0))
+        second = copies.get(each, Copies(0, 0))
+        answered = labeled.get(each, 0) + second.answered
+        result[each] = RoundProgress(items + second.wanted, answered, to_come)
+    return result
 
 
 def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
     """Read rounds, however many, in slot order."""
-    values = _by_id(connection, round_ids).values()
-    return sorted(values, key=lambda round_: (round_.slot, round_.monitor))
+    return sorted(_by_id(connection, round_ids).values(), key=attrgetter("slot", "monitor"))
 
 
 def read_before(connection: Connection, round_ids: Sequence[int], *, skipped: bool) -> list[Round]:
     """Read the rounds before some rounds in a list, and the last ones that were drawn."""
-    ids: set[int] = set()
-    for some in chunks(round_ids):
-        ids.update(round_lists.rounds_before(connection, some, skipped=skipped))
+    ids = {
+        before
+        for some in chunks(round_ids)
+        for before in round_lists.rounds_before(connection, some, skipped=skipped)
+    }
     return read_many(connection, sorted(ids))
 
 
 def read_shown(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[EstimateRow]]:
     """Read the latest estimates of precision and recall of some rounds."""
-    rows: dict[int, list[EstimateRow]] = {}
-    for some in chunks(round_ids):
-        rows |= estimate_store.read_points(connection, some, ("precision", "recall"))
-    return rows
-
-
-def read_all_issues(
-    connection: Connection, round_ids: Sequence[int]
-) -> dict[int, dict[str, tuple[int, bool]]]:
-    """Read the remarks on the rows of some rounds."""
-    result: dict[int, dict[str, tuple[int, bool]]] = {}
-    for some in chunks(round_ids):
-        query = select(round_issues).where(round_issues.c.round_id.in_(some))
-        for row in connection.execute(query):
-            issues = result.setdefault(row.round_id, {})
-            issues[row.reason] = (int(row._mapping["count"]), row.bad)
-    return result
+    read = partial(estimate_store.read_points, metrics=("precision", "recall"))
+    return in_chunks(connection, round_ids, read)
 
 
 def read_answers(connection: Connection, round_ids: Sequence[int]) -> dict[int, AnswersRow]:
     """Read how many answers the latest version of some rounds has, by the report that it gave."""
-    return {
-        each: AnswersRow(**row)
-        for some in chunks(round_ids)
-        for each, row in report_store.read_part(connection, some, "answers")
-        if row is not None
-    }
+    answers = in_chunks(connection, round_ids, partial(report_store.read_part, part="answers"))
+    return {each: AnswersRow(**row) for each, row in answers.items() if row is not None}
 
 
 def read_reported(
     connection: Connection, round_ids: Sequence[int], part: str
 ) -> dict[int, list[dict[str, Any]]]:
     """Read the rows in one part of the report that the latest version of some rounds gave."""
-    result: dict[int, list[dict[str, Any]]] = {}
-    for some in chunks(round_ids):
-        result |= report_store.read_of_latest(connection, some, part)
-    return result
+    reported = in_chunks(connection, round_ids, partial(report_store.read_part, part=part))
+    return {each: list(rows or []) for each, rows in reported.items()}
 
 
 def learning_rounds(connection: Connection, round_ids: Sequence[int]) -> set[int]:
@@ -182,31 +157,16 @@ def learning_rounds(connection: Connection, round_ids: Sequence[int]) -> set[int
     return {each for each, rows in evidence.items() if only_learns([r.get("state") for r in rows])}
 
 
-def _newest(now: datetime, state: RoundState | None = None) -> ScalarSelect[int]:
-    """Id of a monitor's newest round that is not ahead, found by steps back from its end."""
-    query = select(rounds.c.id).where(rounds.c.monitor_id == monitors.c.id, rounds.c.slot <= now)
-    if state is not None:
-        query = query.where(rounds.c.state == state)
-    return query.order_by(rounds.c.slot.desc()).limit(1).correlate(monitors).scalar_subquery()
-
-
 def _future_round_ids(connection: Connection, now: datetime, monitor: str | None) -> list[int]:
-    query = select(rounds.c.id).join(monitors, monitors.c.id == rounds.c.monitor_id)
-    if monitor is not None:
-        query = query.where(monitors.c.name == monitor)
-    upcoming = query.where(rounds.c.slot > now).order_by(rounds.c.slot)
-    return list(connection.execute(upcoming).scalars())
+    query = select(rounds.c.id).where(of_monitor(monitor), rounds.c.slot > now)
+    return list(connection.scalars(query.order_by(rounds.c.slot)))
 
 
 def _closed_with_reason(connection: Connection, monitor: str | None) -> list[int]:
     """Ids of closed rounds that wait to be corrected: what keeps them from it is their reason."""
-    query = select(rounds.c.id).where(
-        rounds.c.state == RoundState.CLOSED, rounds.c.reason.is_not(None)
-    )
-    if monitor is not None:
-        monitor_id = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
-        query = query.where(rounds.c.monitor_id == monitor_id)
-    return list(connection.execute(query).scalars())
+    is_closed = rounds.c.state == RoundState.CLOSED
+    query = select(rounds.c.id).where(is_closed, rounds.c.reason.is_not(None), of_monitor(monitor))
+    return list(connection.scalars(query))
 
 
 def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None, Round]:
@@ -219,21 +179,15 @@ def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None,
 
 def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
     """Count the items of each round that are out (of two waves maybe the first), and the rest."""
-    result: dict[int, tuple[int, int]] = {}
     has_more = rounds.c.second_wave_at.is_not(None)
-    for some in chunks(round_ids):
-        out = case((has_more, strata.c.first_wave), else_=strata.c.planned)
-        query = (
-            select(strata.c.round_id, func.sum(out), func.sum(strata.c.planned - out))
-            .join(rounds, rounds.c.id == strata.c.round_id)
-            .where(strata.c.round_id.in_(some))
-            .group_by(strata.c.round_id)
-        )
-        result |= {
-            round_id: (int(items), int(unsent))
-            for round_id, items, unsent in connection.execute(query)
-        }
-    return result
+    out = case((has_more, strata.c.first_wave), else_=strata.c.planned)
+    query = (
+        select(strata.c.round_id, func.sum(out), func.sum(strata.c.planned - out))
+        .join(rounds, rounds.c.id == strata.c.round_id)
+        .where(strata.c.round_id.in_(round_ids))
+        .group_by(strata.c.round_id)
+    )
+    return {each: (int(items), int(unsent)) for each, items, unsent in connection.execute(query)}
 
 
 def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
@@ -241,30 +195,20 @@ def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]
 
     Where nobody took anything back these are all that anybody answered.
     """
-    result: dict[int, int] = {}
+    items = func.count(label_events.c.item_id.distinct())
     taken_back = func.max(case((label_events.c.kind == LabelKind.WITHDRAWN, 1), else_=0))
-    for some in chunks(round_ids):
-        query = (
-            select(
-                label_events.c.round_id,
-                func.count(label_events.c.item_id.distinct()).label("items"),
-                taken_back.label("taken_back"),
-            )
-            .where(label_events.c.round_id.in_(some))
-            .group_by(label_events.c.round_id)
-        )
-        for row in connection.execute(query).all():
-            result[row.round_id] = (
-                len(label_store.current_labels(connection, row.round_id))
-                if row.taken_back
-                else int(row.items)
-            )
-    return result
+    query = (
+        select(label_events.c.round_id, items, taken_back)
+        .where(label_events.c.round_id.in_(round_ids))
+        .group_by(label_events.c.round_id)
+    )
+    return {
+        each: len(label_store.current_labels(connection, each)) if is_less else int(answered)
+        for each, answered, is_less in connection.execute(query).all()
+    }
 
 
-def _with_copies(connection: Connection, round_ids: Sequence[int]) -> set[int]:
-    items: set[int] = set()
-    for some in chunks(round_ids):
-        query = select(tasks.c.round_id).where(tasks.c.round_id.in_(some), tasks.c.slot > 1)
-        items.update(connection.execute(query.distinct()).scalars())
-    return items
+def _copies(connection: Connection, round_ids: Sequence[int]) -> dict[int, Copies]:
+    query = select(tasks.c.round_id).where(tasks.c.round_id.in_(round_ids), tasks.c.slot > 1)
+    with_copies = connection.scalars(query.distinct()).all()
+    return {each: overlap_store.read_copies(connection, each) for each in with_copies}

@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, select, true, update
 
 from monitor.domain.model import Answer
-from monitor.storage.database import add_missing
+from monitor.storage.database import add_missing, insert_all
 from monitor.storage.pages.page_tables import (
     page_answers,
     page_control_answers,
@@ -27,6 +27,7 @@ from monitor.storage.pages.page_tables import (
 
 if TYPE_CHECKING:
     from monitor.domain.page_answer import PageAnswer
+    from monitor.storage.pages.page_store import PageStatement
 
 _INSTANT = timedelta(microseconds=1)
 _KEY_BYTES = 8
@@ -141,9 +142,8 @@ def controls(
     connection: Connection, names: Collection[str], annotator: str | None = None
 ) -> list[Control]:
     """Read the controls of some rounds that somebody was shown, or anybody."""
-    query = select(*_CONTROL).where(page_controls.c.round_name.in_(names))
-    if annotator is not None:
-        query = query.where(page_controls.c.annotator == annotator)
+    of_person = true() if annotator is None else page_controls.c.annotator == annotator
+    query = select(*_CONTROL).where(page_controls.c.round_name.in_(names), of_person)
     return [Control(*row) for row in connection.execute(query.order_by(page_controls.c.key))]
 
 
@@ -151,13 +151,7 @@ def find_control(
     connection: Connection, names: Collection[str], annotator: str, key: str
 ) -> Control | None:
     """Find a control of some rounds by its key; None if that person was not shown it."""
-    query = select(*_CONTROL).where(
-        page_controls.c.key == key,
-        page_controls.c.annotator == annotator,
-        page_controls.c.round_name.in_(names),
-    )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else Control(*row)
+    return next((one for one in controls(connection, names, annotator) if one.key == key), None)
 
 
 def make_control(
@@ -171,20 +165,17 @@ def make_control(
     """Note that somebody is shown a control from now on; its key looks like a task's."""
     key = f"t{secrets.token_hex(_KEY_BYTES)}"
     control = Control(key, round_name, annotator, task_key, gold_item)
-    connection.execute(insert(page_controls).values(**control._asdict()))
+    insert_all(connection, page_controls, [control._asdict()])
     return control
 
 
 def read_shown(connection: Connection, control: Control) -> Mapping[str, Any] | None:
     """Read what a control shows; None if it was deleted."""
     if control.task_key is not None:
-        query = select(page_tasks.c.shown).where(
-            page_tasks.c.round_name == control.round_name, page_tasks.c.key == control.task_key
-        )
+        table, is_it = page_tasks, page_tasks.c.key == control.task_key
     else:
-        query = select(page_gold.c.shown).where(
-            page_gold.c.round_name == control.round_name, page_gold.c.item == control.gold_item
-        )
+        table, is_it = page_gold, page_gold.c.item == control.gold_item
+    query = select(table.c.shown).where(table.c.round_name == control.round_name, is_it)
     shown: Mapping[str, Any] | None = connection.execute(query).scalar_one_or_none()
     return shown
 
@@ -226,15 +217,20 @@ def record_answer(
     last = select(func.coalesce(func.max(page_answers.c.id), 0)).where(
         page_answers.c.annotator == control.annotator
     )
-    connection.execute(
-        insert(page_control_answers).values(
-            control_key=control.key,
-            revision=1 if before is None else before.revision + 1,
-            answer=answer,
-            at=now if before is None else max(now, before.at + _INSTANT),
-            after=connection.execute(last).scalar_one(),
-        )
-    )
+    after = connection.execute(last).scalar_one()
+    row = {"control_key": control.key, "answer": answer, "after": after, **follow(before, now)}
+    insert_all(connection, page_control_answers, [row])
+
+
+def follow(before: ControlStatement | PageStatement | None, now: datetime) -> dict[str, Any]:
+    """Return revision and time of what somebody says now, after what they said ``before``.
+
+    Its time is later than the time of the statement before, also where the clock was set back: the
+    store takes the latest.
+    """
+    if before is None:
+        return {"revision": 1, "at": now}
+    return {"revision": before.revision + 1, "at": max(now, before.at + _INSTANT)}
 
 
 def answer_times(connection: Connection, annotator: str, at_most: int) -> list[datetime]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import (
@@ -18,25 +18,21 @@ from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
     Connection,
-    Select,
     exists,
     func,
-    insert,
     select,
     update,
 )
 
-from monitor.storage.database import add_missing, listed
+from monitor.storage.database import add_missing, insert_all, listed
 from monitor.storage.pages import control_store
 from monitor.storage.pages.page_tables import page_answers, page_rounds, page_shares, page_tasks
-from monitor.storage.pages.shared_task_store import digest, page_rounds_of, release
+from monitor.storage.pages.shared_task_store import digest, page_rounds_of, release, task_row
 
 if TYPE_CHECKING:
     from monitor.domain.model import Task
     from monitor.domain.page_answer import PageAnswer
     from monitor.domain.shown import Shown
-
-_INSTANT = timedelta(microseconds=1)
 
 _UNDER_WAY = 1000  # Answers that others may give while one is written
 
@@ -103,16 +99,7 @@ def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) ->
     Their order is the random one of their places, which tells no strata, so any part
     that comes first is a random part.
     """
-    rows = [
-        {
-            "round_name": round_name,
-            "key": task.key,
-            "place": task.place or digest(task.key),
-            "item": digest(f"{round_name}|{task.item_id}"),
-            "shown": dict(task.shown),
-        }
-        for task in tasks
-    ]
+    rows = [task_row(round_name, task, task.key, task.place or digest(task.key)) for task in tasks]
     add_missing(connection, page_tasks, rows)
 
 
@@ -152,23 +139,18 @@ def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
 
     SQLite, where one process writes at a time, needs no lock.
     """
-    return _page_rounds(connection, _rounds(names).with_for_update())
+    return read_rounds(connection, names, locked=True)
 
 
-def read_rounds(connection: Connection, names: Collection[str]) -> list[PageRound]:
+def read_rounds(
+    connection: Connection, names: Collection[str], *, locked: bool = False
+) -> list[PageRound]:
     """Read some rounds on the page."""
-    return _page_rounds(connection, _rounds(names))
-
-
-def _page_rounds(connection: Connection, query: Select[Any]) -> list[PageRound]:
+    query = select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
     return [
         PageRound(row.name, row.question, row.guideline, tuple(row.choices or ()))
-        for row in connection.execute(query)
+        for row in connection.execute(query.with_for_update() if locked else query)
     ]
-
-
-def _rounds(names: Collection[str]) -> Select[Any]:
-    return select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
 
 
 def on_page(connection: Connection, names: Sequence[str]) -> dict[str, str]:
@@ -257,7 +239,7 @@ def latest_statements(
     connection: Connection, names: Collection[str]
 ) -> dict[str, dict[str, PageStatement]]:
     """Read the latest statement of each annotator about each task of some rounds, by key."""
-    return _latest(_statements(connection, _keys_of(names)))
+    return _latest(_statements(connection, _select_tasks(names, page_tasks.c.key)))
 
 
 def latest_of(
@@ -292,16 +274,12 @@ def last_answer(
     query = select(*_ANSWERED).where(
         page_answers.c.annotator == annotator,
         page_answers.c.answer.is_not(None),
-        page_answers.c.task_key.in_(_keys_of(names)),
+        page_answers.c.task_key.in_(_select_tasks(names, page_tasks.c.key)),
         ~is_followed,
     )
     # By its row and not by its time, since a clock may have been set back.
     newest = connection.execute(query.order_by(page_answers.c.id.desc()).limit(1)).one_or_none()
     return None if newest is None else PageStatement._make(newest)
-
-
-def _keys_of(names: Collection[str]) -> CompoundSelect[tuple[str]]:
-    return _select_tasks(names, page_tasks.c.key)
 
 
 def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
@@ -321,21 +299,9 @@ def record_answer(
     before: PageStatement | None,
     now: datetime,
 ) -> None:
-    """Add what somebody says now about a task, after what they said ``before``.
-
-    Its time is later than the time of the statement before, also where the clock was set back: the
-    store takes the latest.
-    """
-    at = now if before is None else max(now, before.at + _INSTANT)
-    connection.execute(
-        insert(page_answers).values(
-            task_key=task_key,
-            annotator=annotator,
-            revision=1 if before is None else before.revision + 1,
-            answer=answer,
-            at=at,
-        )
-    )
+    """Add what somebody says now about a task, after what they said ``before``."""
+    row = {"task_key": task_key, "annotator": annotator, "answer": answer}
+    insert_all(connection, page_answers, [row | control_store.follow(before, now)])
 
 
 def state(connection: Connection) -> str:

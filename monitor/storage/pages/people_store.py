@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 
-from monitor.storage.database import add_missing
+from monitor.storage.database import add_missing, insert_all
 from monitor.storage.pages.page_tables import page_attempts, page_sessions, page_users
 
 FORGOTTEN_AFTER = timedelta(days=1)  # How long after the last one failed sign-ins are counted
@@ -29,9 +29,8 @@ def add_session(
 ) -> None:
     """Begin a session, and delete those that have expired."""
     connection.execute(delete(page_sessions).where(page_sessions.c.expires_at <= now))
-    connection.execute(
-        insert(page_sessions).values(digest=digest, expires_at=until, **session._asdict())
-    )
+    row = {"digest": digest, "expires_at": until, **session._asdict()}
+    insert_all(connection, page_sessions, [row])
 
 
 def session_of(connection: Connection, digest: str, now: datetime) -> Session | None:
@@ -77,10 +76,9 @@ class StoredUser(NamedTuple):
 
 def add_user(connection: Connection, user: StoredUser, token_hash: str) -> bool:
     """Add a user; false where there is one of this name."""
-    same_name = select(page_users.c.name).where(page_users.c.name == user.name)
-    if connection.execute(same_name).one_or_none() is not None:
+    if role_of(connection, user.name) is not None:
         return False
-    connection.execute(insert(page_users).values(token_hash=token_hash, **user._asdict()))
+    insert_all(connection, page_users, [{"token_hash": token_hash, **user._asdict()}])
     return True
 
 

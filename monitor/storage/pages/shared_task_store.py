@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, exists, select, tuple_, update
+from sqlalchemy import Connection, exists, select, tuple_, update
 
 from monitor.storage.database import add_missing, listed
 from monitor.storage.pages.page_tables import page_shares, page_tasks
@@ -39,17 +39,10 @@ def share_tasks(
     """
     salt = connection.execute(select(store.c.id)).scalar_one()
     key_of = {task.key: _page_key(salt, page_round, task) for task in tasks}
-    on_page = [
-        {
-            "round_name": page_round,
-            "key": key_of[task.key],
-            "place": digest(key_of[task.key]),
-            "item": digest(f"{page_round}|{task.item_id}"),
-            "shown": dict(task.shown),
-        }
-        for task in tasks
+    rows = [
+        task_row(page_round, task, key_of[task.key], digest(key_of[task.key])) for task in tasks
     ]
-    add_missing(connection, page_tasks, on_page)
+    add_missing(connection, page_tasks, rows)
     shares = [
         {
             "round_name": round_name,
@@ -65,6 +58,17 @@ def share_tasks(
     _show_once_more(
         connection, page_round, round_name, {key_of[task.key]: task.shown for task in tasks}
     )
+
+
+def task_row(page_round: str, task: Task, key: str, order: str) -> dict[str, object]:
+    """Make the row of a task on the page; ``order`` is what the tasks are sorted by."""
+    return {
+        "round_name": page_round,
+        "key": key,
+        "place": order,
+        "item": digest(f"{page_round}|{task.item_id}"),
+        "shown": dict(task.shown),
+    }
 
 
 def _show_once_more(
@@ -126,18 +130,15 @@ def release(connection: Connection, round_name: str, keys: Collection[str] | Non
     if keys is not None:
         released.append(page_shares.c.task_key.in_(keys))
     connection.execute(update(page_shares).where(*released).values(let_go=True))
-    task = tuple_(page_tasks.c.round_name, page_tasks.c.key)
-    unused = update(page_tasks).where(
-        task.in_(select(page_shares.c.page_round, page_shares.c.page_key).where(*released)),
-        page_tasks.c.shown.is_not(None),
-        ~_is_needed(),
-    )
-    return connection.execute(unused.values(shown=None)).rowcount > 0
-
-
-def _is_needed() -> ColumnElement[bool]:
-    return exists().where(
+    is_needed = exists().where(
         page_shares.c.page_round == page_tasks.c.round_name,
         page_shares.c.page_key == page_tasks.c.key,
         ~page_shares.c.let_go,
     )
+    task = tuple_(page_tasks.c.round_name, page_tasks.c.key)
+    unused = update(page_tasks).where(
+        task.in_(select(page_shares.c.page_round, page_shares.c.page_key).where(*released)),
+        page_tasks.c.shown.is_not(None),
+        ~is_needed,
+    )
+    return connection.execute(unused.values(shown=None)).rowcount > 0

@@ -6,12 +6,13 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Row, Select, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, insert, or_, select, true, update
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Window
+from monitor.storage.queries import named
 from monitor.storage.tables import alerts, evidence, monitors, rounds
 
 if TYPE_CHECKING:
@@ -41,18 +42,14 @@ def find_alerts(
     connection: Connection, *, monitor: str | None = None, state: AlertState | None = None
 ) -> list[StoredAlert]:
     """Read alerts, oldest first."""
-    query = _alerts()
-    if monitor is not None:
-        query = query.where(monitors.c.name == monitor)
-    if state is not None:
-        query = query.where(alerts.c.state == state)
-    return [_alert(row) for row in connection.execute(query)]
+    in_state = true() if state is None else alerts.c.state == state
+    return _alerts(connection, named(monitor), in_state)
 
 
 def current_alerts(connection: Connection, since: datetime) -> list[StoredAlert]:
     """Read the alerts that are open or ended after ``since``, oldest first."""
-    is_current = or_(alerts.c.state == AlertState.FIRING, alerts.c.ended_at > since)
-    return [_alert(row) for row in connection.execute(_alerts().where(is_current))]
+    is_open = alerts.c.state == AlertState.FIRING
+    return _alerts(connection, or_(is_open, alerts.c.ended_at > since))
 
 
 def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str, int]:
@@ -94,21 +91,8 @@ def fire(
             fired_at=now,
         )
     )
-    return StoredAlert(
-        id=alert_id,
-        monitor=round_.monitor,
-        metric=metric,
-        side=side,
-        limit=limit,
-        state=AlertState.FIRING,
-        fired_round_id=round_.id,
-        fired_in_round=round_.number,
-        fired_slot=round_.slot,
-        fired_at=now,
-        window=round_.window,
-        ended_at=None,
-        ended_why=None,
-    )
+    [alert] = _alerts(connection, alerts.c.id == alert_id)
+    return alert
 
 
 def end(
@@ -130,28 +114,29 @@ def end(
     return ended.rowcount == 1
 
 
-def _alerts() -> Select[Any]:
-    return (
+def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredAlert]:
+    query = (
         select(alerts, monitors.c.name, *rounds.c["number", "slot", "window_start", "window_end"])
         .join(monitors, monitors.c.id == alerts.c.monitor_id)
         .join(rounds, rounds.c.id == alerts.c.fired_round_id)
+        .where(*which)
         .order_by(alerts.c.fired_at, rounds.c.number)
     )
-
-
-def _alert(row: Row[Any]) -> StoredAlert:
-    return StoredAlert(
-        id=row.id,
-        monitor=row.name,
-        metric=row.metric,
-        side=row.side,
-        limit=row.limit,
-        state=AlertState(row.state),
-        fired_round_id=row.fired_round_id,
-        fired_in_round=row.number,
-        fired_slot=row.slot,
-        fired_at=row.fired_at,
-        window=Window(row.window_start, row.window_end),
-        ended_at=row.ended_at,
-        ended_why=row.ended_why,
-    )
+    return [
+        StoredAlert(
+            id=row.id,
+            monitor=row.name,
+            metric=row.metric,
+            side=row.side,
+            limit=row.limit,
+            state=AlertState(row.state),
+            fired_round_id=row.fired_round_id,
+            fired_in_round=row.number,
+            fired_slot=row.slot,
+            fired_at=row.fired_at,
+            window=Window(row.window_start, row.window_end),
+            ended_at=row.ended_at,
+            ended_why=row.ended_why,
+        )
+        for row in connection.execute(query)
+    ]

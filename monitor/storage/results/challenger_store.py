@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy import Connection, select
 
 from monitor.domain.model import Answer, Frame
+from monitor.storage.database import insert_all
+from monitor.storage.queries import is_latest
 from monitor.storage.tables import challenger_counts, challenger_sizes, comparisons, rounds, strata
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
         for part in frame.strata
         if part.challenged is not None
     ]
-    _insert(connection, challenger_sizes, rows)
+    insert_all(connection, challenger_sizes, rows)
 
 
 def current_strata(
@@ -82,7 +84,7 @@ def write_counts(
         for flags in (False, True)
         if part.labeled[flags]
     ]
-    _insert(connection, challenger_counts, rows)
+    insert_all(connection, challenger_counts, rows)
 
 
 def read_counts(
@@ -91,11 +93,7 @@ def read_counts(
     """Read the latest version of some rounds, those that had a challenger, strata in order."""
     query = (
         select(challenger_counts)
-        .join(
-            rounds,
-            (rounds.c.id == challenger_counts.c.round_id)
-            & (rounds.c.version == challenger_counts.c.version),
-        )
+        .join(rounds, is_latest(challenger_counts))
         .where(challenger_counts.c.round_id.in_(round_ids))
     )
     counts: dict[int, dict[tuple[str, bool], tuple[int, int]]] = {}
@@ -113,15 +111,12 @@ def write_comparisons(
     connection: Connection, round_id: int, version: int, rows: Iterable[ComparisonRow]
 ) -> None:
     """Store what a version says of the classifier and its challenger."""
-    _insert(
-        connection,
-        comparisons,
-        [
-            {"round_id": round_id, "version": version, "rounds": row.rounds, **each}
-            for row in rows
-            for each in map(_columns, row.metrics)
-        ],
+    stored = (
+        {"round_id": round_id, "version": version, "rounds": row.rounds, **_columns(metric)}
+        for row in rows
+        for metric in row.metrics
     )
+    insert_all(connection, comparisons, stored)
 
 
 def _columns(row: Any) -> dict[str, Any]:
@@ -143,11 +138,7 @@ def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[C
             challenger_sizes.c.undecided,
             strata.c.planned,
         )
-        .join(
-            challenger_sizes,
-            (challenger_sizes.c.round_id == strata.c.round_id)
-            & (challenger_sizes.c.stratum == strata.c.stratum),
-        )
+        .join_from(challenger_sizes, strata)
         .where(strata.c.round_id.in_(round_ids))
         .order_by(strata.c.round_id, strata.c.position)
     )
@@ -164,8 +155,3 @@ def _counted(
         counts.get((part.stratum, flags), (0, 0)) for flags in (False, True)
     )
     return replace(part, labeled=(passed, flagged), positive=(missed, positive))
-
-
-def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(insert(table), rows)

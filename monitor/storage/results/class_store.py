@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, true
 
 from monitor.domain.block import Block
 from monitor.domain.model import EffectKind, Window
@@ -25,22 +25,6 @@ class ClassVersion(NamedTuple):
     labels: int
     first: int
     version: int
-
-
-_COLUMNS = (
-    "id",
-    "monitor_id",
-    "number",
-    "window_start",
-    "window_end",
-    "state",
-    "reason",
-    "opened_at",
-    "version",
-    "first_version",
-    "label_revision",
-    "estimated_revision",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,41 +57,41 @@ def rounds_of_slot(
     connection: Connection, names: Collection[str], slot: datetime
 ) -> dict[str, ClassRound]:
     """Read the round of each of these monitors that was due at a slot, by monitor."""
-    query = _rounds().where(monitors.c.name.in_(names), rounds.c.slot == slot)
-    return {row.monitor: _class_round(row) for row in connection.execute(query)}
+    of_slot = _rounds(connection, monitors.c.name.in_(names), rounds.c.slot == slot)
+    return {round_.monitor: round_ for round_ in of_slot}
 
 
 def rounds_of_block(connection: Connection, block: str, slot: datetime) -> list[ClassRound]:
     """Read the rounds of a block that were due at a slot."""
     name = rounds.c.settings["block"]["name"].as_string()
-    query = _rounds().where(rounds.c.slot == slot, name == block).order_by(rounds.c.id)
-    return [_class_round(row) for row in connection.execute(query)]
+    return _rounds(connection, rounds.c.slot == slot, name == block)
 
 
-def _rounds() -> Select[Any]:
-    columns: list[ColumnElement[Any]] = [rounds.c[name] for name in _COLUMNS]
-    block = rounds.c.settings["block"].label("block")
-    return select(monitors.c.name.label("monitor"), block, *columns).join(
-        monitors, monitors.c.id == rounds.c.monitor_id
+def _rounds(connection: Connection, *which: ColumnElement[bool]) -> list[ClassRound]:
+    columns = rounds.c[*_AS_STORED, "window_start", "window_end", "state"]
+    query = (
+        select(monitors.c.name, rounds.c.settings["block"].label("block"), *columns)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(*which)
+        .order_by(rounds.c.id)
     )
+    return [
+        ClassRound(
+            monitor=row.name,
+            window=Window(row.window_start, row.window_end),
+            state=RoundState(row.state),
+            block=None if row.block is None else Block.model_validate_json(json.dumps(row.block)),
+            **{name: getattr(row, name) for name in _AS_STORED},
+        )
+        for row in connection.execute(query)
+    ]
 
 
-def _class_round(row: Row[Any]) -> ClassRound:
-    return ClassRound(
-        id=row.id,
-        monitor=row.monitor,
-        monitor_id=row.monitor_id,
-        number=row.number,
-        window=Window(row.window_start, row.window_end),
-        state=RoundState(row.state),
-        reason=row.reason,
-        block=None if row.block is None else Block.model_validate_json(json.dumps(row.block)),
-        opened_at=row.opened_at,
-        version=row.version,
-        first_version=row.first_version,
-        label_revision=row.label_revision,
-        estimated_revision=row.estimated_revision,
-    )
+_AS_STORED = tuple(
+    field.name
+    for field in fields(ClassRound)
+    if field.name not in {"monitor", "window", "state", "block"}
+)
 
 
 def ended_windows(
@@ -117,24 +101,12 @@ def ended_windows(
 
     ``since`` leaves out those that were due before.
     """
-    query = _windows(names)
-    if since is not None:
-        query = query.where(rounds.c.slot > since)
-    windows = (
-        (slot, over, ClassVersion(*marker)) for slot, over, *marker in connection.execute(query)
-    )
-    return {
-        slot: marker for slot, over, marker in windows if marker.closed and over == marker.rounds
-    }
-
-
-def _windows(names: Collection[str]) -> Select[Any]:
     is_closed = rounds.c.state == RoundState.CLOSED
     is_over = or_(
         and_(is_closed, rounds.c.label_revision == rounds.c.estimated_revision),
         and_(~is_closed, rounds.c.state.in_(ENDED)),
     )
-    return (
+    query = (
         select(
             rounds.c.slot,
             func.sum(case((is_over, 1), else_=0)),
@@ -146,10 +118,16 @@ def _windows(names: Collection[str]) -> Select[Any]:
             func.sum(rounds.c.version),
         )
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(monitors.c.name.in_(names))
+        .where(monitors.c.name.in_(names), true() if since is None else rounds.c.slot > since)
         .group_by(rounds.c.slot)
         .order_by(rounds.c.slot.desc())
     )
+    windows = (
+        (slot, over, ClassVersion(*marker)) for slot, over, *marker in connection.execute(query)
+    )
+    return {
+        slot: marker for slot, over, marker in windows if marker.closed and over == marker.rounds
+    }
 
 
 def reported_versions(connection: Connection, names: Collection[str]) -> dict[datetime, int]:
@@ -184,39 +162,37 @@ def is_written(connection: Connection, key: str) -> bool:
 
 def report_of_block(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
     """Read what was last reported of a window of a block; None if nothing was."""
-    query = _reports(block).where(rounds.c.slot == slot)
-    return _first(connection, query.order_by(effects.c.id.desc()))
+    return _report(connection, block, rounds.c.slot == slot)
 
 
 def report_before(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
     """Read what was last reported of the window before a slot that a block reported of."""
-    query = _reports(block).where(rounds.c.slot < slot)
-    return _first(connection, query.order_by(rounds.c.slot.desc(), effects.c.id.desc()))
+    return _report(connection, block, rounds.c.slot < slot)
 
 
 def report_after(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
     """Read what was last reported of the window after a slot that a block reported of."""
-    query = _reports(block).where(rounds.c.slot > slot)
-    return _first(connection, query.order_by(rounds.c.slot, effects.c.id.desc()))
+    return _report(connection, block, rounds.c.slot > slot, is_earliest=True)
 
 
 def last_report(connection: Connection, block: str, upto: datetime) -> dict[str, Any] | None:
     """Read what was last reported of the newest window of a block, none later than a slot."""
-    query = _reports(block).where(rounds.c.slot <= upto)
-    return _first(connection, query.order_by(rounds.c.slot.desc(), effects.c.id.desc()))
+    return _report(connection, block, rounds.c.slot <= upto)
 
 
-def _reports(block: str) -> Select[Any]:
-    return (
+def _report(
+    connection: Connection, block: str, which: ColumnElement[bool], *, is_earliest: bool = False
+) -> dict[str, Any] | None:
+    """Read what was last reported of the latest of some windows, or of the earliest."""
+    query = (
         select(effects.c.payload)
         .join(rounds, rounds.c.id == effects.c.round_id)
         .where(
             effects.c.kind == EffectKind.CLASS_AVERAGES,
             effects.c.payload["block"].as_string() == block,
+            which,
         )
+        .order_by(rounds.c.slot if is_earliest else rounds.c.slot.desc(), effects.c.id.desc())
     )
-
-
-def _first(connection: Connection, query: Select[Any]) -> dict[str, Any] | None:
     payload = connection.execute(query.limit(1)).scalar()
     return None if payload is None else dict(payload)

@@ -28,12 +28,9 @@ def add_concern(
 
 def read_concerns(connection: Connection, round_id: int) -> dict[str, str]:
     """Read the concerns about a round: kind to sentence, oldest first."""
-    query = (
-        select(concerns)
-        .where(concerns.c.round_id == round_id)
-        .order_by(concerns.c.noted_at, concerns.c.kind)
-    )
-    return {row.kind: row.sentence for row in connection.execute(query)}
+    query = select(concerns).where(concerns.c.round_id == round_id)
+    rows = connection.execute(query.order_by(concerns.c.noted_at, concerns.c.kind))
+    return {row.kind: row.sentence for row in rows}
 
 
 def read_kinds(connection: Connection, round_ids: Sequence[int]) -> dict[int, set[str]]:
@@ -59,8 +56,3 @@ def drop_concern(connection: Connection, round_id: int, kind: str) -> None:
     connection.execute(
         delete(concerns).where(concerns.c.round_id == round_id, concerns.c.kind == kind)
     )
-
-
-def forget_concerns(connection: Connection, round_id: int) -> None:
-    """Delete the concerns about a round that is done again."""
-    connection.execute(delete(concerns).where(concerns.c.round_id == round_id))

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import Connection, Row, and_, func, insert, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
+from monitor.storage.database import insert_all
+from monitor.storage.queries import is_latest
 from monitor.storage.samples.frame_store import StratumTally, stratum_of
 from monitor.storage.tables import (
     counts,
@@ -54,21 +56,19 @@ def write_counts(
     connection: Connection, tallies: Mapping[VersionId, Iterable[StratumTally]]
 ) -> None:
     """Store the labeled confusion matrices of some versions."""
-    connection.execute(
-        insert(counts),
-        [
-            {
-                "round_id": round_id,
-                "version": version,
-                "stratum": tally.stratum.name,
-                "labeled": tally.labeled,
-                "positive": tally.positive,
-                "declined": tally.declined,
-            }
-            for (round_id, version), strata_of in tallies.items()
-            for tally in strata_of
-        ],
+    rows = (
+        {
+            "round_id": round_id,
+            "version": version,
+            "stratum": tally.stratum.name,
+            "labeled": tally.labeled,
+            "positive": tally.positive,
+            "declined": tally.declined,
+        }
+        for (round_id, version), strata_of in tallies.items()
+        for tally in strata_of
     )
+    insert_all(connection, counts, rows)
 
 
 def read_counts(
@@ -77,11 +77,8 @@ def read_counts(
     """Read counts of some rounds, the latest version unless one is named, strata in order."""
     version_to_read = rounds.c.version if version is None else version
     query = (
-        select(strata, counts.c.labeled, counts.c.positive, counts.c.declined)
-        .join(
-            strata,
-            (strata.c.round_id == counts.c.round_id) & (strata.c.stratum == counts.c.stratum),
-        )
+        select(strata, *counts.c["labeled", "positive", "declined"])
+        .join_from(counts, strata)
         .join(rounds, (rounds.c.id == counts.c.round_id) & (counts.c.version == version_to_read))
         .where(counts.c.round_id.in_(round_ids))
         .order_by(counts.c.round_id, strata.c.position)
@@ -105,14 +102,12 @@ def write_estimates(
     connection: Connection, rows: Mapping[VersionId, Iterable[EstimateRow]]
 ) -> None:
     """Store the estimates of some versions."""
-    connection.execute(
-        insert(estimates),
-        [
-            {"round_id": round_id, "version": version, **row.model_dump(include=_ESTIMATE)}
-            for (round_id, version), version_rows in rows.items()
-            for row in version_rows
-        ],
+    stored = (
+        {"round_id": round_id, "version": version, **row.model_dump(include=_ESTIMATE)}
+        for (round_id, version), version_rows in rows.items()
+        for row in version_rows
     )
+    insert_all(connection, estimates, stored)
 
 
 def read_estimates(connection: Connection, round_id: int, version: int) -> list[EstimateRow]:
@@ -129,10 +124,7 @@ def read_points(
     """Read the latest estimates of some metrics for many rounds, for a timeline."""
     query = (
         select(estimates)
-        .join(
-            rounds,
-            (rounds.c.id == estimates.c.round_id) & (rounds.c.version == estimates.c.version),
-        )
+        .join(rounds, is_latest(estimates))
         .where(estimates.c.round_id.in_(round_ids), estimates.c.metric.in_(metrics))
     )
     rows: dict[int, list[EstimateRow]] = {}
@@ -172,14 +164,9 @@ def read_timeline(
         .subquery()
     )
     oldest = select(func.min(first_slots.c.slot)).scalar_subquery()
-    latest = and_(
-        estimates.c.round_id == rounds.c.id,
-        estimates.c.version == rounds.c.version,
-        estimates.c.metric.in_(metrics),
-    )
     query = (
         select(rounds.c.id.label("round"), rounds.c.number, rounds.c.slot, estimates)
-        .outerjoin(estimates, latest)
+        .outerjoin(estimates, is_latest(estimates) & estimates.c.metric.in_(metrics))
         .where(*closed, rounds.c.slot.between(oldest, last))
         .order_by(rounds.c.slot)
     )
@@ -201,11 +188,7 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
             rounds.c.slot,
             *(column for column in estimates.c if column.name != "round_id"),
         )
-        .join_from(
-            estimates,
-            rounds,
-            (rounds.c.id == estimates.c.round_id) & (rounds.c.version == estimates.c.version),
-        )
+        .join_from(estimates, rounds, is_latest(estimates))
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
         .where(monitors.c.name == monitor)
         .order_by(rounds.c.slot, estimates.c.metric, estimates.c.basis, estimates.c.estimand)
@@ -215,22 +198,20 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
 
 def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPosterior]) -> None:
     """Store the pooled posteriors of some versions, for people; the program never reads them."""
-    connection.execute(
-        insert(posteriors),
-        [
-            {
-                "round_id": round_id,
-                "version": version,
-                "predicted": name,
-                # Further digits are noise of floating point, and would double the JSON.
-                "weight": mixture.weight.round(12).tolist(),
-                "alpha": mixture.alpha.round(9).tolist(),
-                "beta": mixture.beta.round(9).tolist(),
-            }
-            for (round_id, version), joint in pooled.items()
-            for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))
-        ],
+    rows = (
+        {
+            "round_id": round_id,
+            "version": version,
+            "predicted": name,
+            # Further digits are noise of floating point, and would double the JSON.
+            "weight": mixture.weight.round(12).tolist(),
+            "alpha": mixture.alpha.round(9).tolist(),
+            "beta": mixture.beta.round(9).tolist(),
+        }
+        for (round_id, version), joint in pooled.items()
+        for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))
     )
+    insert_all(connection, posteriors, rows)
 
 
 def set_version(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Connection, Row, func, select
 
 from monitor.domain.alerting import LimitReading
+from monitor.storage.database import insert_all
+from monitor.storage.queries import is_latest
 from monitor.storage.tables import evidence, rounds
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ def write_readings(
     connection: Connection, rows: Iterable[tuple[int, int, tuple[str, str], LimitReading]]
 ) -> None:
     """Store readings of limits, each with its round, version, metric and side."""
-    written = [
+    written = (
         {
             "round_id": round_id,
             "version": version,
@@ -34,12 +36,12 @@ def write_readings(
             "log_threshold": reading.log_threshold,
             "fires": reading.fires,
             "log_recovery": reading.log_recovery,
-            **_recovery_columns(reading.recovery),
+            "recovery_rounds": None if reading.recovery is None else reading.recovery.rounds,
+            "log_r": None if reading.recovery is None else _finite(reading.recovery.log_r),
         }
         for round_id, version, (metric, side), reading in rows
-    ]
-    if written:
-        connection.execute(insert(evidence), written)
+    )
+    insert_all(connection, evidence, written)
 
 
 def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], LimitReading]:
@@ -66,35 +68,28 @@ def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, st
     return {(row.metric, row.side): _reading(row) for row in connection.execute(query)}
 
 
-def frozen_readings(connection: Connection, round_id: int) -> dict[tuple[str, str], LimitReading]:
-    """Read the readings of a round's first version, by metric and side."""
-    return frozen_readings_of(connection, [round_id]).get(round_id, {})
-
-
-def frozen_readings_of(
-    connection: Connection, round_ids: Sequence[int]
+def frozen_readings(
+    connection: Connection, round_ids: Collection[int]
 ) -> dict[int, dict[tuple[str, str], LimitReading]]:
-    """Read the readings of the first versions of some rounds, by round."""
-    query = (
-        select(evidence)
-        .join(rounds, rounds.c.id == evidence.c.round_id)
-        .where(rounds.c.id.in_(round_ids), evidence.c.version == rounds.c.first_version)
-    )
-    readings: dict[int, dict[tuple[str, str], LimitReading]] = {}
-    for row in connection.execute(query):
-        readings.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
-    return readings
+    """Read the readings of the first versions of some rounds, by round, metric and side."""
+    is_frozen = evidence.c.version == rounds.c.first_version
+    query = select(evidence).join(rounds).where(rounds.c.id.in_(round_ids), is_frozen)
+    return _by_round(connection.execute(query))
 
 
 def readings_at(
     connection: Connection, versions: Mapping[int, int]
 ) -> dict[int, dict[tuple[str, str], LimitReading]]:
-    """Read the readings of one version each of some rounds, by round."""
+    """Read the readings of one version each of some rounds, by round, metric and side."""
     query = select(evidence).where(evidence.c.round_id.in_(versions))
+    rows = connection.execute(query)
+    return _by_round(row for row in rows if row.version == versions[row.round_id])
+
+
+def _by_round(rows: Iterable[Row[Any]]) -> dict[int, dict[tuple[str, str], LimitReading]]:
     readings: dict[int, dict[tuple[str, str], LimitReading]] = {}
-    for row in connection.execute(query):
-        if row.version == versions[row.round_id]:
-            readings.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
+    for row in rows:
+        readings.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
     return readings
 
 
@@ -104,9 +99,7 @@ def chain_log_e(
     """Read log e of a chain's rounds, each by its latest version: order to log e, ascending."""
     query = (
         select(evidence.c.order, evidence.c.log_e)
-        .join(
-            rounds, (rounds.c.id == evidence.c.round_id) & (rounds.c.version == evidence.c.version)
-        )
+        .join(rounds, is_latest(evidence))
         .where(
             rounds.c.monitor_id == monitor_id,
             evidence.c.metric == metric,
@@ -140,12 +133,6 @@ def _reading(row: Row[Any]) -> LimitReading:
         recovery=_recovery(row),
         log_recovery=row.log_recovery,
     )
-
-
-def _recovery_columns(recovery: Recovery | None) -> dict[str, Any]:
-    if recovery is None:
-        return {"recovery_rounds": None, "log_r": None}
-    return {"recovery_rounds": recovery.rounds, "log_r": _finite(recovery.log_r)}
 
 
 def _recovery(row: Row[Any]) -> Recovery | None:

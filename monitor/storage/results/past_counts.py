@@ -18,6 +18,7 @@ from sqlalchemy import Connection, select
 from monitor.domain.state import RoundState
 from monitor.stats.core.counts import CountArrays, StratumArrays
 from monitor.storage.database import put_all
+from monitor.storage.queries import is_latest
 from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.tables import packed_counts, rounds
 
@@ -53,15 +54,12 @@ class PastRound:
 
 def read_past(connection: Connection, history_id: int, before: datetime) -> list[PastRound]:
     """Read the closed rounds of a history that are earlier than a slot, in slot order."""
-    packed = (packed_counts.c.round_id == rounds.c.id) & (
-        packed_counts.c.version == rounds.c.version
-    )
     query = (
         select(
             *rounds.c["id", "version", "label_revision", "estimated_revision"],
             packed_counts.c.counts,
         )
-        .join_from(rounds, packed_counts, packed, isouter=True)
+        .join_from(rounds, packed_counts, is_latest(packed_counts), isouter=True)
         .where(
             rounds.c.history_id == history_id,
             rounds.c.state == RoundState.CLOSED,
@@ -70,24 +68,32 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
         .order_by(rounds.c.slot)
     )
     rounds_read = connection.execute(query).all()
-    readable = {row.id: _unpacked(row.counts) for row in rounds_read if _is_readable(row.counts)}
+    readable = {
+        row.id: np.frombuffer(row.counts, dtype=_STORED)[1:].reshape(-_LAYOUT, -1)
+        for row in rounds_read
+        if _is_readable(row.counts)
+    }
     unreadable = [row.id for row in rounds_read if row.id not in readable]
     stored = read_counts(connection, unreadable) if unreadable else {}
-    packed_rounds = [
-        readable[row.id] if row.id in readable else _pack(stored[row.id]) for row in rounds_read
-    ]
-    counts = _arrays(packed_rounds)
-    return [
-        PastRound(
-            id=row.id,
-            version=row.version,
-            counts=arrays,
-            missing=packed_round[4],
-            is_changed=row.label_revision != row.estimated_revision,
-            is_packed=row.id in readable,
+    packed_rounds = readable | {each: _pack(strata) for each, strata in stored.items()}
+    if not rounds_read:
+        return []
+    # The rounds of a history have the same strata, so they share one array.
+    is_flagged = packed_rounds[rounds_read[0].id][3].astype(np.bool_)
+    past: list[PastRound] = []
+    for row in rounds_read:
+        size, labeled, positive, _, missing = packed_rounds[row.id]
+        past.append(
+            PastRound(
+                id=row.id,
+                version=row.version,
+                counts=CountArrays(size, labeled, positive, is_flagged),
+                missing=missing,
+                is_changed=row.label_revision != row.estimated_revision,
+                is_packed=row.id in readable,
+            )
         )
-        for row, arrays, packed_round in zip(rounds_read, counts, packed_rounds, strict=True)
-    ]
+    return past
 
 
 def write_packed(
@@ -104,7 +110,11 @@ def write_packed(
                 [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
             )
     rows = [
-        {"round_id": round_id, "version": version, "counts": _stored(counts)}
+        {
+            "round_id": round_id,
+            "version": version,
+            "counts": np.append(_LAYOUT, counts).astype(_STORED).tobytes(),
+        }
         for (round_id, version), counts in packed.items()
     ]
     put_all(connection, packed_counts, rows, changed=("version", "counts"))
@@ -117,21 +127,5 @@ def _pack(strata: Sequence[StratumTally]) -> Packed:
     return np.array(list(columns), dtype=np.int64).T
 
 
-def _stored(packed: Packed) -> bytes:
-    return np.append(_LAYOUT, packed).astype(_STORED).tobytes()
-
-
 def _is_readable(stored: bytes | None) -> bool:
     return stored is not None and np.frombuffer(stored, dtype=_STORED, count=1)[0] == _LAYOUT
-
-
-def _unpacked(stored: bytes) -> Packed:
-    return np.frombuffer(stored, dtype=_STORED)[1:].reshape(-_LAYOUT, -1)
-
-
-def _arrays(packed: Sequence[Packed]) -> list[CountArrays]:
-    """Take counts apart; the rounds of a history have the same strata, so they share one array."""
-    if not packed:
-        return []
-    is_flagged = packed[0][3].astype(np.bool_)
-    return [CountArrays(rows[0], rows[1], rows[2], is_flagged) for rows in packed]

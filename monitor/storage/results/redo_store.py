@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, delete, func, select, update
 
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.results.concern_store import forget_concerns
 from monitor.storage.rounds.round_transitions import note_move
-from monitor.storage.samples.margin_store import forget_plan
 from monitor.storage.tables import (
     challenger_sizes,
+    concerns,
     items,
     label_events,
     payloads,
+    planned_margins,
     reserve,
     round_issues,
     rounds,
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.storage.rounds.round_store import Round
 
-_OF_THE_DRAW = (
+_WITHDRAWN = (
+    concerns,
+    planned_margins,
     round_issues,
     tasks,
     payloads,
@@ -38,7 +40,7 @@ _OF_THE_DRAW = (
     challenger_sizes,
     strata,
 )
-"""Tables that hold what was drawn; each before those that it refers to."""
+"""Tables that hold what was drawn and noted; each before those that it refers to."""
 
 
 def labels_taken(connection: Connection, round_id: int) -> int:
@@ -85,9 +87,7 @@ def reopen_abandoned(
     if opened.rowcount == 0:
         return False
     # No label refers to an item, as was asked above, so the sample can go.
-    for table in _OF_THE_DRAW:
+    for table in _WITHDRAWN:
         connection.execute(delete(table).where(table.c.round_id == round_.id))
-    forget_concerns(connection, round_.id)
-    forget_plan(connection, round_.id)
     note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
     return True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, Select, func, insert, select
+from sqlalchemy import Connection, Row, Select, func, select
 
+from monitor.storage.database import insert_all
+from monitor.storage.queries import is_latest
 from monitor.storage.tables import effects, reports, rounds
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ def write_reports(connection: Connection, written: Mapping[int, RoundReport]) ->
         {"round_id": round_id, "version": report.version, "payload": report.model_dump(mode="json")}
         for round_id, report in written.items()
     ]
-    connection.execute(insert(reports), rows)
+    insert_all(connection, reports, rows)
 
 
 def read_report(connection: Connection, round_id: int, version: int) -> dict[str, Any]:
@@ -36,26 +38,17 @@ def newest_version(connection: Connection, round_id: int) -> int:
     return connection.execute(query).scalar() or 0
 
 
-def read_of_latest(
-    connection: Connection, round_ids: Sequence[int], part: str
-) -> dict[int, list[dict[str, Any]]]:
-    """Read the rows in one part of the reports of the latest versions of some rounds, by round."""
-    return {each: list(rows or []) for each, rows in read_part(connection, round_ids, part)}
-
-
-def read_part(
-    connection: Connection, round_ids: Sequence[int], part: str
-) -> Iterator[tuple[int, Any]]:
-    """Read one part of the reports of the latest versions of some rounds, each with its round.
+def read_part(connection: Connection, round_ids: Sequence[int], part: str) -> dict[int, Any]:
+    """Read one part of the reports of the latest versions of some rounds, by round.
 
     The database takes it out, since reports are a thousand times as long.
     """
     query = (
-        select(reports.c.round_id, reports.c.payload[part].label("rows"))
-        .join(rounds, (rounds.c.id == reports.c.round_id) & (rounds.c.version == reports.c.version))
+        select(reports.c.round_id, reports.c.payload[part])
+        .join(rounds, is_latest(reports))
         .where(reports.c.round_id.in_(round_ids))
     )
-    yield from ((row.round_id, row.rows) for row in connection.execute(query))
+    return dict(connection.execute(query).all())
 
 
 def first_key(connection: Connection, round_id: int) -> str | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
-from monitor.storage.database import chunks
+from monitor.storage.database import chunks, insert_all
 from monitor.storage.tables import restated_versions, restatements, rounds
 
 
@@ -59,13 +59,12 @@ def read_restated(
 
 def restated_themselves(connection: Connection, round_ids: Sequence[int]) -> set[int]:
     """Find which of some rounds were restated themselves, and do not only pool one that was."""
-    items: set[int] = set()
-    for some in chunks(round_ids):
-        query = select(restated_versions.c.round_id).where(
-            restated_versions.c.round_id.in_(some), restated_versions.c.own
-        )
-        items.update(connection.execute(query).scalars())
-    return items
+    query = select(restated_versions.c.round_id).where(restated_versions.c.own)
+    return {
+        round_id
+        for some in chunks(round_ids)
+        for round_id in connection.scalars(query.where(restated_versions.c.round_id.in_(some)))
+    }
 
 
 def add_restatement(
@@ -88,7 +87,7 @@ def add_restatement(
         {"restatement_id": restatement, **dict(zip(names, version, strict=True))}
         for version in versions
     ]
-    connection.execute(insert(restated_versions), rows)
+    insert_all(connection, restated_versions, rows)
 
 
 def set_versions(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy import Connection, select
 
 from monitor.domain.model import Answer, Frame
 from monitor.domain.report import SegmentRow
+from monitor.storage.database import insert_all
 from monitor.storage.tables import segment_counts, segment_estimates, segment_sizes, strata
 
 if TYPE_CHECKING:
@@ -43,59 +44,58 @@ def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
         for segment, sizes in zip(frame.segment_columns, part.segments, strict=True)
         for value, size in sizes.items()
     ]
-    _insert(connection, segment_sizes, rows)
+    insert_all(connection, segment_sizes, rows)
 
 
 def current_cells(connection: Connection, round_id: int, labels: RoundLabels) -> list[SegmentCell]:
     """Count the labels of a round as they stand, cell by cell; none without segment columns."""
-    sizes = _sizes(connection, round_id)
-    if not sizes:
-        return []
-    labeled: dict[tuple[str, str, str], list[Answer]] = {}
+    answers: dict[tuple[str, str, str], list[Answer]] = {}
     for item in labels.items:
         answer = labels.current.get(item.id, Answer.CANNOT_TELL)
         if answer is not Answer.CANNOT_TELL:
             for segment, value in item.segments.items():
-                labeled.setdefault((item.stratum, segment, value), []).append(answer)
-    return [_cell(size, labeled.get((size[0], size[2], size[3]), [])) for size in sizes]
+                answers.setdefault((item.stratum, segment, value), []).append(answer)
+    counts = {
+        key: (len(answered), answered.count(Answer.POSITIVE)) for key, answered in answers.items()
+    }
+    return _cells(connection, round_id, counts)
 
 
-def _sizes(connection: Connection, round_id: int) -> list[tuple[str, bool, str, str, int]]:
-    """Read stratum, class, segment, value and size, in an order that never changes."""
+def _cells(
+    connection: Connection, round_id: int, counts: Mapping[tuple[str, str, str], tuple[int, int]]
+) -> list[SegmentCell]:
+    """Read the cells of a round with these counts, labeled and positive; the rest have none."""
     query = (
-        select(strata.c.stratum, strata.c.flagged, *segment_sizes.c["segment", "value", "size"])
-        .join(
-            strata,
-            (strata.c.round_id == segment_sizes.c.round_id)
-            & (strata.c.stratum == segment_sizes.c.stratum),
-        )
+        select(*strata.c["stratum", "flagged"], *segment_sizes.c["segment", "value", "size"])
+        .join_from(segment_sizes, strata)
         .where(segment_sizes.c.round_id == round_id)
     )
-    results = [
-        (str(a), bool(b), str(c), str(d), int(n)) for a, b, c, d, n in connection.execute(query)
-    ]
-    return sorted(results)  # not in SQL, where texts are in the order of each database's locale
-
-
-def _cell(of: tuple[str, bool, str, str, int], answers: Sequence[Answer]) -> SegmentCell:
-    return SegmentCell(*of, labeled=len(answers), positive=answers.count(Answer.POSITIVE))
+    cells: list[SegmentCell] = []
+    for stratum, flagged, segment, value, size in connection.execute(query):
+        labeled, positive = counts.get((stratum, segment, value), (0, 0))
+        cells.append(SegmentCell(stratum, flagged, segment, value, size, labeled, positive))
+    # Not in SQL, where texts are in the order of each database's locale.
+    return sorted(cells, key=lambda cell: (cell.stratum, cell.flagged, cell.segment, cell.value))
 
 
 def write_counts(
     connection: Connection, round_id: int, version: int, cells: Iterable[SegmentCell]
 ) -> None:
     """Store the labels of a version, of the cells that have any."""
-    retained = ("stratum", "segment", "value", "labeled", "positive")
     rows = [
         {
             "round_id": round_id,
             "version": version,
-            **{name: getattr(cell, name) for name in retained},
+            "stratum": cell.stratum,
+            "segment": cell.segment,
+            "value": cell.value,
+            "labeled": cell.labeled,
+            "positive": cell.positive,
         }
         for cell in cells
         if cell.labeled
     ]
-    _insert(connection, segment_counts, rows)
+    insert_all(connection, segment_counts, rows)
 
 
 def read_counts(connection: Connection, round_id: int, version: int) -> list[SegmentCell]:
@@ -103,25 +103,19 @@ def read_counts(connection: Connection, round_id: int, version: int) -> list[Seg
     query = select(segment_counts).where(
         segment_counts.c.round_id == round_id, segment_counts.c.version == version
     )
-    labels = {
+    counts = {
         (row.stratum, row.segment, row.value): (row.labeled, row.positive)
         for row in connection.execute(query)
     }
-    return [
-        SegmentCell(*size, *labels.get((size[0], size[2], size[3]), (0, 0)))
-        for size in _sizes(connection, round_id)
-    ]
+    return _cells(connection, round_id, counts)
 
 
 def write_estimates(
     connection: Connection, round_id: int, version: int, rows: Iterable[SegmentRow]
 ) -> None:
     """Store what a version says of the segments."""
-    _insert(
-        connection,
-        segment_estimates,
-        [{"round_id": round_id, "version": version, **row.model_dump()} for row in rows],
-    )
+    keys = {"round_id": round_id, "version": version}
+    insert_all(connection, segment_estimates, [keys | row.model_dump() for row in rows])
 
 
 def read_estimates(connection: Connection, round_id: int, version: int) -> list[SegmentRow]:
@@ -139,8 +133,3 @@ def read_estimates(connection: Connection, round_id: int, version: int) -> list[
 def in_order(rows: Iterable[SegmentRow]) -> list[SegmentRow]:
     """Sort rows of segments by column, then the largest segment first."""
     return sorted(rows, key=lambda row: (row.segment, -row.size, row.value, row.metric))
-
-
-def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(insert(table), rows)

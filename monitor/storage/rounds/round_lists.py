@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from monitor.domain.state import RoundState
-from monitor.storage.tables import monitors, rounds
+from monitor.storage.queries import of_monitor
+from monitor.storage.tables import rounds
 
 MOST = 2**31 - 1  # What the column of numbers holds
 _DONE = (RoundState.CLOSED, RoundState.ABANDONED)
@@ -52,9 +53,7 @@ def _last_of_each(connection: Connection, listing: ListQuery, last: int) -> tupl
 
 
 def _select_listed(listing: ListQuery, *columns: ColumnElement[Any]) -> Select[Any]:
-    query = select(*columns).select_from(rounds)
-    if listing.monitor is not None:
-        query = query.where(rounds.c.monitor_id == id_of(listing.monitor))
+    query = select(*columns).select_from(rounds).where(of_monitor(listing.monitor))
     if listing.before is not None:
         query = query.where(rounds.c.slot < listing.before)
     if not listing.skipped:
@@ -64,17 +63,13 @@ def _select_listed(listing: ListQuery, *columns: ColumnElement[Any]) -> Select[A
 
 def count_skipped(connection: Connection, monitor: str | None) -> int:
     """Count the skipped rounds of a monitor, or of all."""
-    query = select(func.count()).where(rounds.c.state == RoundState.SKIPPED)
-    if monitor is not None:
-        query = query.where(rounds.c.monitor_id == id_of(monitor))
+    query = select(func.count()).where(rounds.c.state == RoundState.SKIPPED, of_monitor(monitor))
     return connection.execute(query).scalar_one()
 
 
 def has_rounds(connection: Connection, monitor: str | None) -> bool:
     """Whether a monitor, or any, has a round in any state."""
-    query = select(rounds.c.id).limit(1)
-    if monitor is not None:
-        query = query.where(rounds.c.monitor_id == id_of(monitor))
+    query = select(rounds.c.id).where(of_monitor(monitor)).limit(1)
     return connection.execute(query).first() is not None
 
 
@@ -99,24 +94,17 @@ def rounds_before(
     return [each for each in round_ids_before if each is not None]
 
 
-def id_of(monitor: str) -> ScalarSelect[int]:
-    """Id of a monitor, as a part of a query."""
-    return select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
-
-
 def numbered(connection: Connection, monitor: str, number: int) -> int | None:
     """Find the round of a monitor with this number."""
     if abs(number) > MOST:
         return None
-    query = select(rounds.c.id).where(
-        rounds.c.monitor_id == id_of(monitor), rounds.c.number == number
-    )
+    query = select(rounds.c.id).where(of_monitor(monitor), rounds.c.number == number)
     return connection.execute(query.order_by(rounds.c.id).limit(1)).scalar()
 
 
 def first_and_last(connection: Connection, monitor: str) -> list[int]:
     """Read the numbers of a monitor's rounds with the first and the last slot, if it has any."""
-    numbers = select(rounds.c.number).where(rounds.c.monitor_id == id_of(monitor))
+    numbers = select(rounds.c.number).where(of_monitor(monitor))
     ends = (
         connection.execute(numbers.order_by(order).limit(1)).scalar()
         for order in (rounds.c.slot, rounds.c.slot.desc())
@@ -126,15 +114,11 @@ def first_and_last(connection: Connection, monitor: str) -> list[int]:
 
 def newest_done(connection: Connection, monitor: str) -> int | None:
     """Find the round of a monitor with the latest slot that closed or was abandoned."""
-    done = select(rounds.c.id).where(
-        rounds.c.monitor_id == id_of(monitor), rounds.c.state.in_(_DONE)
-    )
+    done = select(rounds.c.id).where(of_monitor(monitor), rounds.c.state.in_(_DONE))
     return connection.execute(done.order_by(rounds.c.slot.desc()).limit(1)).scalar()
 
 
 def newest_drawn(connection: Connection, monitor: str) -> int | None:
     """Read the number of a monitor's round with the latest slot that was drawn."""
-    drawn = select(rounds.c.number).where(
-        rounds.c.monitor_id == id_of(monitor), rounds.c.history_id.is_not(None)
-    )
+    drawn = select(rounds.c.number).where(of_monitor(monitor), rounds.c.history_id.is_not(None))
     return connection.execute(drawn.order_by(rounds.c.slot.desc()).limit(1)).scalar()

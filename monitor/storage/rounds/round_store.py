@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from sqlalchemy import (
     not_,
     or_,
     select,
+    true,
 )
 
 from monitor.domain.model import Window
@@ -29,6 +30,7 @@ from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.storage.claims import wait_for_turn, wait_if_recorded
 from monitor.storage.database import insert_new, listed
+from monitor.storage.queries import named
 from monitor.storage.tables import monitors, payloads, rounds, tasks
 
 
@@ -38,6 +40,14 @@ class RoundVersion(NamedTuple):
     state: str
     version: int
     has_wave_to_come: bool
+
+
+class UnfinishedName(NamedTuple):
+    """An unfinished round by its name, and who decides where people disagree."""
+
+    name: str
+    state: RoundState
+    adjudicator: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,6 @@ class Round:
     """When the claim on it runs out, in ms of the store; whoever left it in mid-step had it."""
     second_wave_at: datetime | None = None
     """When its second wave goes out at the latest; None where none is to come."""
-    """Where it ended once its margins held; None where it did not."""
     snapshot: str | None = None
     """The state of its source that it was drawn from, where that can be read again."""
     registered: str | None = None
@@ -123,30 +132,18 @@ def read_round(connection: Connection, round_id: int) -> Round:
 
 def read_rounds(connection: Connection, round_ids: Collection[int]) -> list[Round]:
     """Read some rounds, in slot order."""
-    query = _rounds().where(rounds.c.id.in_(round_ids)).order_by(rounds.c.slot, monitors.c.name)
-    return [_round(row) for row in connection.execute(query)]
+    return _in_order(connection, rounds.c.id.in_(round_ids))
 
 
 def find_rounds(
     connection: Connection,
     name: str | None = None,
     *,
-    states: Collection[RoundState] = tuple(RoundState),
+    states: Collection[RoundState] | None = None,
 ) -> list[Round]:
-    """Read the rounds of a monitor, or of all, in slot order."""
-    query = _rounds().order_by(rounds.c.slot, monitors.c.name)
-    if name is not None:
-        query = query.where(monitors.c.name == name)
-    if set(states) != set(RoundState):
-        query = query.where(rounds.c.state.in_(states))
-    return [_round(row) for row in connection.execute(query)]
-
-
-def numbers_of(connection: Connection, states: Collection[RoundState]) -> list[tuple[str, int]]:
-    """Name the rounds in some states by monitor and number, in slot order."""
-    query = select(monitors.c.name, rounds.c.number).join_from(rounds, monitors)
-    rows = connection.execute(query.where(rounds.c.state.in_(states)).order_by(rounds.c.slot))
-    return [(name, number) for name, number in rows]
+    """Read the rounds of a monitor, or of all, in some states or in any, in slot order."""
+    in_states = true() if states is None else rounds.c.state.in_(states)
+    return _in_order(connection, named(name), in_states)
 
 
 def read_marks(connection: Connection, name: str) -> dict[int, RoundVersion]:
@@ -164,71 +161,52 @@ def read_marks(connection: Connection, name: str) -> dict[int, RoundVersion]:
 
 def round_at(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
     """Read the round of a slot, if there is one."""
-    query = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.slot == slot)
-    row = connection.execute(query).first()
-    return None if row is None else _round(row)
+    return _newest(connection, rounds.c.monitor_id == monitor_id, rounds.c.slot == slot)
 
 
-def newest_round(
-    connection: Connection,
-    monitor_id: int,
-    *,
-    until: datetime | None = None,
-    origin: str | None = None,
+def newest_round(connection: Connection, monitor_id: int) -> Round | None:
+    """Read the round with the latest slot, skips included."""
+    return _newest(connection, rounds.c.monitor_id == monitor_id)
+
+
+def newest_scheduled(
+    connection: Connection, name: str, until: datetime | None = None
 ) -> Round | None:
-    """Read the round with the latest slot, at most ``until``, skips included.
+    """Read the round of a monitor with the latest slot that its schedule opened.
 
-    With an ``origin`` only rounds that were opened for that reason count.
+    Up to a time, if one is given.
     """
-    query = _rounds().where(rounds.c.monitor_id == monitor_id).order_by(rounds.c.slot.desc())
-    if until is not None:
-        query = query.where(rounds.c.slot <= until)
-    if origin is not None:
-        query = query.where(rounds.c.settings["origin"].as_string() == origin)
-    row = connection.execute(query.limit(1)).first()
-    return None if row is None else _round(row)
+    is_scheduled = rounds.c.settings["origin"].as_string() == "schedule"
+    is_early = true() if until is None else rounds.c.slot <= until
+    return _newest(connection, monitors.c.name == name, is_early, is_scheduled)
+
+
+def newest_closed(connection: Connection, name: str, until: datetime) -> Round | None:
+    """Read the closed round with the latest slot up to a time: a clock ahead makes later ones."""
+    return _newest(connection, monitors.c.name == name, _is_closed(), rounds.c.slot <= until)
 
 
 def round_before(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
     """Read the last round before a slot."""
-    earlier = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.slot < slot)
-    row = connection.execute(earlier.order_by(rounds.c.slot.desc()).limit(1)).first()
-    return None if row is None else _round(row)
+    return _newest(connection, rounds.c.monitor_id == monitor_id, rounds.c.slot < slot)
 
 
 def round_after(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
     """Read the first round after a slot."""
-    after = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.slot > slot)
-    row = connection.execute(after.order_by(rounds.c.slot).limit(1)).first()
-    return None if row is None else _round(row)
+    query = _rounds().where(rounds.c.monitor_id == monitor_id, rounds.c.slot > slot)
+    return _first(connection, query.order_by(rounds.c.slot))
 
 
 def rounds_around(
     connection: Connection, monitor_id: int, first: datetime, last: datetime
 ) -> list[Round]:
     """Read the rounds from ``first`` to ``last``, the one before and the one after, in order."""
-    between = _rounds().where(
-        rounds.c.monitor_id == monitor_id, rounds.c.slot >= first, rounds.c.slot <= last
+    between = _in_order(
+        connection, rounds.c.monitor_id == monitor_id, rounds.c.slot.between(first, last)
     )
-    rounds_between = [_round(row) for row in connection.execute(between.order_by(rounds.c.slot))]
     before = round_before(connection, monitor_id, first)
     after = round_after(connection, monitor_id, last)
-    return [round_ for round_ in (before, *rounds_between, after) if round_ is not None]
-
-
-def newest_scheduled(connection: Connection, name: str, until: datetime) -> Round | None:
-    """Read the round of a monitor with the latest slot up to a time that its schedule opened."""
-    query = (
-        _rounds()
-        .where(
-            monitors.c.name == name,
-            rounds.c.slot <= until,
-            rounds.c.settings["origin"].as_string() == "schedule",
-        )
-        .order_by(rounds.c.slot.desc())
-    )
-    row = connection.execute(query.limit(1)).first()
-    return None if row is None else _round(row)
+    return [round_ for round_ in (before, *between, after) if round_ is not None]
 
 
 def slots_with_rounds(connection: Connection, monitor_id: int, after: datetime) -> set[datetime]:
@@ -239,28 +217,13 @@ def slots_with_rounds(connection: Connection, monitor_id: int, after: datetime) 
 
 def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
     """Read the closed rounds of a history, in slot order."""
-    query = _rounds().where(rounds.c.history_id == history_id, rounds.c.state == RoundState.CLOSED)
-    return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
+    return _in_order(connection, rounds.c.history_id == history_id, _is_closed())
 
 
 def rounds_from(connection: Connection, history_id: int, first: Round) -> list[Round]:
     """Read a round and the closed ones of its history after it, in slot order."""
-    later = and_(
-        rounds.c.history_id == history_id,
-        rounds.c.state == RoundState.CLOSED,
-        rounds.c.slot > first.slot,
-    )
-    query = _rounds().where(or_(later, rounds.c.id == first.id)).order_by(rounds.c.slot)
-    return [_round(row) for row in connection.execute(query)]
-
-
-def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> int | None:
-    """Id of the closed round with the latest slot up to a time: a clock ahead makes later ones."""
-    closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
-    query = (
-        select(rounds.c.id).where(*closed, rounds.c.slot <= until).order_by(rounds.c.slot.desc())
-    )
-    return connection.execute(query.limit(1)).scalar()
+    later = and_(rounds.c.history_id == history_id, _is_closed(), rounds.c.slot > first.slot)
+    return _in_order(connection, or_(later, rounds.c.id == first.id))
 
 
 def newest_slot(connection: Connection, name: str) -> datetime | None:
@@ -269,23 +232,13 @@ def newest_slot(connection: Connection, name: str) -> datetime | None:
     return connection.execute(slots.order_by(rounds.c.slot.desc()).limit(1)).scalar()
 
 
-def last_closed(connection: Connection, name: str, until: datetime) -> Round | None:
-    """Read the closed round of a monitor with the latest slot up to a time."""
-    closed = (monitors.c.name == name, rounds.c.state == RoundState.CLOSED, rounds.c.slot <= until)
-    row = connection.execute(
-        _rounds().where(*closed).order_by(rounds.c.slot.desc()).limit(1)
-    ).one_or_none()
-    return None if row is None else _round(row)
-
-
 def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[Round]:
     """Read the rounds of a monitor that may have something to do, in slot order.
 
     Those not ended, and the closed ones that still take late labels or have taken some since
     their last estimate.
     """
-    query = _rounds().where(monitors.c.name == name, is_unfinished(now))
-    return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
+    return _in_order(connection, monitors.c.name == name, is_unfinished(now))
 
 
 def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
@@ -297,50 +250,27 @@ def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
 
 def unfinished_names(
     connection: Connection, names: Sequence[str], now: datetime
-) -> list[tuple[str, RoundState]]:
-    """Read names and states of the unfinished rounds of some monitors, in slot order."""
+) -> list[UnfinishedName]:
+    """Read the names of the unfinished rounds of some monitors, in slot order."""
+    adjudicator = rounds.c.settings["adjudicator"].as_string()
     query = (
-        select(monitors.c.name, rounds.c.slot, rounds.c.first_version, rounds.c.state)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        select(monitors.c.name, *rounds.c["slot", "first_version", "state"], adjudicator)
+        .join_from(rounds, monitors)
         .where(monitors.c.name.in_(listed(connection, names)), is_unfinished(now))
         .order_by(rounds.c.slot, monitors.c.name)
     )
     return [
-        (round_name(row.name, row.slot, row.first_version), RoundState(row.state))
-        for row in connection.execute(query)
+        UnfinishedName(round_name(*of_round), RoundState(state), judge)
+        for *of_round, state, judge in connection.execute(query)
     ]
-
-
-def adjudicators(
-    connection: Connection, names: Sequence[str], now: datetime
-) -> dict[str, str | None]:
-    """Read who decides conflicts in the unfinished rounds of some monitors, by the round's name."""
-    query = (
-        select(
-            monitors.c.name,
-            rounds.c.slot,
-            rounds.c.first_version,
-            rounds.c.settings["adjudicator"].as_string().label("adjudicator"),
-        )
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(monitors.c.name.in_(listed(connection, names)), is_unfinished(now))
-        .order_by(rounds.c.slot, monitors.c.name)
-    )
-    return {
-        round_name(row.name, row.slot, row.first_version): row.adjudicator
-        for row in connection.execute(query)
-    }
 
 
 def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> list[Round]:
     """Read the rounds that have nothing to do and of which labelers may still see something."""
-    query = _rounds().where(
-        monitors.c.name == name,
-        exists().where(payloads.c.round_id == rounds.c.id),
-        # Compared with a time that is missing it is NULL, and so would be its opposite.
-        not_(func.coalesce(is_unfinished(now), false())),
-    )
-    return [_round(row) for row in connection.execute(query.order_by(rounds.c.slot))]
+    is_shown = exists().where(payloads.c.round_id == rounds.c.id)
+    # Compared with a time that is missing it is NULL, and so would be its opposite.
+    is_finished = not_(func.coalesce(is_unfinished(now), false()))
+    return _in_order(connection, monitors.c.name == name, is_shown, is_finished)
 
 
 def is_unfinished(now: datetime) -> ColumnElement[bool]:
@@ -348,11 +278,12 @@ def is_unfinished(now: datetime) -> ColumnElement[bool]:
     is_corrected = rounds.c.label_revision.is_not_distinct_from(rounds.c.estimated_revision)
     return or_(
         rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
-        and_(
-            rounds.c.state == RoundState.CLOSED,
-            or_(not_(is_corrected), rounds.c.labels_until >= now),
-        ),
+        and_(_is_closed(), or_(not_(is_corrected), rounds.c.labels_until >= now)),
     )
+
+
+def _is_closed() -> ColumnElement[bool]:
+    return rounds.c.state == RoundState.CLOSED
 
 
 def _rounds() -> Select[Any]:
@@ -362,34 +293,32 @@ def _rounds() -> Select[Any]:
     return select(*columns, settings, monitors.c.name.label("monitor")).join_from(rounds, monitors)
 
 
+def _in_order(connection: Connection, *which: ColumnElement[bool]) -> list[Round]:
+    query = _rounds().where(*which).order_by(rounds.c.slot, monitors.c.name)
+    return [_round(row) for row in connection.execute(query)]
+
+
+def _newest(connection: Connection, *which: ColumnElement[bool]) -> Round | None:
+    return _first(connection, _rounds().where(*which).order_by(rounds.c.slot.desc()))
+
+
+def _first(connection: Connection, query: Select[Any]) -> Round | None:
+    row = connection.execute(query.limit(1)).first()
+    return None if row is None else _round(row)
+
+
 def _round(row: Row[Any]) -> Round:
     return Round(
-        id=row.id,
-        monitor=row.monitor,
-        monitor_id=row.monitor_id,
-        history_id=row.history_id,
-        number=row.number,
-        slot=row.slot,
         window=Window(row.window_start, row.window_end),
         state=RoundState(row.state),
-        reason=row.reason,
         settings=_settings(row.settings),
-        seed=row.seed,
-        opened_at=row.opened_at,
-        deadline=row.deadline,
-        closed_at=row.closed_at,
-        labels_until=row.labels_until,
-        partial=row.partial,
-        version=row.version,
-        first_version=row.first_version,
-        first_look_at=row.first_look_at,
-        label_revision=row.label_revision,
-        estimated_revision=row.estimated_revision,
-        claimed_until=row.claimed_until,
-        second_wave_at=row.second_wave_at,
-        snapshot=row.snapshot,
-        registered=row.registered,
+        **{name: getattr(row, name) for name in _AS_STORED},
     )
+
+
+_AS_STORED = tuple(
+    field.name for field in fields(Round) if field.name not in {"window", "state", "settings"}
+)
 
 
 @lru_cache(maxsize=2_000)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.database import insert_all_new, insert_new
+from monitor.storage.database import insert_all, insert_all_new
 from monitor.storage.rounds.round_claims import Claim, hold, wait_for_monitor
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
@@ -22,38 +22,45 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 
-def add_round(
+def add_rounds(
     connection: Connection,
     *,
     monitor_id: int,
-    number: int,
-    slot: datetime,
-    window: Window,
+    first_number: int,
+    slots: Sequence[datetime],
+    windows: Sequence[Window],
     state: RoundState,
     settings: RoundSettings,
-    now: datetime,
     reason: str,
-    deadline: datetime | None = None,
-) -> int | None:
-    """Insert the round of a slot; None if the slot has one already."""
-    round_id = insert_new(
-        connection,
-        rounds,
-        monitor_id=monitor_id,
-        number=number,
-        slot=slot,
-        window_start=window.start,
-        window_end=window.end,
-        state=state,
-        reason=reason if state is RoundState.SKIPPED else None,
-        settings=settings.model_dump(mode="json"),
-        seed=seed_of(store_id(connection), monitor_id, slot, settings.block),
-        opened_at=now,
-        deadline=deadline,
-    )
-    if round_id is not None:
-        note_move(connection, round_id, None, state, reason, now)
-    return round_id
+    now: datetime,
+) -> list[int]:
+    """Insert the rounds of consecutive slots; a slot that has one already keeps it.
+
+    Returns the ids of those that are new.
+    """
+    store = store_id(connection)
+    shared = {
+        "monitor_id": monitor_id,
+        "state": state,
+        "reason": reason if state is RoundState.SKIPPED else None,
+        "settings": settings.model_dump(mode="json"),
+        "opened_at": now,
+    }
+    rows = [
+        {
+            "number": number,
+            "slot": slot,
+            "window_start": window.start,
+            "window_end": window.end,
+            "seed": seed_of(store, monitor_id, slot, settings.block),
+            **shared,
+        }
+        for number, (slot, window) in enumerate(zip(slots, windows, strict=True), first_number)
+    ]
+    added = insert_all_new(connection, rounds, rows)
+    event = {"at": now, "before": None, "after": state, "reason": reason}
+    insert_all(connection, round_events, [{"round_id": each, **event} for each in added])
+    return added
 
 
 def reopen_skipped(
@@ -179,11 +186,8 @@ def note_move(
     now: datetime,
 ) -> None:
     """Record a move, or what happened in a state."""
-    connection.execute(
-        insert(round_events).values(
-            round_id=round_id, at=now, before=before, after=after, reason=reason
-        )
-    )
+    event = {"round_id": round_id, "at": now, "before": before, "after": after, "reason": reason}
+    insert_all(connection, round_events, [event])
 
 
 def note_first_scan(connection: Connection, claim: Claim, at: datetime) -> None:
@@ -197,41 +201,3 @@ def note_first_scan(connection: Connection, claim: Claim, at: datetime) -> None:
         )
         .values(first_look_at=at)
     )
-
-
-def add_skipped(
-    connection: Connection,
-    *,
-    monitor_id: int,
-    first_number: int,
-    slots: Sequence[datetime],
-    windows: Sequence[Window],
-    settings: RoundSettings,
-    reason: str,
-    now: datetime,
-) -> None:
-    """Record consecutive slots as skipped; a slot that has a round already keeps it."""
-    store = store_id(connection)
-    shared = {
-        "monitor_id": monitor_id,
-        "state": RoundState.SKIPPED,
-        "reason": reason,
-        "settings": settings.model_dump(mode="json"),
-        "opened_at": now,
-    }
-    rows = [
-        {
-            "number": number,
-            "slot": slot,
-            "window_start": window.start,
-            "window_end": window.end,
-            "seed": seed_of(store, monitor_id, slot, settings.block),
-            **shared,
-        }
-        for number, (slot, window) in enumerate(zip(slots, windows, strict=True), first_number)
-    ]
-    added = insert_all_new(connection, rounds, rows)
-    event = {"at": now, "before": None, "after": RoundState.SKIPPED, "reason": reason}
-    if added:
-        rows = [{"round_id": round_id, **event} for round_id in added]
-        connection.execute(insert(round_events), rows)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, delete, insert, or_, select
+from sqlalchemy import Connection, Row, delete, or_, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
-from monitor.storage.database import chunks, insert_new
+from monitor.storage.database import chunks, insert_all, insert_new
 from monitor.storage.tables import (
     histories,
     items,
@@ -114,17 +114,11 @@ def read_history(connection: Connection, history_id: int) -> History:
 
 def read_histories(connection: Connection, ids: Collection[int]) -> dict[int, History]:
     """Read some histories, by id."""
-    result: dict[int, History] = {}
-    for some in chunks(sorted(ids)):
-        query = select(histories).where(histories.c.id.in_(some))
-        result |= {row.id: _history(row) for row in connection.execute(query)}
-    return result
-
-
-def read_history_here(connection: Connection, history_id: int) -> tuple[History, str]:
-    """Read one history, and the id of the store that it is in."""
-    row = connection.execute(select(histories, _STORE_ID).where(histories.c.id == history_id)).one()
-    return _history(row), row.store_id
+    return {
+        row.id: _history(row)
+        for some in chunks(sorted(ids))
+        for row in connection.execute(select(histories).where(histories.c.id.in_(some)))
+    }
 
 
 def add_history(
@@ -165,71 +159,50 @@ def add_history(
     return history_id
 
 
-def write_frame(
-    connection: Connection,
-    round_id: int,
-    *,
-    planned: Sequence[StratumTally],
-    drawn: Iterable[Item],
-    shown: Mapping[str, Shown],
-    issues: Mapping[str, tuple[int, bool]],
-    doubled: Collection[str] = (),
-) -> None:
-    """Write strata, drawn items, what labelers see, and a task per item, two for ``doubled``."""
-    write_strata(connection, round_id, planned)
-    write_issues(connection, round_id, issues)
-    add_items(connection, round_id, drawn, shown=shown, doubled=doubled)
-
-
 def add_items(
     connection: Connection,
     round_id: int,
-    drawn: Iterable[Item],
+    drawn: Sequence[Item],
     *,
     shown: Mapping[str, Shown],
     doubled: Collection[str] = (),
 ) -> None:
     """Write drawn items, what labelers see, and a task per item, two for ``doubled``."""
-    rows = list(drawn)
-    if not rows:
-        return
-    connection.execute(
-        insert(items),
-        [
-            {
-                "round_id": round_id,
-                "id": item.id,
-                "stratum": item.stratum,
-                "order": item.order,
-                "score": item.score,
-                "predicted": item.predicted,
-                "segments": dict(item.segments) or None,
-                "challenged": item.challenged,
-            }
-            for item in rows
-        ],
+    insert_all(connection, items, item_rows(round_id, drawn))
+    seen = (
+        {"round_id": round_id, "item_id": item.id, "shown": dict(shown.get(item.id, {}))}
+        for item in drawn
     )
-    connection.execute(
-        insert(payloads),
-        [
-            {"round_id": round_id, "item_id": item.id, "shown": dict(shown.get(item.id, {}))}
-            for item in rows
-        ],
-    )
+    insert_all(connection, payloads, seen)
     seed = _key_seed(connection, round_id)
-    connection.execute(
-        insert(tasks),
-        [
-            {
-                "key": _task_key(seed, item.id, slot),
-                "round_id": round_id,
-                "item_id": item.id,
-                "slot": slot,
-            }
-            for item in rows
-            for slot in ((1, 2) if item.id in doubled else (1,))
-        ],
+    requests = (
+        {
+            "key": _task_key(seed, item.id, slot),
+            "round_id": round_id,
+            "item_id": item.id,
+            "slot": slot,
+        }
+        for item in drawn
+        for slot in ((1, 2) if item.id in doubled else (1,))
     )
+    insert_all(connection, tasks, requests)
+
+
+def item_rows(round_id: int, drawn: Iterable[Item]) -> list[dict[str, Any]]:
+    """Make the rows of drawn items, for the table of items or the reserve."""
+    return [
+        {
+            "round_id": round_id,
+            "id": item.id,
+            "stratum": item.stratum,
+            "order": item.order,
+            "score": item.score,
+            "predicted": item.predicted,
+            "segments": dict(item.segments) or None,
+            "challenged": item.challenged,
+        }
+        for item in drawn
+    ]
 
 
 def write_strata(connection: Connection, round_id: int, planned: Sequence[StratumTally]) -> None:
@@ -250,8 +223,7 @@ def write_strata(connection: Connection, round_id: int, planned: Sequence[Stratu
         }
         for position, part in enumerate(planned)
     ]
-    if rows:
-        connection.execute(insert(strata), rows)
+    insert_all(connection, strata, rows)
 
 
 def write_issues(
@@ -264,14 +236,24 @@ def write_issues(
         for reason, (count, bad) in issues.items()
         if count
     ]
-    if rows:
-        connection.execute(insert(round_issues), rows)
+    insert_all(connection, round_issues, rows)
 
 
 def read_issues(connection: Connection, round_id: int) -> dict[str, tuple[int, bool]]:
     """Read the remarks on a round's rows."""
-    query = select(round_issues).where(round_issues.c.round_id == round_id)
-    return {row.reason: (int(row._mapping["count"]), row.bad) for row in connection.execute(query)}
+    return read_all_issues(connection, [round_id]).get(round_id, {})
+
+
+def read_all_issues(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, dict[str, tuple[int, bool]]]:
+    """Read the remarks on the rows of some rounds, by round."""
+    issues: dict[int, dict[str, tuple[int, bool]]] = {}
+    for some in chunks(round_ids):
+        query = select(round_issues).where(round_issues.c.round_id.in_(some))
+        for round_id, reason, count, is_bad in connection.execute(query):
+            issues.setdefault(round_id, {})[reason] = (int(count), is_bad)
+    return issues
 
 
 def read_strata(connection: Connection, round_id: int) -> list[StratumTally]:

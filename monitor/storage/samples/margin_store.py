@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, select
 
 from monitor.domain.state import RoundState
-from monitor.storage.database import listed
+from monitor.storage.database import insert_all, listed
 from monitor.storage.rounds.round_store import round_name
 from monitor.storage.tables import monitors, planned_margins, rounds
 
 
 def write_margins(connection: Connection, round_id: int, margins: Mapping[str, float]) -> None:
     """Note the half-widths that a round's plan expects, by metric."""
-    rows = [
+    rows = (
         {"round_id": round_id, "metric": metric, "half_width": float(half)}
         for metric, half in margins.items()
-    ]
-    if rows:
-        connection.execute(insert(planned_margins), rows)
+    )
+    insert_all(connection, planned_margins, rows)
 
 
 def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -31,10 +30,8 @@ def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict
     query = (
         select(
             monitors.c.name,
-            rounds.c.slot,
-            rounds.c.first_version,
-            planned_margins.c.metric,
-            planned_margins.c.half_width,
+            *rounds.c["slot", "first_version"],
+            *planned_margins.c["metric", "half_width"],
         )
         .select_from(rounds)
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
@@ -50,8 +47,3 @@ def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict
     for name, slot, first_version, metric, half_width in connection.execute(query):
         result[round_name(name, slot, first_version)][metric] = half_width
     return dict(result)
-
-
-def forget_plan(connection: Connection, round_id: int) -> None:
-    """Delete the margins of a round that is done again."""
-    connection.execute(delete(planned_margins).where(planned_margins.c.round_id == round_id))

@@ -7,6 +7,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, exists, or_, select
 
+from monitor.storage.database import listed
+from monitor.storage.queries import named
 from monitor.storage.rounds.round_store import Round, read_round
 from monitor.storage.tables import items, monitors, payloads, reserve, rounds, tasks
 
@@ -22,12 +24,10 @@ def rounds_with_item(
     query = (
         select(rounds.c.id)
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(or_(*holding))
+        .where(or_(*holding), named(monitor))
         .order_by(rounds.c.slot, monitors.c.name)
     )
-    if monitor is not None:
-        query = query.where(monitors.c.name == monitor)
-    return [read_round(connection, scalar) for scalar in connection.execute(query).scalars()]
+    return [read_round(connection, each) for each in connection.scalars(query).all()]
 
 
 def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
@@ -51,23 +51,14 @@ def removed_monitors(connection: Connection, names: Collection[str], now: dateti
     Another config may have those monitors and use the same store, so a round counts only after
     the time in which that one would have retired it.
     """
-    configured = set(names)
-    removed = [
-        row.id
-        for row in connection.execute(select(monitors.c.id, monitors.c.name))
-        if row.name not in configured
-    ]
-    if not removed:
-        return []
+    removed = select(monitors.c.id).where(monitors.c.name.not_in(listed(connection, list(names))))
     query = (
         select(rounds.c.id)
         .where(rounds.c.monitor_id.in_(removed), exists().where(payloads.c.round_id == rounds.c.id))
         .order_by(rounds.c.slot)
     )
     # When the last label comes is in the settings of each round, which no query can compare.
-    removed_rounds = [
-        read_round(connection, scalar) for scalar in connection.execute(query).scalars()
-    ]
+    removed_rounds = [read_round(connection, each) for each in connection.scalars(query).all()]
     return [round_ for round_ in removed_rounds if _last_label(round_) < now]
 
 

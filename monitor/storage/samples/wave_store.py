@@ -4,44 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from monitor.domain.model import Item
+from monitor.storage.database import insert_all
+from monitor.storage.samples.frame_store import item_rows
 from monitor.storage.tables import reserve, rounds, strata
 
 
 def write_reserve(connection: Connection, round_id: int, spare: Iterable[Item]) -> None:
     """Keep the items after wave 1, of each stratum in the order of the draw."""
-    rows = [
-        {
-            "round_id": round_id,
-            "id": item.id,
-            "stratum": item.stratum,
-            "order": item.order,
-            "score": item.score,
-            "predicted": item.predicted,
-            "segments": dict(item.segments) or None,
-            "challenged": item.challenged,
-        }
-        for item in spare
-    ]
-    if rows:
-        connection.execute(insert(reserve), rows)
+    insert_all(connection, reserve, item_rows(round_id, spare))
 
 
 def read_reserve(connection: Connection, round_id: int) -> list[Item]:
     """Read the items that wave 2 may take, of each stratum in the order of the draw."""
-    columns = ("id", "stratum", "order", "score", "predicted", "segments", "challenged")
-    query = (
-        select(*(reserve.c[name] for name in columns))
-        .where(reserve.c.round_id == round_id)
-        .order_by(reserve.c.stratum, reserve.c.order)
-    )
+    query = select(reserve).where(reserve.c.round_id == round_id)
     return [
-        Item(name, stratum, order, score, predicted, segments or {}, challenged)
-        for name, stratum, order, score, predicted, segments, challenged in connection.execute(
-            query
+        Item(
+            row.id,
+            row.stratum,
+            row.order,
+            row.score,
+            row.predicted,
+            row.segments or {},
+            row.challenged,
         )
+        for row in connection.execute(query.order_by(reserve.c.stratum, reserve.c.order))
     ]
 
 

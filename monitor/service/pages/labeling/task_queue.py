@@ -218,11 +218,11 @@ class TaskQueue:
         Empty where the rounds that share it were opened with different people.
         """
         until = self.clock() + LAST_DAY
-        deciding = round_store.adjudicators(connection, list(self._monitors()), until)
-        shared = shared_task_store.page_rounds_of(connection, list(deciding))
+        unfinished = round_store.unfinished_names(connection, list(self._monitors()), until)
+        shared = shared_task_store.page_rounds_of(connection, [one.name for one in unfinished])
         named: defaultdict[str, set[str | None]] = defaultdict(set)
-        for name, who in deciding.items():
-            named[shared.get(name, name)].add(who)
+        for one in unfinished:
+            named[shared.get(one.name, one.name)].add(one.adjudicator)
         return {name: who.pop() if len(who) == 1 else None for name, who in named.items()}
 
     def _rounds(
@@ -235,8 +235,8 @@ class TaskQueue:
         unfinished = round_store.unfinished_names(
             connection, list(self._monitors()), now + LAST_DAY
         )
-        accepting = page_store.on_page(connection, [name for name, _ in unfinished])
-        asks = {name for name, state in unfinished if state is RoundState.LABELING}
+        accepting = page_store.on_page(connection, [one.name for one in unfinished])
+        asks = {one.name for one in unfinished if one.state is RoundState.LABELING}
         return accepting, {name: page for name, page in accepting.items() if name in asks}
 
     def _progress(
