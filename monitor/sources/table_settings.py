@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from monitor.domain.adapters import ItemFormat, SourceSettings
 from monitor.domain.challenger import Challenger  # noqa: TC001  pydantic reads it
@@ -18,6 +18,16 @@ from monitor.sources.shown_columns import Show, listed
 
 _YES: Values = (1, True)
 _NO: Values = (0, False)
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+TextOptions = dict[str, Annotated[str, BeforeValidator(_as_text)]]
+"""Options of a library that reads texts: ``true`` and ``9000`` are taken as such."""
 
 
 class Columns(Settings):
@@ -75,7 +85,21 @@ class Columns(Settings):
 
 
 class TableSettings(SourceSettings):
-    """Columns and what their values mean, regardless of what holds the table."""
+    """Columns and what their values mean, regardless of what holds the table.
+
+    The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
+    from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
+    predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
+    ``bad_rows_max`` are, the predictions are refused.
+
+    ``challenger`` names columns of another classifier's decisions on the same predictions, to be
+    compared in each round.
+
+    ``timeout`` is how long one reading may take, which is then ended; the round waits, and other
+    monitors go on. ``grace`` is how long a round waits, from its first look, for predictions that
+    are missing or cannot be used as they are; after that it is abandoned, with a notice. It never
+    waits beyond the next slot. Without it: a quarter of the window, at least 6 hours.
+    """
 
     columns: Columns
     time_zone: TimeZone | None = None
@@ -145,6 +169,11 @@ class TableSettings(SourceSettings):
         """Whether any classifier's predicted class is in a column."""
         by_challenger = self.challenger is not None and self.challenger.predicted is not None
         return self.columns.predicted is not None or by_challenger
+
+    @property
+    def has_truths(self) -> bool:
+        """Whether labels by column can be read where the predictions are."""
+        return True
 
     @property
     def challenged_by(self) -> Challenger | None:
@@ -218,7 +247,11 @@ def why_no_challenger(
 
 
 class QueriedSettings(TableSettings):
-    """Columns and what their values mean, where numbers may stand for times."""
+    """Columns and what their values mean, where numbers may stand for times.
+
+    ``time_unit`` says what the numbers of a time column count since 1970 (UTC). ``time_zone`` is
+    the zone of times that name none.
+    """
 
     time_unit: Literal["seconds", "milliseconds", "microseconds"] | None = None
 
