@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, cast
 from monitor.domain.time_limit import OF_FILES, T, within
 from monitor.sources.duckdb_query import DUCKDB, DuckdbQuery, DuckdbTable, Statements, table_info
 from monitor.sources.sql_draw import groups_of
+from monitor.sources.sql_query import Scan
 from monitor.sources.sql_reading import Reading
-from monitor.sources.table_frames import Framing
+from monitor.sources.table_frames import FrameBuilder
 from monitor.sources.table_source import CachedScan, TableSource
 
 if TYPE_CHECKING:
@@ -56,17 +57,15 @@ class EngineSource(TableSource):
     def groups_of(
         self,
         reading: Reading,
-        query: Query,
+        scan: Scan,
         window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
         seed: str,
         before: Frame | None = None,
     ) -> list[BucketCount]:
         """Count and draw; the candidates of a frame before are taken if nothing changed since."""
         scanned, self._scanned = self._scanned, (window, seed, self.state())
         usable = before if scanned == self._scanned else None
-        return groups_of(reading, query, window, strata, at_most, seed, before=usable)
+        return groups_of(reading, scan, window, seed, before=usable)
 
     def cache(self, scan: CachedScan) -> None:
         """Let the next scan return a frame, whose candidates need not be drawn again either."""
@@ -82,7 +81,8 @@ class EngineSource(TableSource):
         window = before.window
 
         def read(reading: Reading, query: Query) -> Frame:
-            groups = self.groups_of(reading, query, window, strata, at_most, seed, before)
-            return Framing(reading, window).frame(query, strata, at_most, groups)
+            scan = Scan(self, query, strata, at_most)
+            groups = self.groups_of(reading, scan, window, seed, before)
+            return FrameBuilder(reading, window).frame(scan, groups)
 
         return self._read(read, window)

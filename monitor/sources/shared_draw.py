@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.model import Decisions, Window
 from monitor.sources import frames
-from monitor.sources.shared_query import Scan, SharedQuery
+from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_draw import Draw, finish, has_all, of_one_state, untimed
 
 if TYPE_CHECKING:
-    from monitor.sources.sql_query import Query
+    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_reading import Reading
 
     Groups = list[list[frames.BucketCount]]
@@ -110,9 +110,9 @@ def drawn_from(
         rows = reading.connection.execute(shared.draw(window, seed, bounds, version))
         _deal(rows, [(shared.scans[index].query, draw) for index, draw in wanting.items()])
     for index, draw in wanting.items():
-        _, query, strata, _ = shared.scans[index]
-        draw.settle(seed, query)
-        finish(draw, reading, query, window, strata, seed, is_first=False)
+        scan = shared.scans[index]
+        draw.settle(seed, scan.query)
+        finish(draw, reading, scan, window, seed, is_first=False)
     values = values_of(reading, shared, window, version) if wanting else {}
     return [draw.groups(values.get(index, {})) for index, draw in enumerate(draws)]
 

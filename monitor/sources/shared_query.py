@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -38,30 +38,11 @@ from monitor.sources.sql_query import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Stratum, Window
-    from monitor.sources.sql_query import Leaf
+    from monitor.domain.model import Window
+    from monitor.sources.sql_query import Leaf, Scan
 
 _OWN = ("score", "predicted", "score_text", "judged", "challenged", "challenger_score")
 """Parts of a row that each monitor has of its own; all others are the same for all."""
-
-
-class Scan(NamedTuple):
-    """What the source of one monitor is asked of a window: by which strata, how many of each."""
-
-    source: Any
-    query: Query
-    strata: Sequence[Stratum]
-    at_most: int
-
-    @property
-    def candidates(self) -> int:
-        """How many items it asks for."""
-        return self.at_most * len(self.strata)
-
-    @property
-    def values(self) -> int:
-        """At most so many values are bound for it in a statement."""
-        return 2 * (2 * len(self.query.named) + len(self.strata) + 6) + 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, Window
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
-from monitor.sources.sql_query import ALL, Query
+from monitor.sources.sql_query import ALL, Query, Scan
 
 if TYPE_CHECKING:
     from monitor.sources.sql_reading import Reading
@@ -35,14 +35,7 @@ ATTEMPTS = 3  # at a table whose rows change while they are read
 
 
 def groups_of(
-    reading: Reading,
-    query: Query,
-    window: Window,
-    strata: Sequence[Stratum],
-    at_most: int,
-    seed: str,
-    *,
-    before: Frame | None = None,
+    reading: Reading, scan: Scan, window: Window, seed: str, *, before: Frame | None = None
 ) -> list[frames.BucketCount]:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
 
@@ -51,21 +44,19 @@ def groups_of(
     Raises `SourceUnavailable` if rows keep changing and the database cannot show one state of them,
     as of a view that uses ``random()``.
     """
+
+    def draw(counted: Sequence[frames.BucketCount]) -> list[frames.BucketCount]:
+        prior = _cut(before, counted, scan.strata)
+        return drawn_from(reading, scan, window, seed, Draw(counted, scan.at_most, prior))
+
     drawn = of_one_state(
-        query,
+        scan.query,
         window,
-        lambda: tallied(reading, query, window, strata),
-        lambda counted: drawn_from(
-            reading,
-            query,
-            window,
-            strata,
-            seed,
-            Draw(counted, at_most, _cut(before, counted, strata)),
-        ),
-        lambda drawn: has_all(drawn, at_most),
+        lambda: tallied(reading, scan, window),
+        draw,
+        lambda drawn: has_all(drawn, scan.at_most),
     )
-    return [*drawn, *untimed(reading, query)]
+    return [*drawn, *untimed(reading, scan.query)]
 
 
 def of_one_state(
@@ -96,11 +87,11 @@ def has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
 
 
 def drawn_from(
-    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum], seed: str, draw: Draw
+    reading: Reading, scan: Scan, window: Window, seed: str, draw: Draw
 ) -> list[frames.BucketCount]:
     """Give the groups of a window that were counted their candidates and segments."""
-    finish(draw, reading, query, window, strata, seed)
-    values = values_of(reading, query, window, strata, draw.version) if draw.is_of_any else {}
+    finish(draw, reading, scan, window, seed)
+    values = values_of(reading, scan, window, draw.version) if draw.is_of_any else {}
     return draw.groups(values)
 
 
@@ -177,22 +168,17 @@ class Draw:
 
 
 def finish(
-    draw: Draw,
-    reading: Reading,
-    query: Query,
-    window: Window,
-    strata: Sequence[Stratum],
-    seed: str,
-    *,
-    is_first: bool = True,
+    draw: Draw, reading: Reading, scan: Scan, window: Window, seed: str, *, is_first: bool = True
 ) -> None:
     """Search for rows until none are short; where not for the first time, there may be many."""
     options: dict[str, Any] = {} if is_first else _STREAMED
     while draw.bounds:
-        statement = query.draw(window, strata, seed, draw.bounds, draw.version, draw.wanted)
+        statement = scan.query.draw(
+            window, scan.strata, seed, draw.bounds, draw.version, draw.wanted
+        )
         for row in reading.connection.execute(statement, execution_options=options):
             draw.add(tuple(row))
-        draw.settle(seed, query)
+        draw.settle(seed, scan.query)
         options = _STREAMED
 
 
@@ -235,12 +221,10 @@ def _hex(share: float) -> str:
     return ALL if share >= 1 / 2 else f"{int(share * 16**_DIGITS):0{_DIGITS}x}"
 
 
-def tallied(
-    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum]
-) -> list[frames.BucketCount]:
+def tallied(reading: Reading, scan: Scan, window: Window) -> list[frames.BucketCount]:
     """Count the buckets of a window."""
-    rows = reading.connection.execute(query.tally(window, strata))
-    instant = query.times.instant
+    rows = reading.connection.execute(scan.query.tally(window, scan.strata))
+    instant = scan.query.times.instant
     groups = [
         frames.BucketCount(
             bucket,
@@ -313,18 +297,18 @@ def candidates_of(rows: Iterable[tuple[Any, ...]], query: Query) -> Iterable[Can
 
 
 def values_of(
-    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum], version: str | None
+    reading: Reading, scan: Scan, window: Window, version: str | None
 ) -> dict[int, tuple[Mapping[str, int], ...]]:
     """Count each stratum by the values of each segment column."""
     columns: list[defaultdict[int, dict[str, int]]] = []
-    for index, _ in enumerate(query.segments):
+    for index, _ in enumerate(scan.query.segments):
         counted: defaultdict[int, dict[str, int]] = defaultdict(dict)
-        statement = query.values_of(index, window, strata, version)
+        statement = scan.query.values_of(index, window, scan.strata, version)
         for bucket, value, count in reading.connection.execute(statement):
             counted[bucket][value] = count
         columns.append(counted)
     return {
         index: tuple(counted[index] for counted in columns)
-        for index in range(len(strata))
+        for index in range(len(scan.strata))
         if columns
     }

@@ -11,9 +11,8 @@ from monitor.domain.errors import SourceRefused
 from monitor.sources import frames
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame, Stratum, Window
-    from monitor.sources.shared_query import Scan
-    from monitor.sources.sql_query import Query
+    from monitor.domain.model import Frame, Window
+    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_reading import Reading
     from monitor.sources.table_settings import Columns
 
@@ -23,7 +22,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
-class Framing:
+class FrameBuilder:
     """Makes frames of one window in one reading; what few windows need is asked once for all."""
 
     reading: Reading
@@ -31,22 +30,17 @@ class Framing:
     _timed: int | None = None
     _unknown: dict[tuple[str | None, frozenset[str]], dict[str, int]] = field(default_factory=dict)
 
-    def frame(
-        self,
-        query: Query,
-        strata: Sequence[Stratum],
-        at_most: int,
-        groups: Sequence[frames.BucketCount],
-    ) -> Frame:
+    def frame(self, scan: Scan, groups: Sequence[frames.BucketCount]) -> Frame:
         """Make the frame of some groups. Raises `SourceRefused` if nothing in them can be used."""
+        query = scan.query
         columns = query.settings.columns
-        _check_groups(query.table.place, columns, groups, len(strata))
+        _check_groups(query.table.place, columns, groups, len(scan.strata))
         return frames.assemble(
             self.window,
-            strata,
+            scan.strata,
             groups,
             timed_rows=self._timed_rows(query, groups),
-            at_most=at_most,
+            at_most=scan.at_most,
             segment_columns=columns.segments,
             unknown=self._unknown_values(query, groups),
             challenger_fault=query.challenger_fault,
@@ -66,7 +60,7 @@ class Framing:
         if has_unread and not frames.rows_in(groups, *range(len(scan.strata))):
             return None
         try:
-            return self.frame(scan.query, scan.strata, scan.at_most, groups)
+            return self.frame(scan, groups)
         except SourceRefused:
             return None
 

@@ -13,12 +13,11 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import T, within
 from monitor.sources import frames, shared_draw
 from monitor.sources.shared_draw import readings_of
-from monitor.sources.shared_query import Scan
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
-from monitor.sources.sql_query import Query
+from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_times import Times, local_times
-from monitor.sources.table_frames import Framing, naive_time, parsed_instant
+from monitor.sources.table_frames import FrameBuilder, naive_time, parsed_instant
 from monitor.sources.table_settings import Columns, TableSettings
 
 if TYPE_CHECKING:
@@ -118,22 +117,17 @@ class TableSource:
             return cached.frame
 
         def read(reading: Reading, query: Query) -> Frame:
-            groups = self.groups_of(reading, query, window, strata, at_most, seed)
-            return Framing(reading, window).frame(query, strata, at_most, groups)
+            scan = Scan(self, query, strata, at_most)
+            groups = self.groups_of(reading, scan, window, seed)
+            return FrameBuilder(reading, window).frame(scan, groups)
 
         return self._read(read, window)
 
     def groups_of(
-        self,
-        reading: Reading,
-        query: Query,
-        window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
-        seed: str,
+        self, reading: Reading, scan: Scan, window: Window, seed: str
     ) -> list[frames.BucketCount]:
         """Count the buckets of a window and take the first candidates of each stratum by md5."""
-        return groups_of(reading, query, window, strata, at_most, seed)
+        return groups_of(reading, scan, window, seed)
 
     def shared_groups(
         self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
@@ -207,7 +201,7 @@ class TableSource:
     def _read_together(
         self, reading: Reading, scans: Sequence[PlannedScan], window: Window, seed: str
     ) -> list[tuple[Scan, Frame]]:
-        table, framing = self.found(reading), Framing(reading, window)
+        table, builder = self.found(reading), FrameBuilder(reading, window)
         if not table.dialect.greatest:
             return []
         usable = [scan for planned in scans for scan in _usable(planned, table)]
@@ -219,7 +213,7 @@ class TableSource:
                 continue
             drawn = self.shared_groups(reading, similar, window, seed)
             for scan, groups in zip(similar, drawn, strict=True):
-                frame = framing.frame_or_none(scan, groups)
+                frame = builder.frame_or_none(scan, groups)
                 if frame is not None:
                     results.append((scan, frame))
         return results

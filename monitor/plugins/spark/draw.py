@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from monitor.domain.model import Decisions, Stratum, Window
-from monitor.plugins.spark.query import SharedSparkQuery, SparkQuery
+from monitor.domain.model import Decisions, Window
+from monitor.plugins.spark.query import SharedSparkQuery
 from monitor.sources import frames, shared_draw, sql_draw
 
 if TYPE_CHECKING:
-    from monitor.sources.shared_query import Scan
-    from monitor.sources.sql_query import Query
+    from monitor.plugins.spark.query import SparkQuery
+    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_reading import Reading
 
 MOST_AT_ONCE = 100_000
@@ -33,41 +33,31 @@ class _SparkRead(NamedTuple):
     has_twins: bool
 
 
-def groups_of(
-    reading: Reading,
-    query: SparkQuery,
-    window: Window,
-    strata: Sequence[Stratum],
-    at_most: int,
-    seed: str,
-) -> list[frames.BucketCount]:
+def groups_of(reading: Reading, scan: Scan, window: Window, seed: str) -> list[frames.BucketCount]:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
 
     Raises `SourceUnavailable` if rows keep changing while they are read.
     """
     result = None
-    if at_most <= MOST_AT_ONCE:
-        result = _at_once(reading, query, window, strata, at_most, seed)
+    if scan.at_most <= MOST_AT_ONCE:
+        result = _at_once(reading, scan, window, seed)
     if result is None:
-        return sql_draw.groups_of(reading, query, window, strata, at_most, seed)
-    return [*result, *sql_draw.untimed(reading, query)]
+        return sql_draw.groups_of(reading, scan, window, seed)
+    return [*result, *sql_draw.untimed(reading, scan.query)]
 
 
 def _at_once(
-    reading: Reading,
-    query: SparkQuery,
-    window: Window,
-    strata: Sequence[Stratum],
-    at_most: int,
-    seed: str,
+    reading: Reading, scan: Scan, window: Window, seed: str
 ) -> list[frames.BucketCount] | None:
     """Count and draw by one statement; None if it does not bring enough candidates."""
-    guess = sql_draw.Draw(sql_draw.tallied(reading, query.without_ids(), window, strata), at_most)
-    statement = query.count_and_draw(window, strata, seed, guess.bounds, guess.version)
+    query = cast("SparkQuery", scan.query)  # as `query_of` made it
+    estimated = scan._replace(query=query.without_ids())
+    guess = sql_draw.Draw(sql_draw.tallied(reading, estimated, window), scan.at_most)
+    statement = query.count_and_draw(window, scan.strata, seed, guess.bounds, guess.version)
     read = _parted(reading.connection.execute(statement), query)
     values = {}
     if query.segments and guess.is_of_any:
-        values = sql_draw.values_of(reading, query, window, strata, guess.version)
+        values = sql_draw.values_of(reading, scan, window, guess.version)
     return _complete(read, query, guess, values, seed)
 
 

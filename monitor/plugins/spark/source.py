@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
@@ -21,12 +21,11 @@ from monitor.sources.table_source import TableSource, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Stratum, Window
+    from monitor.domain.model import Window
     from monitor.domain.truth import TruthColumns
     from monitor.plugins.spark.settings import SparkSettings
     from monitor.sources.frames import BucketCount
-    from monitor.sources.shared_query import Scan
-    from monitor.sources.sql_query import Query
+    from monitor.sources.sql_query import Scan
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
 
@@ -95,17 +94,10 @@ class SparkSource(TableSource):
         )
 
     def groups_of(
-        self,
-        reading: Reading,
-        query: Query,
-        window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
-        seed: str,
+        self, reading: Reading, scan: Scan, window: Window, seed: str
     ) -> list[BucketCount]:
         """Count and draw in one read, where that brings all that is wanted."""
-        ours = cast("SparkQuery", query)  # which `query_of` made
-        return groups_of(reading, ours, window, strata, at_most, seed)
+        return groups_of(reading, scan, window, seed)
 
     def shared_groups(
         self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str

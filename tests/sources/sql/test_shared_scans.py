@@ -13,7 +13,8 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.ports import PlannedScan, SharesScans
 from monitor.sources import shared_draw
-from monitor.sources.shared_query import Scan, SharedQuery
+from monitor.sources.shared_query import SharedQuery
+from monitor.sources.sql_query import Scan
 from tests.sources.sql.databases import COLUMNS, TWO, WEEK, also_in_files, make_table, source_of
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
