@@ -52,16 +52,12 @@ class Limited(Protocol):
         """The limit's value."""
 
 
-class Identified(Protocol):
-    """What has an id that people can name."""
+class AlertSummary(Limited, Protocol):
+    """An alert as the store has it."""
 
     @property
     def id(self) -> str:
         """Its id."""
-
-
-class AlertSummary(Identified, Limited, Protocol):
-    """An alert as the store has it."""
 
     @property
     def fired_at(self) -> datetime:
@@ -197,9 +193,9 @@ def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
     )
 
 
-def alert_to_do(alert: Identified, *, monitor: str, number: int) -> str:
+def alert_to_do(alert_id: str, *, monitor: str, number: int) -> str:
     """Describe what anyone who is called may do, the cheapest first."""
-    steps = " ".join([*REMEDIES, end_alert_text(alert)])
+    steps = " ".join([*REMEDIES, end_alert_text(alert_id)])
     return f"pr-monitor show {number} -m {monitor} has the counts and the evidence. {steps}"
 
 
@@ -212,9 +208,9 @@ REMEDIES = (
 """What helps against any alert, the cheapest first."""
 
 
-def end_alert_text(alert: Identified, called: str = "it") -> str:
+def end_alert_text(alert_id: str, called: str = "it") -> str:
     """Describe how to end an alert that needs nothing done."""
-    return f'To end {called} now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
+    return f'To end {called} now: pr-monitor alerts resolve {alert_id[:8]} --reason "..."'
 
 
 def promise(every: float) -> str:

@@ -16,7 +16,6 @@ from monitor.presentation.status import (
     last_estimate_line,
     learning_lines,
     next_round_line,
-    open_round_line,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def card_of(
         concerns=overview.concerns,
         learning=learning_lines(learns, overview.proposed_limits),
         labels=[
-            LabelCounts(open_round_line(one), one.answered, one.wanted if one.deadline else 0)
+            LabelCounts(one.line, one.answered, one.wanted if one.deadline else 0)
             for one in overview.open_rounds
         ],
         notes=overview.notes,
@@ -163,7 +162,7 @@ def _bounds(bound: Bound | None) -> str:
 
 
 def _number(row: EstimateRow) -> CardNumber:
-    text = interval_text(row) if row.point is not None else reason_text(row)
+    text = interval_text(row) if row.point is not None else reason_text(row.reason)
     return CardNumber(BASES[row.basis], text)
 
 
