@@ -13,6 +13,7 @@ from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_text,
     capital,
+    evidence_text,
     limit_text,
     minute_text,
     percent_text,
@@ -33,7 +34,6 @@ _NO_EVIDENCE: dict[str | None, str] = {
     "count against it",
     EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
 }
-_LARGEST = 700  # Log evidence above which e**x is no finite number
 
 
 class Limited(Protocol):
@@ -257,10 +257,8 @@ def evidence_sentence(row: EvidenceRow, *, fires: bool) -> str:
     """
     parts = [_NO_EVIDENCE[row.state]] if row.state in _NO_EVIDENCE else []
     if row.log_evidence is not None:
-        evidence = math.exp(min(row.log_evidence, _LARGEST))
-        parts.append(
-            f"evidence {evidence:.3g}, an alert fires at {math.exp(row.log_threshold):.3g}"
-        )
+        fires_at = evidence_text(row.log_threshold)
+        parts.append(f"evidence {evidence_text(row.log_evidence)}, an alert fires at {fires_at}")
     if fires:
         parts.append("the alert fired here")
     return f"limit {limit_text(row.metric, row.side, row.limit)}: {', '.join(parts)}"
