@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -235,15 +235,7 @@ def _escaped(path: str) -> str:
 def _stop_of(connection: Connection) -> Callable[[], object]:
     """Find what ends a running statement from another thread; others end by their own limit."""
     raw: Any = connection.connection.dbapi_connection
-    stop = getattr(raw, "interrupt", None) or getattr(raw, "cancel", None)
-    if stop is None:
-        return lambda: None
-
-    def stopped() -> None:
-        with suppress(Exception):  # it may have ended in between
-            stop()
-
-    return stopped
+    return getattr(raw, "interrupt", None) or getattr(raw, "cancel", None) or (lambda: None)
 
 
 def _is_numbered(error: BaseException) -> bool:

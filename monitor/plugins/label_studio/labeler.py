@@ -187,9 +187,8 @@ class LabelStudioLabeler:
         A project in which nobody answered is deleted as a whole.
         """
         projects = self.projects
-        for second in (False, True):
-            for project in projects.of_round(round_name, second=second):
-                self._close(projects, project)
+        for project in projects.of_round(round_name):
+            self._close(projects, project)
 
     def _close(self, projects: Projects, project: Project) -> None:
         tasks = projects.tasks(project)
@@ -206,11 +205,10 @@ class LabelStudioLabeler:
         """Delete the shown content of these tasks; answers and tasks stay."""
         projects = self.projects
         emptied = []
-        for second in (False, True):
-            for project in projects.of_round(round_name, second=second):
-                forgotten = [task for task in projects.tasks(project) if task.key in keys]
-                if [task for task in forgotten if projects.blank(task)]:
-                    emptied.append(f"{self.settings.url}/projects/{project.id}")
+        for project in projects.of_round(round_name):
+            forgotten = [task for task in projects.tasks(project) if task.key in keys]
+            if [task for task in forgotten if projects.blank(task)]:
+                emptied.append(f"{self.settings.url}/projects/{project.id}")
         return tuple(emptied)
 
 
