@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, cast
 from monitor.domain.time_limit import OF_FILES, T, within
 from monitor.sources.duckdb_query import DUCKDB, DuckdbQuery, DuckdbTable, Statements, table_info
 from monitor.sources.sql_draw import groups_of
-from monitor.sources.sql_query import Scan
 from monitor.sources.sql_reading import Reading
-from monitor.sources.table_frames import FrameBuilder
 from monitor.sources.table_source import CachedScan, TableSource
 
 if TYPE_CHECKING:
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.files.relations import OpenTable
     from monitor.sources.frames import BucketCount
-    from monitor.sources.sql_query import Query
+    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
 
@@ -60,7 +58,7 @@ class EngineSource(TableSource):
         scan: Scan,
         window: Window,
         seed: str,
-        before: Frame | None = None,
+        before: Frame | None,
     ) -> list[BucketCount]:
         """Count and draw; the candidates of a frame before are taken if nothing changed since."""
         scanned, self._scanned = self._scanned, (window, seed, self.state())
@@ -78,11 +76,4 @@ class EngineSource(TableSource):
 
         They are where files changed since: candidates and sizes must be of the same rows.
         """
-        window = before.window
-
-        def read(reading: Reading, query: Query) -> Frame:
-            scan = Scan(self, query, strata, at_most)
-            groups = self.groups_of(reading, scan, window, seed, before)
-            return FrameBuilder(reading, window).frame(scan, groups)
-
-        return self._read(read, window)
+        return self.scan_table(before.window, strata, at_most, seed, before)

@@ -68,8 +68,8 @@ class SharedQuery:
         """Count the rows of each monitor's strata by the values of a segment column."""
         rows = self._counted(window)
         groups = (rows.c.k, rows.c.bucket, rows.c[f"segment_{index}"])
-        cached = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
-        return select(*groups, func.count()).where(*cached).group_by(*groups)
+        in_strata = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
+        return select(*groups, func.count()).where(*in_strata).group_by(*groups)
 
     def draw(
         self,
@@ -84,15 +84,13 @@ class SharedQuery:
         """
         rows = self.rows(window)
         drawn = self.common.hashed(seed, rows.c.id)
-        of_each = [self.placed(rows, location, bound_leaf(bounds[location])) for location in bounds]
+        of_each = [self.placed(rows, index, bound_leaf(bounds[index])) for index in bounds]
         greatest = of_each[0] if len(of_each) == 1 else self._greatest(of_each)
         highest = max(bound for of in bounds.values() for bound in of.values())
         below = [] if highest == ALL else [drawn < bound_of(highest)]
-        buckets = [
-            self.placed(rows, location, code_of).label(f"bucket_{location}") for location in bounds
-        ]
+        buckets = [self.placed(rows, index, code_of).label(f"bucket_{index}") for index in bounds]
         names = ["score", *(["challenged"] if self.has_challenger else [])]
-        own = [self.own(rows, name, location) for name in names for location in bounds]
+        own = [self.own(rows, name, index) for name in names for index in bounds]
         segments = [rows.c[name] for name in self.common.segments]
         return select(drawn.label("h"), rows.c.id, *segments, *buckets, *own).where(
             *below, drawn < greatest, *of_version(rows, version)
@@ -112,9 +110,7 @@ class SharedQuery:
 
     def _counted(self, window: Window) -> Subquery:
         rows = self.for_each(self.rows(window))
-        bucket = self.chosen(
-            rows, [self.placed(rows, location, code_of) for location in self.positions]
-        )
+        bucket = self.chosen(rows, [self.placed(rows, index, code_of) for index in self.positions])
         segments = [rows.c[name] for name in self.common.segments]
         return select(
             *(rows.c.k, rows.c.t, rows.c.version, *segments, bucket.label("bucket")),
@@ -129,9 +125,7 @@ class SharedQuery:
     def decided(self, rows: Subquery) -> list[ColumnElement[Any]]:
         """Write what the challenger of a row's monitor decided on it, if one has any."""
         return [
-            self.chosen(
-                rows, [self.own(rows, name, location) for location in self.positions]
-            ).label(name)
+            self.chosen(rows, [self.own(rows, name, index) for index in self.positions]).label(name)
             for name in ("challenged", "challenger_score")
             if self.has_challenger
         ]
@@ -142,15 +136,15 @@ class SharedQuery:
         return rows.c[f"{name}_{index}"] if f"{name}_{index}" in rows.c else null()
 
     def for_each(self, rows: Subquery) -> Subquery:
-        """Repeat each row once for every monitor, whose place it has as ``k``."""
-        locations = union_all(
-            *(select(code_of(location).label("k")) for location in self.positions)
+        """Repeat each row once for every monitor, whose position it has as ``k``."""
+        monitors = union_all(
+            *(select(code_of(index).label("k")) for index in self.positions)
         ).subquery()
-        return select(*rows.c, locations.c.k).select_from(Crossed(rows, locations)).subquery()
+        return select(*rows.c, monitors.c.k).select_from(Crossed(rows, monitors)).subquery()
 
     def chosen(self, rows: Subquery, of_each: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
         """Choose what the monitor of a row has, of what each has."""
-        return halved(rows.c.k, [code_of(location) for location in self.positions[1:]], of_each)
+        return halved(rows.c.k, [code_of(index) for index in self.positions[1:]], of_each)
 
     @property
     def positions(self) -> range:
@@ -178,5 +172,5 @@ class Crossed(Join):
 @compiles(Crossed)
 def _crossed(join: Crossed, compiler: Any, **options: Any) -> str:
     options["from_linter"] = None  # which looks for products that nobody meant
-    remaining, right = (compiler.process(one, **options) for one in (join.left, join.right))
-    return f"{remaining} CROSS JOIN {right}"
+    left, right = (compiler.process(one, **options) for one in (join.left, join.right))
+    return f"{left} CROSS JOIN {right}"

@@ -198,7 +198,7 @@ def _cut(
     for part in frame.strata:
         cuts = Cuts.of(strata, flagged=part.stratum.flagged)
         for candidate in part.candidates:
-            cut[cuts.place(candidate.score)].append(candidate)
+            cut[cuts.bucket_of(candidate.score)].append(candidate)
     return cut
 
 

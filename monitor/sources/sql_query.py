@@ -90,10 +90,10 @@ class Query:
         """Count the rows of each stratum by the values of a segment column."""
         rows = self._classed(window, strata)
         value = rows.c[f"segment_{index}"]
-        retained = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
+        in_strata = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
         return (
             select(rows.c.bucket, value, func.count())
-            .where(*retained)
+            .where(*in_strata)
             .group_by(rows.c.bucket, value)
         )
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import T, within
 from monitor.sources import frames, shared_draw
+from monitor.sources.frames import FrameBuilder, datetime_of, naive_time
 from monitor.sources.shared_draw import readings_of
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_times import Times, local_times
-from monitor.sources.table_frames import FrameBuilder, naive_time, parsed_instant
 from monitor.sources.table_settings import Columns, TableSettings
 
 if TYPE_CHECKING:
@@ -115,16 +115,32 @@ class TableSource:
         requested = (window, tuple(strata), at_most, seed)
         if cached is not None and cached[:2] == (requested, self.within(self.state)):
             return cached.frame
+        return self.scan_table(window, strata, at_most, seed)
+
+    def scan_table(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        seed: str,
+        before: Frame | None = None,
+    ) -> Frame:
+        """Scan the table; candidates of a frame before it may be taken where they still stand."""
 
         def read(reading: Reading, query: Query) -> Frame:
             scan = Scan(self, query, strata, at_most)
-            groups = self.groups_of(reading, scan, window, seed)
+            groups = self.groups_of(reading, scan, window, seed, before)
             return FrameBuilder(reading, window).frame(scan, groups)
 
         return self._read(read, window)
 
     def groups_of(
-        self, reading: Reading, scan: Scan, window: Window, seed: str
+        self,
+        reading: Reading,
+        scan: Scan,
+        window: Window,
+        seed: str,
+        before: Frame | None,  # noqa: ARG002  some engines know whether its rows still stand
     ) -> list[frames.BucketCount]:
         """Count the buckets of a window and take the first candidates of each stratum by md5."""
         return groups_of(reading, scan, window, seed)
@@ -158,7 +174,7 @@ class TableSource:
         if not ids:
             return {}
         return self._read(
-            lambda reading, query: self._table_info(reading, query, ids, window), window
+            lambda reading, query: self._shown_items(reading, query, ids, window), window
         )
 
     def span(self) -> tuple[datetime, datetime] | None:
@@ -170,7 +186,7 @@ class TableSource:
             if earliest is None:
                 return None
             ends = (query.times.instant(value) for value in (earliest, latest))
-            first, last = (parsed_instant(self.place, self.settings.columns, end) for end in ends)
+            first, last = (datetime_of(self.place, self.settings.columns, end) for end in ends)
             return first, last
 
         return self._read(read)
@@ -260,7 +276,7 @@ class TableSource:
         """Make what builds the statements."""
         return Query(table, self.settings, times, shown)
 
-    def _table_info(
+    def _shown_items(
         self, reading: Reading, query: Query, ids: Sequence[str], window: Window
     ) -> dict[str, Shown]:
         rows: list[tuple[Any, ...]] = []

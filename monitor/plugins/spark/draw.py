@@ -30,7 +30,7 @@ class _SparkRead(NamedTuple):
 
     counted: list[frames.BucketCount]
     drawn: Mapping[int, list[tuple[Any, ...]]]
-    has_twins: bool
+    has_duplicates: bool
 
 
 def groups_of(reading: Reading, scan: Scan, window: Window, seed: str) -> list[frames.BucketCount]:
@@ -51,8 +51,7 @@ def _at_once(
 ) -> list[frames.BucketCount] | None:
     """Count and draw by one statement; None if it does not bring enough candidates."""
     query = cast("SparkQuery", scan.query)  # as `query_of` made it
-    estimated = scan._replace(query=query.without_ids())
-    guess = sql_draw.Draw(sql_draw.tallied(reading, estimated, window), scan.at_most)
+    guess = sql_draw.Draw(sql_draw.tallied(reading, _without_ids(scan), window), scan.at_most)
     statement = query.count_and_draw(window, scan.strata, seed, guess.bounds, guess.version)
     read = _parted(reading.connection.execute(statement), query)
     values = {}
@@ -61,16 +60,20 @@ def _at_once(
     return _complete(read, query, guess, values, seed)
 
 
+def _without_ids(scan: Scan) -> Scan:
+    """Count without reading ids: a bound needs no exact count."""
+    return scan._replace(query=replace(cast("SparkQuery", scan.query), reads_ids=False))
+
+
 def shared_groups_of(
     reading: Reading, scans: Sequence[Scan], window: Window, seed: str
 ) -> list[list[frames.BucketCount] | None]:
     """Count and draw for several monitors by one statement; None if that is not enough."""
     shared = SharedSparkQuery(scans)
+    estimated = SharedSparkQuery([_without_ids(scan) for scan in scans])
     guesses = [
         sql_draw.Draw(groups, scan.at_most)
-        for groups, scan in zip(
-            shared_draw.tallied(reading, shared.without_ids(), window), scans, strict=True
-        )
+        for groups, scan in zip(shared_draw.tallied(reading, estimated, window), scans, strict=True)
     ]
     bounds = {index: guess.bounds for index, guess in enumerate(guesses)}
     version = next((guess.version for guess in guesses if guess.is_of_any), None)
@@ -96,7 +99,7 @@ def _complete(
 ) -> list[frames.BucketCount] | None:
     """Give the groups that were read their candidates; None if there are too few."""
     current = sql_draw.current(read.counted)
-    if read.has_twins or any(group.version != guess.version for group in current):
+    if read.has_duplicates or any(group.version != guess.version for group in current):
         return None
     result: dict[int, frames.BucketCount] = {}
     for group in current:
@@ -116,7 +119,7 @@ def _parted(rows: Iterable[Any], query: Query) -> _SparkRead:
     counts: defaultdict[tuple[int, str | None], int] = defaultdict(int)
     newest: dict[tuple[int, str | None], Any] = {}
     drawn: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    has_twins = False
+    has_duplicates = False
     carried, challenged = len(query.carried), query.challenger is not None
     decided: defaultdict[tuple[int, str | None], Decisions] = defaultdict(lambda: Decisions(0, 0))
     for bucket, version, count, at, md5, item_id, score, *more in rows:
@@ -126,7 +129,7 @@ def _parted(rows: Iterable[Any], query: Query) -> _SparkRead:
         if challenged:
             decided[group] += Decisions(*more[-4:])
         if md5 is not None:
-            has_twins |= count > 1
+            has_duplicates |= count > 1
             drawn[bucket].append((bucket, md5, item_id, score, *more[:carried]))
     instant = query.times.instant
     counted = [
@@ -135,4 +138,4 @@ def _parted(rows: Iterable[Any], query: Query) -> _SparkRead:
         )
         for group in sorted(counts, key=lambda group: (group[0], group[1] or ""))
     ]
-    return _SparkRead(counted, drawn, has_twins)
+    return _SparkRead(counted, drawn, has_duplicates)

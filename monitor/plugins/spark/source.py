@@ -21,7 +21,7 @@ from monitor.sources.table_source import TableSource, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Window
+    from monitor.domain.model import Frame, Window
     from monitor.domain.truth import TruthColumns
     from monitor.plugins.spark.settings import SparkSettings
     from monitor.sources.frames import BucketCount
@@ -94,7 +94,12 @@ class SparkSource(TableSource):
         )
 
     def groups_of(
-        self, reading: Reading, scan: Scan, window: Window, seed: str
+        self,
+        reading: Reading,
+        scan: Scan,
+        window: Window,
+        seed: str,
+        before: Frame | None,  # noqa: ARG002  its rows may have changed
     ) -> list[BucketCount]:
         """Count and draw in one read, where that brings all that is wanted."""
         return groups_of(reading, scan, window, seed)
