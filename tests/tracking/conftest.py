@@ -31,8 +31,10 @@ class Stub(ThreadingHTTPServer):
             def do_GET(self):
                 time.sleep(wait)
                 asked.append(self.path)
-                code, text = status(self.path) if callable(status) else (status, body)
+                code, text, *headers = status(self.path) if callable(status) else (status, body)
                 self.send_response(200 if self.path == "/health" else code)
+                for name, value in headers:
+                    self.send_header(name, value)
                 self.send_header("content-length", str(len(text)))
                 self.end_headers()
                 self.wfile.write(text)

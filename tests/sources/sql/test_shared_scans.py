@@ -15,7 +15,8 @@ from monitor.domain.ports import PlannedScan, SharesScans
 from monitor.sources import shared_draw
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_query import Scan
-from tests.sources.sql.databases import COLUMNS, TWO, WEEK, also_in_files, make_table, source_of
+from tests.sources.prediction_files import TWO, WEEK
+from tests.sources.sql.databases import COLUMNS, also_in_files, make_table, source_of
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 BANDS = BandEdges(flagged=(0.7, 0.9), passed=(0.1, 0.2, 0.3)).strata()
