@@ -6,7 +6,8 @@ the place as ``k``; drawn, it comes back once, with its bucket and its score for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,12 @@ if TYPE_CHECKING:
 
 _OWN = ("score", "predicted", "score_text", "judged", "challenged", "challenger_score")
 """Parts of a row that each monitor has of its own; all others are the same for all."""
+
+MOST_MONITORS = 100  # Of one reading: SQLite compares no more than 127 bounds
+MOST_VALUES = 10_000  # Of a statement, in which every database takes that many
+
+MOST_CANDIDATES = 250_000
+"""Of one reading, about 100 bytes each: those of 30 monitors whose strata are known are fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +181,30 @@ def _crossed(join: Crossed, compiler: Any, **options: Any) -> str:
     options["from_linter"] = None  # which looks for products that nobody meant
     left, right = (compiler.process(one, **options) for one in (join.left, join.right))
     return f"{left} CROSS JOIN {right}"
+
+
+def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
+    """Part the scans of a table into those that one reading serves.
+
+    Only monitors with the same segments are served together.
+    """
+    by_segments: defaultdict[Sequence[str], list[Scan]] = defaultdict(list)
+    for scan in scans:
+        by_segments[scan.query.settings.columns.segments].append(scan)
+    for similar in by_segments.values():
+        part: list[Scan] = []
+        for scan in similar:
+            if part and not _fit([*part, scan]):
+                yield part
+                part = []
+            part.append(scan)
+        yield part
+
+
+def _fit(scans: Sequence[Scan]) -> bool:
+    """Whether a statement takes so many monitors and values, and memory so many candidates."""
+    return (
+        len(scans) <= MOST_MONITORS
+        and sum(scan.values for scan in scans) <= MOST_VALUES
+        and sum(scan.candidates for scan in scans) <= MOST_CANDIDATES
+    )

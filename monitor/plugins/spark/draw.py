@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from monitor.domain.model import Decisions, Window
 from monitor.plugins.spark.query import SharedSparkQuery
-from monitor.sources import frames, shared_draw, sql_draw
+from monitor.sources import frames, sql_draw
 
 if TYPE_CHECKING:
     from monitor.plugins.spark.query import SparkQuery
@@ -38,26 +38,37 @@ def groups_of(reading: Reading, scan: Scan, window: Window, seed: str) -> list[f
 
     Raises `SourceUnavailable` if rows keep changing while they are read.
     """
-    result = None
     if scan.at_most <= MOST_AT_ONCE:
-        result = _at_once(reading, scan, window, seed)
-    if result is None:
-        return sql_draw.groups_of(reading, scan, window, seed)
-    return [*result, *sql_draw.untimed(reading, scan.query)]
+        [at_once] = shared_groups_of(reading, [scan], window, seed)
+        if at_once is not None:
+            return at_once
+    [groups] = sql_draw.groups_of(reading, [scan], window, seed)
+    return groups
 
 
-def _at_once(
-    reading: Reading, scan: Scan, window: Window, seed: str
-) -> list[frames.BucketCount] | None:
-    """Count and draw by one statement; None if it does not bring enough candidates."""
-    query = cast("SparkQuery", scan.query)  # as `query_of` made it
-    guess = sql_draw.Draw(sql_draw.tallied(reading, _without_ids(scan), window), scan.at_most)
-    statement = query.count_and_draw(window, scan.strata, seed, guess.bounds, guess.version)
-    read = _parted(reading.connection.execute(statement), query)
-    values = {}
-    if query.segments and guess.is_of_any:
-        values = sql_draw.values_of(reading, scan, window, guess.version)
-    return _complete(read, query, guess, values, seed)
+def shared_groups_of(
+    reading: Reading, scans: Sequence[Scan], window: Window, seed: str
+) -> list[list[frames.BucketCount] | None]:
+    """Count and draw for each of some monitors by one statement; None if that is not enough."""
+    shared = SharedSparkQuery(scans)
+    estimated = SharedSparkQuery([_without_ids(scan) for scan in scans])
+    counted = sql_draw.tallied(reading, estimated, window)
+    guesses = [
+        sql_draw.Draw(groups, scan.at_most) for groups, scan in zip(counted, scans, strict=True)
+    ]
+    version = next((guess.version for guess in guesses if guess.has_rows), None)
+    rows: list[list[Any]] = [[] for _ in scans]
+    for k, *row in _counted_and_drawn(reading, shared, window, seed, guesses, version):
+        rows[k].append(row)
+    has_rows = any(guess.has_rows for guess in guesses)
+    values = sql_draw.values_of(reading, shared, window, version) if has_rows else {}
+    without_time = sql_draw.untimed(reading, shared.common)
+    drawn: list[list[frames.BucketCount] | None] = []
+    for index, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
+        read = _parted(rows[index], scan.query)
+        groups = _complete(read, scan.query, guess, values.get(index, {}), seed)
+        drawn.append(None if groups is None else [*groups, *without_time])
+    return drawn
 
 
 def _without_ids(scan: Scan) -> Scan:
@@ -65,29 +76,22 @@ def _without_ids(scan: Scan) -> Scan:
     return scan._replace(query=replace(cast("SparkQuery", scan.query), reads_ids=False))
 
 
-def shared_groups_of(
-    reading: Reading, scans: Sequence[Scan], window: Window, seed: str
-) -> list[list[frames.BucketCount] | None]:
-    """Count and draw for several monitors by one statement; None if that is not enough."""
-    shared = SharedSparkQuery(scans)
-    estimated = SharedSparkQuery([_without_ids(scan) for scan in scans])
-    guesses = [
-        sql_draw.Draw(groups, scan.at_most)
-        for groups, scan in zip(shared_draw.tallied(reading, estimated, window), scans, strict=True)
-    ]
+def _counted_and_drawn(
+    reading: Reading,
+    shared: SharedSparkQuery,
+    window: Window,
+    seed: str,
+    guesses: Sequence[sql_draw.Draw],
+    version: str | None,
+) -> Iterable[Sequence[Any]]:
     bounds = {index: guess.bounds for index, guess in enumerate(guesses)}
-    version = next((guess.version for guess in guesses if guess.is_of_any), None)
-    of_each: list[list[Any]] = [[] for _ in scans]
-    for k, *row in reading.connection.execute(shared.count_and_draw(window, seed, bounds, version)):
-        of_each[k].append(row)
-    values = shared_draw.values_of(reading, shared, window, version)
-    without_time = sql_draw.untimed(reading, shared.common)
-    drawn: list[list[frames.BucketCount] | None] = []
-    for index, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
-        read = _parted(of_each[index], scan.query)
-        groups = _complete(read, scan.query, guess, values.get(index, {}), seed)
-        drawn.append(None if groups is None else [*groups, *without_time])
-    return drawn
+    if len(guesses) > 1:
+        statement = shared.count_and_draw(window, seed, bounds, version)
+        return reading.connection.execute(statement)  # type: ignore[no-any-return]
+    [scan] = shared.scans
+    query = cast("SparkQuery", scan.query)  # as `query_of` made it
+    statement = query.count_and_draw(window, scan.strata, seed, bounds[0], version)
+    return ((0, *row) for row in reading.connection.execute(statement))
 
 
 def _complete(

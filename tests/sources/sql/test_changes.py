@@ -9,7 +9,7 @@ import pytest
 from monitor.domain.errors import SourceUnavailable
 from monitor.domain.model import BandEdges
 from monitor.domain.ports import PlannedScan
-from monitor.sources import shared_draw, sql_draw
+from monitor.sources import sql_draw
 from tests.sources.prediction_files import TWO, WEEK
 from tests.sources.sql.databases import drawn, make_table, source_of
 
@@ -28,15 +28,15 @@ def rows_of(generation):
 def before_each_draw(monkeypatch):
     """Do something after rows were counted, before they are drawn; returns how often it was."""
 
-    def patched(module, change):
-        drawn_from, done = module.drawn_from, []
+    def patched(change):
+        drawn_from, done = sql_draw.drawn_from, []
 
         def after_a_change(*arguments):
             done.append(len(done) + 1)
             change(len(done))
             return drawn_from(*arguments)
 
-        monkeypatch.setattr(module, "drawn_from", after_a_change)
+        monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
         return done
 
     return patched
@@ -66,7 +66,7 @@ def stored(place, row):
 def test_counts_and_draw_are_of_one_state_whatever_another_connection_writes(
     place, before_each_draw, times
 ):
-    changes = before_each_draw(sql_draw, replaced_by_another(place))
+    changes = before_each_draw(replaced_by_another(place))
     source = source_of(place)
 
     for generation in range(times):
@@ -81,7 +81,7 @@ def test_counts_and_draw_are_of_one_state_whatever_another_connection_writes(
 
 @pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.soak)])
 def test_what_is_drawn_together_is_of_one_state(place, before_each_draw, times):
-    changes = before_each_draw(shared_draw, replaced_by_another(place))
+    changes = before_each_draw(replaced_by_another(place))
     scans = [PlannedScan(source_of(place), strata, 999) for strata in (BANDS, TWO)]
 
     for generation in range(times):
@@ -121,7 +121,7 @@ def table_without_snapshots(mariadb_place):
 def test_a_table_without_snapshots_that_keeps_changing_is_said_and_tried_again(
     mariadb_place, table_without_snapshots, before_each_draw
 ):
-    before_each_draw(sql_draw, lambda number: table_without_snapshots(str(number)))
+    before_each_draw(lambda number: table_without_snapshots(str(number)))
 
     with pytest.raises(SourceUnavailable, match="changed while they were counted and drawn, 3"):
         source_of(mariadb_place).scan(WEEK, BANDS, 999, "s")
@@ -130,7 +130,7 @@ def test_a_table_without_snapshots_that_keeps_changing_is_said_and_tried_again(
 def test_a_table_without_snapshots_that_changed_once_is_counted_again(
     mariadb_place, table_without_snapshots, before_each_draw
 ):
-    before_each_draw(sql_draw, lambda number: number > 1 or table_without_snapshots("late"))
+    before_each_draw(lambda number: number > 1 or table_without_snapshots("late"))
 
     frame = source_of(mariadb_place).scan(WEEK, BANDS, 999, "s")
 

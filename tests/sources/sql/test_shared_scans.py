@@ -12,7 +12,7 @@ from sqlalchemy import event
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.ports import PlannedScan, SharesScans
-from monitor.sources import shared_draw
+from monitor.sources import shared_query
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_query import Scan
 from tests.sources.prediction_files import TWO, WEEK
@@ -204,7 +204,7 @@ def test_a_block_that_is_too_large_for_a_statement_is_read_in_parts(sqlite_place
 def test_what_memory_is_not_taken_for_is_read_in_parts(sqlite_place, monkeypatch):
     table_of(1, sqlite_place)
     scans = planned(sqlite_place, [(by_score(score), BANDS, 9) for score in SCORES] * 2)
-    monkeypatch.setattr(shared_draw, "MOST_CANDIDATES", 4 * 9 * len(BANDS))
+    monkeypatch.setattr(shared_query, "MOST_CANDIDATES", 4 * 9 * len(BANDS))
 
     with statements(*scans) as found:
         scans[0].source.read_for(scans, WEEK, "s33d")
