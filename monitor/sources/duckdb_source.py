@@ -63,7 +63,8 @@ class EngineSource(TableSource):
         """Count and draw; the candidates of a frame before are taken if nothing changed since."""
         scanned, self._scanned = self._scanned, (window, seed, self.state())
         usable = before if scanned == self._scanned else None
-        return groups_of(reading, scan, window, seed, before=usable)
+        [groups] = groups_of(reading, [scan], window, seed, usable)
+        return groups
 
     def cache(self, scan: CachedScan) -> None:
         """Let the next scan return a frame, whose candidates need not be drawn again either."""

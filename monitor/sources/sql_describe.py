@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError
 
 from monitor.domain.errors import InputRefused
 from monitor.sources.dialects import Dialect, written
-from monitor.sources.sql_reading import SqlDatabase
+from monitor.sources.sql_reading import SqlDatabase, slow
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import find_table
 from monitor.sources.table_settings import Columns
@@ -47,7 +47,7 @@ class DescribedTable:
         columns = Columns(id="id", time="time", score="score")  # not asked for yet
         settings = SqlSettings(url=url, table=table, columns=columns, threshold=0.5)
         self._table = table
-        self._database = SqlDatabase(settings, folder)
+        self._database = SqlDatabase(settings, folder, "table", slow("time"))
 
     def columns(self) -> dict[str, str]:
         """Return the type of each column, named as in files."""

@@ -65,22 +65,16 @@ class SqlDatabase:
     advice: What somebody can do where the database takes too long.
     """
 
-    def __init__(
-        self,
-        settings: SqlSettings,
-        folder: Path,
-        *,
-        setting: str = "table",
-        advice: str | None = None,
-    ) -> None:
+    def __init__(self, settings: SqlSettings, folder: Path, setting: str, advice: str) -> None:
         self._settings = settings
         self._setting = setting
-        self._advice = advice or slow("time")
+        self._advice = advice
         self._folder = folder
         self._url = _parsed(settings.url)
         self._engine: Engine | None = None
         self._utf8: bool | None = None
-        self.shown = self._shown()
+        # Options may hold a password too.
+        self.shown = self._url.set(query={}).render_as_string(hide_password=True)
 
     def __str__(self) -> str:
         return f"{self.shown} ({self._setting} {self._settings.table})"
@@ -176,10 +170,6 @@ class SqlDatabase:
             connection.rollback()  # what begins a transaction must be its first statement
             self._utf8 = encoding == "UTF8"
         return self._utf8
-
-    def _shown(self) -> str:
-        """Name the database without password, and without options, which may hold one too."""
-        return self._url.set(query={}).render_as_string(hide_password=True)
 
     def _as_ours(self, error: SQLAlchemyError) -> MonitorError:
         if not isinstance(error, DBAPIError):

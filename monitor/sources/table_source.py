@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import T, within
-from monitor.sources import frames, shared_draw
 from monitor.sources.frames import FrameBuilder, datetime_of, naive_time
-from monitor.sources.shared_draw import readings_of
+from monitor.sources.shared_query import readings_of
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query, Scan
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import PlannedScan
     from monitor.domain.shown import Shown
     from monitor.domain.truth import TruthColumns
+    from monitor.sources import frames
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_table import TableInfo
 
@@ -41,10 +41,15 @@ class CachedScan(NamedTuple):
 
 
 class TableSource:
-    """What such sources have in common; one derives, and says where its rows are."""
+    """What such sources have in common; one derives, and says where its rows are.
 
+    place: Where the rows are, for people.
+    whole_location: The same told from any other place; never shown, as it may hold secrets.
+    """
+
+    place: str
+    whole_location: str
     advice: str  # What somebody can do where a reading does not end
-
     most_ids = 1_000  # Of one statement
 
     def __init__(self, settings: TableSettings, base_folder: Path | str = ".") -> None:
@@ -52,16 +57,6 @@ class TableSource:
         self.base_folder = base_folder
         self._shown = ShownRows(settings.columns.show, Path(base_folder))
         self.cached: CachedScan | None = None
-
-    @property
-    def place(self) -> str:
-        """Where the rows are, for people."""
-        raise NotImplementedError
-
-    @property
-    def whole_location(self) -> str:
-        """The same told from any other place; never shown, as it may hold secrets."""
-        return self.place
 
     def opened(self, window: Window | None = None) -> AbstractContextManager[Reading]:
         """Begin to read; rows outside a window may be left out, but none without a time.
@@ -143,13 +138,14 @@ class TableSource:
         before: Frame | None,  # noqa: ARG002  some engines know whether its rows still stand
     ) -> list[frames.BucketCount]:
         """Count the buckets of a window and take the first candidates of each stratum by md5."""
-        return groups_of(reading, scan, window, seed)
+        [groups] = groups_of(reading, [scan], window, seed)
+        return groups
 
     def shared_groups(
         self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
     ) -> Sequence[list[frames.BucketCount] | None]:
         """Do the same for several monitors; None for one that has to scan by itself."""
-        return shared_draw.groups_of(reading, scans, window, seed)
+        return groups_of(reading, scans, window, seed)
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad."""

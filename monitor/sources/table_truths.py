@@ -30,31 +30,19 @@ class TableTruths:
     def __init__(
         self, source: TableSource, truth_columns: TruthColumns, *, assumed_zone: bool = False
     ) -> None:
+        settings = source.settings
         self._source = source
         self._columns = truth_columns
         self._assumed_zone = assumed_zone
-        self.timeout = source.settings.timeout
+        self.timeout = settings.timeout
         self.advice = source.advice
+        self.place = source.place
+        self.whole_location = source.whole_location
+        times = (settings.time_zone, settings.unit_of_times)
+        self.reading = repr((self.whole_location, truth_columns, settings.where, times))
 
     def __str__(self) -> str:
         return self.place
-
-    @property
-    def place(self) -> str:
-        """The table, and where that is."""
-        return self._source.place
-
-    @property
-    def whole_location(self) -> str:
-        """The table, distinct from tables of other servers."""
-        return self._source.whole_location
-
-    @property
-    def reading(self) -> str:
-        """What is read: truths that have it in common are the same."""
-        settings = self._source.settings
-        times = (settings.time_zone, settings.unit_of_times)
-        return repr((self.whole_location, self._columns, settings.where, times))
 
     def state(self, now: datetime) -> str | None:  # noqa: ARG002  Spark goes by it
         """Return what differs once the rows may; None if nothing cheap tells."""

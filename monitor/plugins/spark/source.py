@@ -52,7 +52,10 @@ _LONGEST = 300  # characters of Spark's message
 
 
 class SparkSource(TableSource):
-    """A `Source` over a table or files that Spark reads."""
+    """A `Source` over a table or files that Spark reads.
+
+    setting: What the config names the rows by, where that is not a setting of the source.
+    """
 
     advice = (
         "has the cluster room for one more application, and are its workers there? It is tried "
@@ -61,17 +64,20 @@ class SparkSource(TableSource):
 
     most_ids = 20_000  # since each statement is a scan
 
-    def __init__(self, settings: SparkSettings, base_folder: Path | str = ".") -> None:
+    def __init__(
+        self,
+        settings: SparkSettings,
+        base_folder: Path | str = ".",
+        *,
+        setting: str | None = None,
+    ) -> None:
         super().__init__(settings, base_folder)
         self._spark = settings
         self._folder = Path(base_folder)
-        self._setting: str | None = None
-
-    @property
-    def place(self) -> str:
-        """The table or the paths, as the config says them."""
-        named = "" if self._setting is None else f" ({self._setting})"
-        return f"Spark's {self._spark.table or ', '.join(self._spark.paths)}{named}"
+        self._setting = setting
+        named = "" if setting is None else f" ({setting})"
+        self.place = f"Spark's {settings.table or ', '.join(settings.paths)}{named}"
+        self.whole_location = self.place
 
     @contextmanager
     def opened(self, window: Window | None = None) -> Iterator[Reading]:  # noqa: ARG002
@@ -114,9 +120,9 @@ class SparkSource(TableSource):
         """Return the truth that some columns have, read in the same session."""
         setting = "path" if self._spark.table is None else "table"
         changes = truth_settings(self._spark, truth_columns, **{setting: truth_columns.table})
-        source = SparkSource(self._spark.model_copy(update=changes), self._folder)
-        source._setting = None if truth_columns.table is None else "labeling.table"
-        return _SparkTruths(source, truth_columns)
+        settings = self._spark.model_copy(update=changes)
+        named = None if truth_columns.table is None else "labeling.table"
+        return _SparkTruths(SparkSource(settings, self._folder, setting=named), truth_columns)
 
     def query_of(
         self, table: TableInfo, times: Times, shown: Sequence[tuple[str, bool]]

@@ -29,7 +29,8 @@ def before_each_draw(monkeypatch):
     """Do something after rows were counted, before they are drawn; returns how often it was."""
 
     def patched(change):
-        drawn_from, done = sql_draw.drawn_from, []
+        drawn_from = sql_draw.drawn_from
+        done: list[int] = []
 
         def after_a_change(*arguments):
             done.append(len(done) + 1)
