@@ -122,6 +122,14 @@ class DuckdbPlace:
         return at
 
 
+class OnPlace:
+    """Tests of a class that have a place of their own."""
+
+    @pytest.fixture(autouse=True)
+    def _place(self, place):
+        self.place = place
+
+
 def make_table(place, rows, **kinds):
     """Make the table ``scored`` of rows as `MemorySource` takes them."""
     of = {
