@@ -31,7 +31,8 @@ def with_times(place, kind, *times):
     make_table(place, [])
     place.run("drop table scored")
     text, double = place.kinds["text"], place.kinds["double"]
-    place.run(f"create table scored (id {text}, at {kind}, score {double}, text {text})")
+    at = place.quoted("at")
+    place.run(f"create table scored (id {text}, {at} {kind}, score {double}, text {text})")
     place.add(
         "scored",
         [{"id": str(n), "at": at, "score": 0.9, "text": ""} for n, at in enumerate(times)],
