@@ -102,9 +102,11 @@ def ended_by_round(number: int) -> str:
 
 def firing_sentence(alert: AlertSummary, pooled: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that a limit is not kept, by which numbers, and why it may be so."""
+    cause = alert_cause(alert, report)
+    because = f" {capital(cause)}." if cause else ""
     return (
         f"{report.monitor}: {broken_limit(alert)}: {_how_sure(pooled)} with earlier rounds."
-        f"{_because(alert, report)} {capital(fired(alert))}."
+        f"{because} {capital(fired(alert))}."
     )
 
 
@@ -228,11 +230,6 @@ def _how_sure(row: EstimateRow | None) -> str:
         return NOT_ESTIMABLE
     interval = f"{percent_text(row.level)} interval {row.low:.2f} to {row.high:.2f}"
     return f"{row.point:.2f} ({interval}{f', {WHATEVER}' if row.is_worst_case else ''})"
-
-
-def _because(alert: Limited, report: RoundReport) -> str:
-    cause = alert_cause(alert, report)
-    return f" {capital(cause)}." if cause else ""
 
 
 def alert_cause(alert: Limited, report: RoundReport) -> str | None:

@@ -10,7 +10,7 @@ from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import interval_text, minute_text, plural
 
 if TYPE_CHECKING:
-    from monitor.domain.class_report import AverageRow, ClassOverview, ClassReport, ClassRow
+    from monitor.domain.class_report import AverageRow, ClassOverview, ClassReport
 
 _NAMED = 5  # Classes that a line names; of more it says how many there are
 
@@ -70,7 +70,9 @@ def average_line(row: AverageRow) -> str:
 
 def remark_lines(report: ClassReport) -> list[str]:
     """Report what averages leave out or assume, which classes changed, and where labels are few."""
-    lines = [_missing_line(row) for row in report.missing]
+    lines = [
+        f"not estimated, since {row.value} has no estimate: {row.missing}" for row in report.missing
+    ]
     if report.unlabeled:
         lines.append(answered_at_random_text(report.unlabeled, len(report.classes)))
     if report.new or report.gone:
@@ -89,10 +91,6 @@ def remark_lines(report: ClassReport) -> list[str]:
                 "interval may hold the truth less often than it says"
             )
     return lines
-
-
-def _missing_line(row: ClassRow) -> str:
-    return f"not estimated, since {row.value} has no estimate: {row.missing}"
 
 
 def _changed_line(new: Sequence[str], removed: Sequence[str]) -> str:

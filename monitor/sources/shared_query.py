@@ -92,7 +92,8 @@ class SharedQuery:
         rows = self.rows(window)
         drawn = self.common.hashed(seed, rows.c.id)
         of_each = [self.placed(rows, index, bound_leaf(bounds[index])) for index in bounds]
-        greatest = of_each[0] if len(of_each) == 1 else self._greatest(of_each)
+        greatest_of: Any = getattr(func, self.common.table.dialect.greatest)
+        greatest = of_each[0] if len(of_each) == 1 else greatest_of(*of_each)
         highest = max(bound for of in bounds.values() for bound in of.values())
         below = [] if highest == ALL else [drawn < bound_of(highest)]
         buckets = [self.placed(rows, index, code_of).label(f"bucket_{index}") for index in bounds]
@@ -102,10 +103,6 @@ class SharedQuery:
         return select(drawn.label("h"), rows.c.id, *segments, *buckets, *own).where(
             *below, drawn < greatest, *of_version(rows, version)
         )
-
-    def _greatest(self, bounds: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
-        chosen: Any = getattr(func, self.common.table.dialect.greatest)
-        return chosen(*bounds)  # type: ignore[no-any-return]
 
     def rows(self, window: Window) -> Subquery:
         """Rows of a window with the columns of each monitor, under names with its position."""

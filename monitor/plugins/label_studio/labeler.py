@@ -170,7 +170,12 @@ class LabelStudioLabeler:
         }
         removed = sorted(project_id for project_id, marker in lost.items() if marker not in marks)
         if removed:
-            raise LabelsRefused(self._removed(f"project {removed[0]}") + _instead(lost[removed[0]]))
+            message = (
+                f"{self._removed(f'project {removed[0]}')}; if the labels taken so far are all "
+                "that there will be, make an empty project with the description "
+                f"{lost[removed[0]]}"
+            )
+            raise LabelsRefused(message)
         if not projects and not lost:
             raise LabelsRefused(self._removed(f"the project of {len(tasks)} tasks"))
 
@@ -210,13 +215,6 @@ class LabelStudioLabeler:
             if [task for task in forgotten if projects.blank(task)]:
                 emptied.append(f"{self.settings.url}/projects/{project.id}")
         return tuple(emptied)
-
-
-def _instead(marker: str) -> str:
-    return (
-        "; if the labels taken so far are all that there will be, make an empty project with the "
-        f"description {marker}"
-    )
 
 
 def _find_keys(

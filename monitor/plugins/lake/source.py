@@ -56,7 +56,8 @@ class LakeSource(EngineSource):
         self.place = masked(f"the table {settings.delta or settings.iceberg}{named}")
         self.whole_location = self.place
         if settings.delta is not None:
-            address = _address(settings.delta, Path(base_folder))
+            is_remote = "://" in settings.delta
+            address = settings.delta if is_remote else str(Path(base_folder) / settings.delta)
             self._lake: DeltaLake | IcebergLake = DeltaLake(address, settings.storage)
         else:
             self._lake = IcebergLake(str(settings.iceberg), settings.catalog)
@@ -161,7 +162,3 @@ class LakeTruths(TableTruths):
     def state(self, now: datetime) -> str:  # noqa: ARG002  snapshots come whenever they do
         """Return the newest snapshot, in which no row ever changes."""
         return self._source.newest()
-
-
-def _address(delta: str, base_folder: Path) -> str:
-    return delta if "://" in delta else str(base_folder / delta)

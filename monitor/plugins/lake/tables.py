@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
@@ -77,17 +77,14 @@ class LakeTable(OpenTable):
 
     def stream(self, sql: str, parameters: Parameters | None = None) -> Iterator[tuple[Any, ...]]:
         """Run a query over a stream of the columns that it names."""
-        with self._streamed(sql):
+        named = [column for column in self.types if quoted(column) in sql]
+        stream = self.snapshot(named or [next(iter(self.types))], self.near)
+        with _registered(self.connection, stream):
             yield from OpenTable.stream(self, sql, parameters)
 
     def whole(self) -> LakeTable:
         """Return the snapshot with all of its rows."""
         return replace(self, near=None)
-
-    def _streamed(self, sql: str) -> AbstractContextManager[None]:
-        named = [column for column in self.types if quoted(column) in sql]
-        stream = self.snapshot(named or [next(iter(self.types))], self.near)
-        return _registered(self.connection, stream)
 
 
 @contextmanager

@@ -56,15 +56,11 @@ class SparkTable(TableInfo):
         return _local(settings.time_zone or "UTC")
 
 
-def _instant(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat()
-
-
 def _micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
     return written("unix_micros({0})", value, types.BigInteger())
 
 
-_INSTANTS = Times(Typed("timestamp"), _instant, int, read=_micros)
+_INSTANTS = Times(Typed("timestamp"), lambda at: at.astimezone(UTC).isoformat(), int, read=_micros)
 
 
 def _local(zone: str) -> Times:
