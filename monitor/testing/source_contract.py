@@ -39,7 +39,7 @@ def example_rows(count: int = 200, *, start: datetime = MONDAY, days: int = 2) -
 
 
 def members(rows: Iterable[Row], stratum: Stratum) -> list[Row]:
-    """Rows of Monday that belong to a stratum, whatever a judge says of them."""
+    """Choose the rows of Monday that belong to a stratum; verdicts are not looked at."""
     return [
         row
         for row in rows
