@@ -53,7 +53,7 @@ from monitor.plugins.lake.settings import LakeSettings
 from monitor.sources.shown_columns import ShownColumn
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.sources.sql_settings import SqlSettings
-from monitor.sources.table_settings import Columns
+from monitor.sources.table_settings import Columns, QueriedSettings, TableSettings
 from monitor.tracking.mlflow import MlflowSettings
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
@@ -251,11 +251,20 @@ def page() -> str:
 
 def section(title: str, model: type[BaseModel]) -> str:
     """Return the part about one class of settings."""
-    text = re.sub(r"``(.+?)``", _code, inspect.cleandoc(model.__doc__ or ""), flags=re.DOTALL)
+    text = re.sub(r"``(.+?)``", _code, description(model), flags=re.DOTALL)
     text = re.sub(r"\]\(([a-z-]+\.md)", r"](../how-to/\1", text)
     rows = [row(model, key) for key in model.model_fields]
     table = ["| setting | value | default | meaning |", "|---|---|---|---|", *rows]
     return "\n".join([f"## {title}", "", text, "", *(table if rows else []), ""])
+
+
+def description(model: type[BaseModel]) -> str:
+    """Return the docstring of a class, and what the settings of tables that it extends add."""
+    texts = [inspect.cleandoc(model.__doc__ or "")]
+    for base in (QueriedSettings, TableSettings):
+        if issubclass(model, base):
+            texts.append(inspect.cleandoc(base.__doc__ or "").partition("\n\n")[2])
+    return "\n\n".join(texts)
 
 
 def _code(match: re.Match[str]) -> str:

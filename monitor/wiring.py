@@ -275,24 +275,20 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
         from monitor.sources.reference import read_reference  # noqa: PLC0415  rarely needed
 
         source, usual = monitor.source, monitor.source.item_format
-        reference = within(
+        items = usual._replace(
+            score=settings.score or usual.score, predicted=settings.predicted or usual.predicted
+        )
+        return within(
             source.timeout,
             str(config.folder / settings.path),
             lambda: read_reference(
                 settings.path,
                 config.folder,
-                item_id=usual.id,
+                items,
                 value=settings.value,
-                positive=(1, True) if settings.positive is None else settings.positive,
-                score=settings.score or usual.score,
-                predicted=settings.predicted or usual.predicted,
+                positive=settings.positive,
                 threshold=source.threshold,
-                flagged_values=usual.flagged,
-                passed_values=usual.passed,
             ),
-        )
-        return ReferenceItems(
-            reference.scores, reference.flagged, reference.labels, reference.unlabeled
         )
 
     return read

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.files.relations import DescribedFiles
-    from monitor.sources.sql_describe import DescribedColumn
+    from monitor.sources.sql_describe import DescribedTable
 
-Described: TypeAlias = "DescribedFiles | DescribedColumn"
+Described: TypeAlias = "DescribedFiles | DescribedTable"
 
 _ID = "id prediction_id request_id event_id item_id uuid key"
 _TIME = (

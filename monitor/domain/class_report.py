@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from monitor.domain.payload import Report
@@ -79,3 +80,18 @@ class ClassReport(Report):
         return next(
             (row for row in self.averages if (row.average, row.metric) == (average, metric)), None
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ClassOverview:
+    """A block of classes at one moment.
+
+    ``report`` is what was last reported, None before that. ``waits_for`` are classes whose round
+    of the newest window, due at ``slot``, has not ended; none if that is what was reported.
+    """
+
+    block: str
+    classes: tuple[str, ...]
+    report: ClassReport | None
+    slot: datetime | None
+    waits_for: tuple[str, ...]

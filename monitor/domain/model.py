@@ -374,3 +374,18 @@ class Effect:
     attempt: int
     has_failed: bool = False
     is_deadly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingSink:
+    """What waits for one sink of one monitor; ``dead`` if its first effect is a dead letter."""
+
+    monitor: str
+    sink: str
+    effects: int
+    rounds: int
+    since: datetime
+    next_try: datetime
+    tries: int
+    last_error: str | None
+    dead: bool = False

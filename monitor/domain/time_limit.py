@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Generic, TypeVar, cast
 
@@ -86,7 +86,8 @@ def _stop(reading: _ReadingThread[T]) -> None:
     pause = _BETWEEN_STOPS
     while reading.is_alive():
         for stop in list(reading.stops):
-            stop()
+            with suppress(Exception):  # the query may have ended in between
+                stop()
         reading.join(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
 

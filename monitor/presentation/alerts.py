@@ -16,6 +16,7 @@ from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_text,
     capital,
+    evidence_text,
     limit_text,
     minute_text,
     percent_text,
@@ -36,7 +37,6 @@ _NO_EVIDENCE: dict[str | None, str] = {
     "count against it",
     EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
 }
-_LARGEST = 700  # Log evidence above which e**x is no finite number
 
 
 class Limited(Protocol):
@@ -55,16 +55,12 @@ class Limited(Protocol):
         """The limit's value."""
 
 
-class Identified(Protocol):
-    """What has an id that people can name."""
+class AlertSummary(Limited, Protocol):
+    """An alert as the store has it."""
 
     @property
     def id(self) -> str:
         """Its id."""
-
-
-class AlertSummary(Identified, Limited, Protocol):
-    """An alert as the store has it."""
 
     @property
     def fired_at(self) -> datetime:
@@ -109,9 +105,13 @@ def ended_by_round(number: int) -> str:
 
 def firing_sentence(alert: AlertSummary, row: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that a limit is not kept, by which numbers, and why it may be so."""
+    causes = [alert_cause(alert, report)]
+    if report.gold is not None:
+        causes.append(gold_sentence(report.gold))
+    because = "".join(f" {capital(cause)}." for cause in causes if cause)
     return (
         f"{report.monitor}: {broken_limit(alert)}: {_how_sure(row)} {_labels_of(row)}."
-        f"{_because(alert, report)} {capital(fired(alert))}."
+        f"{because} {capital(fired(alert))}."
     )
 
 
@@ -200,9 +200,9 @@ def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
     )
 
 
-def alert_to_do(alert: AlertSummary, *, monitor: str, number: int) -> str:
+def alert_to_do(alert_id: str, metric: str, *, monitor: str, number: int) -> str:
     """Describe what anyone who is called may do, the cheapest first."""
-    steps = " ".join([*remedies([alert.metric]), end_alert_text(alert)])
+    steps = " ".join([*remedies([metric]), end_alert_text(alert_id)])
     return f"pr-monitor show {number} -m {monitor} has the counts and the evidence. {steps}"
 
 
@@ -224,9 +224,9 @@ def remedies(metrics: Iterable[str]) -> list[str]:
     return sentences
 
 
-def end_alert_text(alert: Identified, called: str = "it") -> str:
+def end_alert_text(alert_id: str, called: str = "it") -> str:
     """Describe how to end an alert that needs nothing done."""
-    return f'To end {called} now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
+    return f'To end {called} now: pr-monitor alerts resolve {alert_id[:8]} --reason "..."'
 
 
 def promise(every: float) -> str:
@@ -249,13 +249,6 @@ def _how_sure(row: EstimateRow | None) -> str:
         return NOT_ESTIMABLE
     interval = f"{percent_text(row.level)} interval {row.low:.2f} to {row.high:.2f}"
     return f"{row.point:.2f} ({interval}{f', {WHATEVER}' if row.is_worst_case else ''})"
-
-
-def _because(alert: Limited, report: RoundReport) -> str:
-    causes = [alert_cause(alert, report)]
-    if report.gold is not None:
-        causes.append(gold_sentence(report.gold))
-    return "".join(f" {capital(cause)}." for cause in causes if cause)
 
 
 def alert_cause(alert: Limited, report: RoundReport) -> str | None:
@@ -285,10 +278,8 @@ def evidence_sentence(row: EvidenceRow, *, fires: bool) -> str:
     """
     parts = [_NO_EVIDENCE[row.state]] if row.state in _NO_EVIDENCE else []
     if row.log_evidence is not None:
-        evidence = math.exp(min(row.log_evidence, _LARGEST))
-        parts.append(
-            f"evidence {evidence:.3g}, an alert fires at {math.exp(row.log_threshold):.3g}"
-        )
+        fires_at = evidence_text(row.log_threshold)
+        parts.append(f"evidence {evidence_text(row.log_evidence)}, an alert fires at {fires_at}")
     if fires:
         parts.append("the alert fired here")
     return f"limit {limit_text(row.metric, row.side, row.limit)}: {', '.join(parts)}"

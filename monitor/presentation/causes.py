@@ -16,9 +16,11 @@ def cause_sentence(change: PrecisionChange, rounds: int) -> str:
     """Describe why precision changed, and what of it is within noise."""
     was, now = f"{change.before.point:.2f}", f"{change.after.point:.2f}"
     if _is_noise(change.change):
+        ends = (change.change.point, change.change.low, change.change.high)
+        point, low, high = map(signed_text, ends)
         return (
             f"precision {now} in this round alone and {was} in {_before(rounds)} differ by no more "
-            f"than noise ({_span(change.change)})"
+            f"than noise ({point}, {low} to {high})"
         )
     fell = change.change.point < 0
     eta = (
@@ -60,8 +62,3 @@ def _part(interval: Interval) -> str:
     noise = ", within noise" if _is_noise(interval) else ""
     ends = f"{signed_text(interval.low)} to {signed_text(interval.high)}"
     return f"{signed_text(interval.point)} ({ends}{noise})"
-
-
-def _span(interval: Interval) -> str:
-    point, low, high = (signed_text(v) for v in (interval.point, interval.low, interval.high))
-    return f"{point}, {low} to {high}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import interval_text, minute_text, plural
 
 if TYPE_CHECKING:
-    from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
+    from monitor.domain.class_report import AverageRow, ClassOverview, ClassReport
 
 _NAMED = 5  # Classes that a line names; of more it says how many there are
 
@@ -30,31 +30,7 @@ NO_ROUND = "no round of this window was opened for it"
 NO_MONITOR = "no monitor of the config has this class"
 
 
-class ClassBlock(Protocol):
-    """How a block of classes stands."""
-
-    @property
-    def block(self) -> str:
-        """Its name."""
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The classes that it has now."""
-
-    @property
-    def report(self) -> ClassReport | None:
-        """What it reported last."""
-
-    @property
-    def slot(self) -> datetime | None:
-        """When the newest round of a class was due."""
-
-    @property
-    def waits_for(self) -> tuple[str, ...]:
-        """Classes whose round of that slot has not ended."""
-
-
-def block_lines(block: ClassBlock) -> list[str]:
+def block_lines(block: ClassOverview) -> list[str]:
     """Describe what was last reported of a block of classes, and what the next report waits for."""
     nothing = f"{block.block}, all {len(block.classes)} classes: nothing reported yet"
     lines = [nothing] if block.report is None else report_lines(block.report)
@@ -94,7 +70,9 @@ def average_line(row: AverageRow) -> str:
 
 def remark_lines(report: ClassReport) -> list[str]:
     """Report what averages leave out or assume, which classes changed, and where labels are few."""
-    lines = [_missing_line(row) for row in report.missing]
+    lines = [
+        f"not estimated, since {row.value} has no estimate: {row.missing}" for row in report.missing
+    ]
     if report.unlabeled:
         lines.append(answered_at_random_text(report.unlabeled, len(report.classes)))
     if report.new or report.gone:
@@ -113,10 +91,6 @@ def remark_lines(report: ClassReport) -> list[str]:
                 "interval may hold the truth less often than it says"
             )
     return lines
-
-
-def _missing_line(row: ClassRow) -> str:
-    return f"not estimated, since {row.value} has no estimate: {row.missing}"
 
 
 def _changed_line(new: Sequence[str], removed: Sequence[str]) -> str:

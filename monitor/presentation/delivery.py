@@ -3,45 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from monitor.domain.model import LOG, MLFLOW
-from monitor.presentation.numbers import minute_text
+from monitor.presentation.numbers import minute_text, plural
+
+if TYPE_CHECKING:
+    from monitor.domain.model import WaitingSink
 
 INTERRUPTED = "the process that delivered it ended, or hung, before it was done"
 """Why an effect is still to be done whose last delivery nobody came back from."""
-
-
-class WaitingEffects(Protocol):
-    """What waits for one sink of one monitor."""
-
-    @property
-    def sink(self) -> str:
-        """Which sink."""
-
-    @property
-    def rounds(self) -> int:
-        """Of how many rounds it is."""
-
-    @property
-    def since(self) -> datetime:
-        """When the first of it was written."""
-
-    @property
-    def next_try(self) -> datetime:
-        """When the first of it is tried again."""
-
-    @property
-    def tries(self) -> int:
-        """How often the first of it was tried."""
-
-    @property
-    def last_error(self) -> str | None:
-        """Why it was not taken."""
-
-    @property
-    def dead(self) -> bool:
-        """Whether somebody has to look at it."""
 
 
 def sink_name(sink: str) -> str:
@@ -53,20 +24,19 @@ def sink_name(sink: str) -> str:
     return {MLFLOW: "MLflow", LOG: "the log"}.get(sink, f"hook {sink}")
 
 
-def waiting_sentence(waiting: WaitingEffects) -> str:
+def waiting_sentence(waiting: WaitingSink) -> str:
     """Describe what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``.
 
     Of what is dead, with how often it was tried.
     """
-    things = f"{waiting.rounds} round{'' if waiting.rounds == 1 else 's'}"
     verb = "waits" if waiting.rounds == 1 else "wait"
     sink = "MLflow" if waiting.sink == MLFLOW else waiting.sink
     why = "" if waiting.last_error is None else f": {waiting.last_error}"
     tried = f", tried {waiting.tries} times in vain" if waiting.dead and waiting.tries else ""
     next_try = minute_text(waiting.next_try) if waiting.dead else f"{waiting.next_try:%H:%M}"
     return (
-        f"{things} {verb} for {sink} since {minute_text(waiting.since)}{tried}, "
-        f"next try {next_try}{why}"
+        f"{plural(waiting.rounds, 'round')} {verb} for {sink} since "
+        f"{minute_text(waiting.since)}{tried}, next try {next_try}{why}"
     )
 
 
@@ -94,7 +64,7 @@ def dead_to_do(sink: str) -> str:
     )
 
 
-def dead_line(waiting: WaitingEffects) -> str:
+def dead_line(waiting: WaitingSink) -> str:
     """Describe in `status` what is held up for long, and what helps."""
     return f"{waiting_sentence(waiting)}. {dead_to_do(waiting.sink)}"
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from monitor.domain.report import MISSING_MAX, AnswersRow, EstimateRow, ReportedEstimate
 from monitor.presentation.numbers import NOT_ESTIMABLE, number_text, percent_text, range_text
+
+if TYPE_CHECKING:
+    from monitor.domain.report import DecidingRow
+    from monitor.stats.estimation.small_counts import DecidingClass
 
 BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
 """What an estimate rests on, as tables head it."""
@@ -33,34 +37,6 @@ def pooled_intervals_text(coverage: tuple[float, float] | None) -> str:
         "rounds after changes of 3 to 15 points either way, and in at least "
         f"{percent_text(quiet)} in quiet times"
     )
-
-
-class Reasoned(Protocol):
-    """An estimate that may have no value."""
-
-    @property
-    def reason(self) -> str | None:
-        """Why it has none."""
-
-
-class Deciding(Protocol):
-    """A predicted class whose few labels decide an estimate."""
-
-    @property
-    def predicted(self) -> str:
-        """``flagged`` or ``passed``."""
-
-    @property
-    def answer(self) -> str:
-        """The rarer answer there, ``positive`` or ``negative``."""
-
-    @property
-    def worth(self) -> float:
-        """How many labels with that answer its labels are worth."""
-
-    @property
-    def moves(self) -> float | None:
-        """How far one of them moves the metric, where the labels of one stratum decide."""
 
 
 def estimate_text(row: EstimateRow | None) -> str:
@@ -130,12 +106,12 @@ def answered_text(row: ReportedEstimate) -> str | None:
     return f"{range_text(row.answered_low, row.answered_high)} if they were like the others"
 
 
-def reason_text(reason: Reasoned) -> str:
+def reason_text(reason: str | None) -> str:
     """Describe why there is no number."""
-    return f"{NOT_ESTIMABLE}: {reason.reason or 'no reason was kept'}"
+    return f"{NOT_ESTIMABLE}: {reason or 'no reason was kept'}"
 
 
-def caution_text(classes: Sequence[Deciding]) -> str | None:
+def caution_text(classes: Sequence[DecidingRow | DecidingClass]) -> str | None:
     """Return the sentence that few labels decide a metric, and which; None if none do.
 
     >>> from monitor.domain.report import DecidingRow
@@ -151,7 +127,7 @@ def caution_text(classes: Sequence[Deciding]) -> str | None:
     return f"few labels decide this, {' and '.join(_named(one) for one in classes)}"
 
 
-def _named(deciding: Deciding) -> str:
+def _named(deciding: DecidingRow | DecidingClass) -> str:
     if deciding.moves is not None and deciding.worth == 0:
         return (
             f"no {deciding.answer} in a part of the {deciding.predicted}: one would move it by "

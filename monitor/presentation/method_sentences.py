@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import percent_text, plural
+from monitor.presentation.numbers import evidence_text, percent_text, plural
 
 if TYPE_CHECKING:
     from monitor.domain.report import RoundReport
-
-_LARGEST = 700  # Log evidence above which e**x is no finite number
 
 
 def method_sentences(report: RoundReport) -> list[str]:
@@ -78,9 +75,9 @@ def _pooled(report: RoundReport) -> str:
 def _watched(report: RoundReport) -> str:
     if not report.evidence:
         return "No limit is set, so nothing can raise an alert."
-    fires = math.exp(min(report.evidence[0].log_threshold, _LARGEST))
+    fires_at = evidence_text(report.evidence[0].log_threshold)
     return (
-        f"An alert fires when the evidence against a limit (an e-value) reaches {fires:.3g}, not "
+        f"An alert fires when the evidence against a limit (an e-value) reaches {fires_at}, not "
         f"when an interval crosses the limit; that allows at most one false alarm in "
         f"{report.false_alarm_every:g} rounds, however often one looks."
     )

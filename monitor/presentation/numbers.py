@@ -12,6 +12,7 @@ from monitor.fixed_text import fixed_texts
 NOT_ESTIMABLE = "not estimable"
 
 WIDE = 10  # From here on a number needs no third digit
+_LARGEST_LOG = 700  # e**x is no finite number above
 _MOST_DIGITS = 6  # Of a share near all; more would show noise of floating point
 
 _SIDES = {"at_least": "at least", "at_most": "at most"}
@@ -130,6 +131,11 @@ def limits_text(limits: Mapping[str, float]) -> str:
     '{precision: 0.8, recall: 0.55}'
     """
     return f"{{{', '.join(f'{metric}: {value:g}' for metric, value in limits.items())}}}"
+
+
+def evidence_text(log_evidence: float) -> str:
+    """Write evidence of which the logarithm is known."""
+    return f"{math.exp(min(log_evidence, _LARGEST_LOG)):.3g}"
 
 
 def plural(count: int, noun: str) -> str:

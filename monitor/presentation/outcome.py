@@ -130,8 +130,8 @@ def _broken(report: RoundReport, alert: AlertRow) -> str:
 def _ends(firing: Sequence[AlertRow]) -> list[str]:
     """Describe how to end each open alert; by its metric where there are several."""
     if len(firing) == 1:
-        return [end_alert_text(firing[0])]
-    return [end_alert_text(one, f"the alert on {_texts(one.metric)}") for one in firing]
+        return [end_alert_text(firing[0].id)]
+    return [end_alert_text(one.id, f"the alert on {_texts(one.metric)}") for one in firing]
 
 
 def _current(report: RoundReport) -> str:

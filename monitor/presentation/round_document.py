@@ -295,7 +295,7 @@ def _reasons(rows: Iterable[EstimateRow]) -> list[str]:
     result: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.point is None:
-            result.setdefault(reason_text(row), {})[row.metric] = None
+            result.setdefault(reason_text(row.reason), {})[row.metric] = None
     return [f"{', '.join(metrics)}: {reason}" for reason, metrics in result.items()]
 
 

@@ -29,7 +29,7 @@ def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
             lines=[
                 *([answered_at_random_text(missing)] if missing else []),
                 *(
-                    f"{row.value}, {row.metric}: {reason_text(row)}"
+                    f"{row.value}, {row.metric}: {reason_text(row.reason)}"
                     for row in of_segment
                     if row.point is None
                 ),

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import LEARNING_ROUNDS
 from monitor.domain.attention import Attention, Matter
-from monitor.domain.state import RoundState
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -32,34 +31,6 @@ REMOVED = "the monitor is no longer in the config"
 """Why an alert ended that no round can end any more."""
 
 
-class OpenRoundState(Protocol):
-    """A round that has not ended."""
-
-    @property
-    def round(self) -> int:
-        """Its number."""
-
-    @property
-    def slot(self) -> datetime:
-        """When it was due."""
-
-    @property
-    def state(self) -> RoundState:
-        """How far it is."""
-
-    @property
-    def wanted(self) -> int:
-        """How many answers it wants."""
-
-    @property
-    def answered(self) -> int:
-        """How many it has."""
-
-    @property
-    def deadline(self) -> datetime | None:
-        """Until when they may come; None before it is drawn."""
-
-
 def last_estimate_line(number: int, slot: datetime, *, partial: bool = False) -> str:
     """Return the line that names the round of the estimates, and says whether it is partial."""
     return f"last estimate: round {number}, due {minute_text(slot)} UTC{', partial' * partial}"
@@ -70,14 +41,16 @@ def next_round_line(slot: datetime) -> str:
     return f"next round due {minute_text(slot)} UTC"
 
 
-def open_round_line(open_round: OpenRoundState) -> str:
-    """Return how many answers a round has, or that it is not drawn yet."""
-    begin = f"round {open_round.round}, due {minute_text(open_round.slot)} UTC, is"
-    if open_round.state is RoundState.OPEN or open_round.deadline is None:
+def open_round_line(
+    number: int, slot: datetime, *, answered: int, expected: int, deadline: datetime | None
+) -> str:
+    """Return how many answers a round has, or without a deadline that it is not drawn yet."""
+    begin = f"round {number}, due {minute_text(slot)} UTC, is"
+    if deadline is None:
         return f"{begin} not drawn yet"
     return (
-        f"{begin} labeling: {open_round.answered} of {plural(open_round.wanted, 'answer')}, "
-        f"deadline {minute_text(open_round.deadline)} UTC"
+        f"{begin} labeling: {answered} of {plural(expected, 'answer')}, "
+        f"deadline {minute_text(deadline)} UTC"
     )
 
 

@@ -60,7 +60,7 @@ class Estimates(Result):
         rows = [_row(estimate) for estimate in self.estimates]
         remarks = [
             *(
-                f"{row.metric} ({row.estimand}): {reason_text(row)}"
+                f"{row.metric} ({row.estimand}): {reason_text(row.reason)}"
                 for row in rows
                 if row.point is None
             ),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from monitor.domain.class_report import ClassReport
+from monitor.domain.class_report import ClassOverview, ClassReport
 from monitor.storage.results import class_store
 
 if TYPE_CHECKING:
@@ -16,21 +14,6 @@ if TYPE_CHECKING:
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.rounds.round_store import Round
-
-
-@dataclass(frozen=True, slots=True)
-class ClassOverview:
-    """A block of classes at one moment.
-
-    ``report`` is what was last reported, None before that. ``waits_for`` are classes whose round
-    of the newest window, due at ``slot``, has not ended; none if that is what was reported.
-    """
-
-    block: str
-    classes: tuple[str, ...]
-    report: ClassReport | None
-    slot: datetime | None
-    waits_for: tuple[str, ...]
 
 
 def class_overviews(database: Database, monitors: Sequence[MonitorSettings]) -> list[ClassOverview]:

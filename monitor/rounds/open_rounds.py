@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
-from monitor.presentation.status import closing_line, second_wave_line
+from monitor.presentation.status import closing_line, open_round_line, second_wave_line
 from monitor.rounds.grace import gives_up_at
 from monitor.storage.overview import many_rounds
 from monitor.storage.rounds import round_store
@@ -35,6 +35,17 @@ class OpenRound:
     second_wave_at: datetime | None = None
     """When its second wave goes out at the latest; None where none is to come."""
     items_to_come: int = 0  # How many items that wave will have
+
+    @property
+    def line(self) -> str:
+        """How many answers it has, or that it is not drawn yet."""
+        return open_round_line(
+            self.round,
+            self.slot,
+            answered=self.answered,
+            expected=self.wanted,
+            deadline=self.deadline,
+        )
 
     def time_for_labels(self, now: datetime) -> timedelta | None:
         """How long labels may still come, negative once that is over; None before it is drawn."""

@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention
+    from monitor.domain.model import WaitingSink
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.labels.label_notes import LabelNotes
-    from monitor.storage.outbox.effect_store import WaitingSink
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 

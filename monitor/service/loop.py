@@ -38,12 +38,12 @@ from monitor.storage.outbox import effect_store
 if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler
 
+    from monitor.domain.model import WaitingSink
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.context import MonitorContext
     from monitor.service.pages.serving import PagesServer
     from monitor.service.web.server import WebServer
     from monitor.service.worker_pool import Around
-    from monitor.storage.outbox.effect_store import WaitingSink
     from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")

@@ -24,7 +24,7 @@ class Cuts:
 
     @staticmethod
     def of(strata: Sequence[Stratum], *, flagged: bool, verdict: Verdict | None = None) -> Cuts:
-        """Cut one class of some strata, which are known by their places, or one verdict on it."""
+        """Cut one class of some strata, known by their positions, or one verdict on it."""
         own = [
             (index, each)
             for index, each in enumerate(strata)
@@ -34,18 +34,18 @@ class Cuts:
         ends = sorted({end for _, one in scored for end in (one.low, one.high) if end is not None})
         codes = [_holder(scored, low, high) for low, high in pairwise([None, *ends, None])]
         alone = len(own) == 1
-        taken = (index for index, one in own if one.unscored or (alone and one.is_unbounded))
-        return Cuts(ends, codes, next(taken, frames.SCORE_MISSING))
+        unscored = (index for index, one in own if one.unscored or (alone and one.is_unbounded))
+        return Cuts(ends, codes, next(unscored, frames.SCORE_MISSING))
 
-    def place(self, score: float | None) -> int:
+    def bucket_of(self, score: float | None) -> int:
         """Find the stratum of a score, or the reason why it is in none."""
         return self.unscored if score is None else self.codes[bisect_right(self.ends, score)]
 
 
 def _holder(scored: Sequence[tuple[int, Stratum]], low: float | None, high: float | None) -> int:
-    """Place of the stratum that holds the scores between two neighbouring ends."""
-    for location, each in scored:
+    """Position of the stratum that holds the scores between two neighbouring ends."""
+    for index, each in scored:
         starts = each.low is None or (low is not None and each.low <= low)
         if starts and (each.high is None or (high is not None and high <= each.high)):
-            return location
+            return index
     return frames.IN_NO_STRATUM

@@ -51,7 +51,6 @@ class Dialect:
     boolean: str = ""
     md5: str = "md5({0})"
     double: str = "cast({0} as double)"
-    number: str = ""
     nan: str = ""
     infinite: str = ""
     length: str = "length({0})"

@@ -21,16 +21,8 @@ class DuckdbSource(EngineSource):
     def __init__(self, settings: DuckdbSettings, base_folder: Path | str = ".") -> None:
         super().__init__(settings, base_folder)
         self.files = DataFiles(settings.paths, Path(base_folder), settings.table)
-
-    @property
-    def place(self) -> str:
-        """Files and table, as the config says them."""
-        return str(self.files)
-
-    @property
-    def whole_location(self) -> str:
-        """Files, from the root of the disk."""
-        return ", ".join(str(self.files.folder / path) for path in self.files.paths)
+        self.place = str(self.files)
+        self.whole_location = ", ".join(str(self.files.folder / path) for path in self.files.paths)
 
     def open_table(self, window: Window | None = None) -> AbstractContextManager[OpenTable]:  # noqa: ARG002
         """Open the files; a query says itself which parts of them it reads."""

@@ -10,14 +10,13 @@ from monitor.domain.time_limit import OF_FILES, T, within
 from monitor.sources.duckdb_query import DUCKDB, DuckdbQuery, DuckdbTable, Statements, table_info
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_reading import Reading
-from monitor.sources.table_frames import Framing
 from monitor.sources.table_source import CachedScan, TableSource
 
 if TYPE_CHECKING:
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.files.relations import OpenTable
     from monitor.sources.frames import BucketCount
-    from monitor.sources.sql_query import Query
+    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
 
@@ -56,17 +55,16 @@ class EngineSource(TableSource):
     def groups_of(
         self,
         reading: Reading,
-        query: Query,
+        scan: Scan,
         window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
         seed: str,
-        before: Frame | None = None,
+        before: Frame | None,
     ) -> list[BucketCount]:
         """Count and draw; the candidates of a frame before are taken if nothing changed since."""
         scanned, self._scanned = self._scanned, (window, seed, self.state())
         usable = before if scanned == self._scanned else None
-        return groups_of(reading, query, window, strata, at_most, seed, before=usable)
+        [groups] = groups_of(reading, [scan], window, seed, usable)
+        return groups
 
     def cache(self, scan: CachedScan) -> None:
         """Let the next scan return a frame, whose candidates need not be drawn again either."""
@@ -79,10 +77,4 @@ class EngineSource(TableSource):
 
         They are where files changed since: candidates and sizes must be of the same rows.
         """
-        window = before.window
-
-        def read(reading: Reading, query: Query) -> Frame:
-            groups = self.groups_of(reading, query, window, strata, at_most, seed, before)
-            return Framing(reading, window).frame(query, strata, at_most, groups)
-
-        return self._read(read, window)
+        return self.scan_table(before.window, strata, at_most, seed, before)

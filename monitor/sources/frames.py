@@ -1,7 +1,8 @@
-"""From the groups that one scan counted to a frame: versions, bad rows, duplicates.
+"""Buckets of rows, and the frame that is built of what one scan counted in them.
 
-Every source classifies each row into a bucket (a stratum by its place, or a reason below zero)
-and counts per bucket and model version; the rest is the same for all of them and stands here.
+Every source classifies each row into a bucket (a stratum by its position, or a reason below zero)
+and counts per bucket and model version; the rest is the same for all of them and stands here:
+versions, bad rows, duplicates.
 """
 
 from __future__ import annotations
@@ -9,13 +10,21 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
+from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, StratumFrame, Window
 from monitor.domain.segments import scaled, with_segments
 from monitor.domain.values import MISSING_MARKERS
 
+if TYPE_CHECKING:
+    from monitor.sources.sql_query import Query, Scan
+    from monitor.sources.sql_reading import Reading
+    from monitor.sources.table_settings import Columns
+
+_MOST_UNKNOWN = 20  # values
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 OUTSIDE = -1
@@ -67,110 +76,184 @@ class BucketCount:
     challenged: Decisions | None = None
 
 
-def in_window(groups: Iterable[BucketCount]) -> list[BucketCount]:
-    """Keep the groups of rows whose time is known to be in the window."""
-    return [group for group in groups if group.bucket not in _NOT_IN_WINDOW]
+def of_newest_version(counts: Iterable[BucketCount]) -> list[BucketCount]:
+    """Keep the counts of the window that the newest model version made."""
+    inside = _in_window(counts)
+    newest = _newest_version(inside)
+    return [one for one in inside if one.version == newest or one.bucket == VERSION_MISSING]
 
 
-def of_newest_version(groups: Iterable[BucketCount]) -> list[BucketCount]:
-    """Keep the groups of the window that the newest model version made."""
-    here = in_window(groups)
-    newest = _newest_version(here)
-    return [group for group in here if group.version == newest or group.bucket == VERSION_MISSING]
-
-
-def rows_in(groups: Iterable[BucketCount], *buckets: int) -> int:
+def rows_in(counts: Iterable[BucketCount], *buckets: int) -> int:
     """Count the rows in these buckets."""
-    return sum(group.rows for group in groups if group.bucket in buckets)
+    return sum(one.rows for one in counts if one.bucket in buckets)
 
 
-def first_example(groups: Iterable[BucketCount], bucket: int) -> str | None:
-    """Return the smallest example of a bucket, to be named in an error."""
-    matches = [g.example for g in groups if g.bucket == bucket and g.example is not None]
-    return min(matches, default=None)
+@dataclass
+class FrameBuilder:
+    """Builds frames of one window in one reading; what few windows need is asked once for all."""
+
+    reading: Reading
+    window: Window
+    _timed: int | None = None
+    _unknown: dict[tuple[str | None, frozenset[str]], dict[str, int]] = field(default_factory=dict)
+
+    def frame(self, scan: Scan, counts: Sequence[BucketCount]) -> Frame:
+        """Build the frame of a scan. Raises `SourceRefused` if nothing that it counted is usable.
+
+        A row without a usable time is in no window and in every one; the window gets its share of
+        them, by its share of all rows with a time.
+        """
+        query, columns = scan.query, scan.query.settings.columns
+        _check_counts(query.table.place, columns, counts, len(scan.strata))
+        inside, current = _in_window(counts), of_newest_version(counts)
+        newest = _newest_version(inside)
+        rows = sum(one.rows for one in inside)
+        untimed = _untimed(counts, rows=rows, timed_rows=self._timed_rows(query, counts))
+        unversioned = [one for one in inside if one.version in MISSING_MARKERS]
+        strata, duplicates = _stratum_frames(scan.strata, current, scan.at_most)
+        repeated = {BadRow.DUPLICATE: duplicates} if duplicates else {}
+        return Frame(
+            window=self.window,
+            strata=with_segments(strata, columns.segments),
+            segment_columns=columns.segments,
+            rows=rows + sum(untimed.values()),
+            bad_rows={**untimed, **_bad_rows([*current, *unversioned]), **repeated},
+            notes=_other_versions(inside, newest),
+            model_version=newest,
+            unknown=self._unknown_values(query, counts),
+            newest=_newest_time(inside),
+            challenger_fault=query.challenger_fault,
+            judge_fault=query.judge_fault,
+        )
+
+    def frame_or_none(self, scan: Scan, counts: Sequence[BucketCount] | None) -> Frame | None:
+        """Build the frame of a scan that was shared; None if its own scan has to explain.
+
+        Counts that are shared come without examples of what cannot be read.
+        """
+        if counts is None:
+            return None
+        is_unreadable = rows_in(counts, SCORE_UNREADABLE) > 0
+        if is_unreadable and not rows_in(counts, *range(len(scan.strata))):
+            return None
+        try:
+            return self.frame(scan, counts)
+        except SourceRefused:
+            return None
+
+    def _timed_rows(self, query: Query, counts: Sequence[BucketCount]) -> int:
+        """Count all rows with a time, on which nothing depends unless some have none."""
+        if not rows_in(counts, *UNTIMED):
+            return sum(one.rows for one in counts)
+        if self._timed is None:
+            self._timed = int(self.reading.connection.scalar(query.timed()) or 0)
+        return self._timed
+
+    def _unknown_values(self, query: Query, counts: Sequence[BucketCount]) -> dict[str, int]:
+        """Read the predicted values that the config does not name."""
+        if not rows_in(counts, PREDICTED_UNKNOWN):
+            return {}
+        requested = (query.settings.columns.predicted, frozenset(query.named))
+        if requested not in self._unknown:
+            rows = self.reading.connection.execute(query.unknown(self.window, _MOST_UNKNOWN))
+            self._unknown[requested] = {text: int(count) for text, count in rows}
+        return self._unknown[requested]
 
 
-def assemble(
-    window: Window,
-    strata: Sequence[Stratum],
-    groups: Sequence[BucketCount],
-    *,
-    timed_rows: int,
-    at_most: int,
-    segment_columns: tuple[str, ...] = (),
-    unknown: Mapping[str, int] | None = None,
-    challenger_fault: str | None = None,
-    judge_fault: str | None = None,
-) -> Frame:
-    """Make the frame.
-
-    A row without a usable time is in no window and in every one; the window gets its share of
-    them, by the share of the ``timed_rows`` of the whole source that it holds.
-    """
-    here = in_window(groups)
-    newest = _newest_version(here)
-    current = of_newest_version(groups)
-    rows = sum(group.rows for group in here)
-    untimed = _untimed(groups, rows=rows, timed_rows=timed_rows)
-    parts, duplicates = _strata_frames(strata, current, at_most)
-    repeated = {BadRow.DUPLICATE: duplicates} if duplicates else {}
-    return Frame(
-        window=window,
-        strata=with_segments(parts, segment_columns),
-        segment_columns=segment_columns,
-        rows=rows + sum(untimed.values()),
-        bad_rows={**untimed, **_bad_rows([*current, *_unversioned(here)]), **repeated},
-        notes=_other_versions(here, newest),
-        model_version=newest,
-        unknown=unknown or {},
-        newest=_newest_time(here),
-        challenger_fault=challenger_fault,
-        judge_fault=judge_fault,
+def naive_time(location: object, columns: Columns, example: str) -> SourceRefused:
+    """State that times lack a zone and the config names none."""
+    message = (
+        f"{location}: column {columns.time!r} (columns.time) holds times without a time zone, the "
+        f"first is {example!r}; set source.time_zone (such as UTC or Europe/Prague), or write "
+        "times with an offset"
     )
+    return SourceRefused(message)
+
+
+def datetime_of(location: object, columns: Columns, microseconds: int) -> datetime:
+    """Make a time of microseconds since 1970.
+
+    Raises `SourceRefused` if no calendar has it, as where seconds are in a column of milliseconds.
+    """
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        message = (
+            f"{location}: column {columns.time!r} (columns.time) holds a time that is not of the "
+            f"years 1 to 9999 ({microseconds:,} microseconds since 1970); correct that row, or "
+            "source.time_unit where it has one"
+        )
+        raise SourceRefused(message) from None
+
+
+def _check_counts(
+    location: object, columns: Columns, counts: Sequence[BucketCount], strata: int
+) -> None:
+    """Refuse the data as a whole where nothing in it can be used."""
+    naive = _first_example(counts, NAIVE_TIME)
+    if naive is not None:
+        raise naive_time(location, columns, naive)
+    wrong = _first_example(counts, TIME_UNPARSABLE)
+    if wrong is not None and all(one.bucket in UNTIMED for one in counts):
+        message = (
+            f"{location}: no value of column {columns.time!r} (columns.time) is a time, the "
+            f"first is {wrong!r}; wanted ISO 8601, such as 2026-03-02T06:00:00Z"
+        )
+        raise SourceRefused(message)
+    wrong = _first_example(counts, SCORE_UNREADABLE)
+    if wrong is not None and not rows_in(counts, *range(strata)):
+        message = (
+            f"{location}: no value of column {columns.score!r} (columns.score) is a number, "
+            f"the first is {wrong!r}; wanted numbers with a decimal point, such as 0.73"
+        )
+        raise SourceRefused(message)
+
+
+def _first_example(counts: Iterable[BucketCount], bucket: int) -> str | None:
+    examples = (one.example for one in counts if one.bucket == bucket and one.example is not None)
+    return min(examples, default=None)
+
+
+def _in_window(counts: Iterable[BucketCount]) -> list[BucketCount]:
+    """Keep the counts of rows whose time is known to be in the window."""
+    return [one for one in counts if one.bucket not in _NOT_IN_WINDOW]
+
+
+def _newest_version(inside: Sequence[BucketCount]) -> str | None:
+    versioned = [one for one in inside if one.version not in (None, *MISSING_MARKERS)]
+    return max(((one.newest or 0, one.version) for one in versioned), default=(0, None))[1]
+
+
+def _newest_time(inside: Sequence[BucketCount]) -> datetime | None:
+    times = [one.newest for one in inside if one.newest is not None]
+    return _EPOCH + timedelta(microseconds=max(times)) if times else None
 
 
 def _bad_rows(current: Sequence[BucketCount]) -> dict[BadRow, int]:
-    bad: dict[BadRow, int] = {}
-    for group in current:
-        bucket = VERSION_MISSING if group.version in MISSING_MARKERS else group.bucket
+    bad: Counter[BadRow] = Counter()
+    for one in current:
+        bucket = VERSION_MISSING if one.version in MISSING_MARKERS else one.bucket
         if bucket in REASONS:
-            reason = REASONS[bucket]
-            bad[reason] = bad.get(reason, 0) + group.rows
-    return bad
+            bad[REASONS[bucket]] += one.rows
+    return dict(bad)
 
 
-def _newest_time(here: Sequence[BucketCount]) -> datetime | None:
-    existing = [group.newest for group in here if group.newest is not None]
-    return _EPOCH + timedelta(microseconds=max(existing)) if existing else None
+def _other_versions(inside: Sequence[BucketCount], newest: str | None) -> dict[str, int]:
+    notes: Counter[str] = Counter()
+    for one in inside:
+        if one.version not in (newest, None, *MISSING_MARKERS):
+            notes[f"model version {one.version} instead of {newest}"] += one.rows
+    return dict(notes)
 
 
-def _newest_version(here: Sequence[BucketCount]) -> str | None:
-    versioned = [group for group in here if group.version not in (None, *MISSING_MARKERS)]
-    return max(((group.newest or 0, group.version) for group in versioned), default=(0, None))[1]
-
-
-def _unversioned(here: Sequence[BucketCount]) -> list[BucketCount]:
-    """Keep the groups whose version is a word for a missing one."""
-    return [group for group in here if group.version in MISSING_MARKERS]
-
-
-def _other_versions(here: Sequence[BucketCount], newest: str | None) -> dict[str, int]:
-    notes: dict[str, int] = {}
-    for group in here:
-        if group.version not in (newest, None, *MISSING_MARKERS):
-            reason = f"model version {group.version} instead of {newest}"
-            notes[reason] = notes.get(reason, 0) + group.rows
-    return notes
-
-
-def _untimed(groups: Sequence[BucketCount], *, rows: int, timed_rows: int) -> dict[BadRow, int]:
+def _untimed(counts: Sequence[BucketCount], *, rows: int, timed_rows: int) -> dict[BadRow, int]:
     share = rows / timed_rows if timed_rows else 1.0
-    counted = {REASONS[bucket]: rows_in(groups, bucket) for bucket in sorted(UNTIMED)}
+    untimed = {REASONS[bucket]: rows_in(counts, bucket) for bucket in sorted(UNTIMED)}
     # Rounded up: where rows lack a time, no window may look clean.
-    return {reason: math.ceil(n * share) for reason, n in counted.items() if n * share > 0}
+    return {reason: math.ceil(n * share) for reason, n in untimed.items() if n * share > 0}
 
 
-def _strata_frames(
+def _stratum_frames(
     strata: Sequence[Stratum], current: Sequence[BucketCount], at_most: int
 ) -> tuple[tuple[StratumFrame, ...], int]:
     """Drop repeated ids, within a stratum and over strata, where the first one stays.
@@ -181,40 +264,39 @@ def _strata_frames(
     seen: set[str] = set()
     parts, duplicates = [], 0
     for index, stratum in enumerate(strata):
-        own = [group for group in current if group.bucket == index]
+        own = [one for one in current if one.bucket == index]
         part = _stratum_frame(stratum, own, seen, at_most)
         parts.append(part)
-        duplicates += sum(group.rows for group in own) - part.size
+        duplicates += sum(one.rows for one in own) - part.size
     return tuple(parts), duplicates
 
 
 def _stratum_frame(
-    stratum: Stratum, groups: Sequence[BucketCount], seen: set[str], at_most: int
+    stratum: Stratum, counts: Sequence[BucketCount], seen: set[str], at_most: int
 ) -> StratumFrame:
-    rows = sum(group.rows for group in groups)
-    drawn = [candidate for group in groups for candidate in group.candidates]
-    retained = _unseen(drawn, seen)
-    repeated = round(rows * (len(drawn) - len(retained)) / len(drawn)) if drawn else 0
-    counted = [group.segments for group in groups]
-    everything = retained if rows == len(drawn) else None
-    sizes = _by_value(everything, counted, rows - repeated)
-    decided = _decided(everything, [group.challenged for group in groups], rows - repeated, rows)
-    return StratumFrame(stratum, rows - repeated, tuple(retained[:at_most]), sizes, decided)
+    rows = sum(one.rows for one in counts)
+    drawn = [candidate for one in counts for candidate in one.candidates]
+    candidates = _unseen(drawn, seen)
+    size = rows - (round(rows * (len(drawn) - len(candidates)) / len(drawn)) if drawn else 0)
+    whole = candidates if rows == len(drawn) else None
+    sizes = _segment_sizes(whole, [one.segments for one in counts], size)
+    decisions = _decisions(whole, [one.challenged for one in counts], size, rows)
+    return StratumFrame(stratum, size, tuple(candidates[:at_most]), sizes, decisions)
 
 
-def _decided(
-    everything: Sequence[Candidate] | None,
+def _decisions(
+    whole: Sequence[Candidate] | None,
     counted: Sequence[Decisions | None],
     size: int,
     rows: int,
 ) -> Decisions | None:
     """Count what the challenger decided: exactly, but where ids come twice among many items."""
-    existing = [each for each in counted if each is not None]
-    if not existing:
+    present = [each for each in counted if each is not None]
+    if not present:
         return None
-    total = sum(existing[1:], existing[0])
-    if everything is not None:
-        decided = [candidate.challenged for candidate in everything]
+    total = sum(present[1:], present[0])
+    if whole is not None:
+        decided = [candidate.challenged for candidate in whole]
         return replace(total, flagged=decided.count(True), undecided=decided.count(None))
     flagged, undecided = (round(n * size / rows) for n in (total.flagged, total.undecided))
     return replace(total, flagged=flagged, undecided=min(undecided, size - flagged))
@@ -222,22 +304,22 @@ def _decided(
 
 def _unseen(candidates: Sequence[Candidate], seen: set[str]) -> list[Candidate]:
     """Keep the first candidate of each id that was not seen yet, and note it as seen."""
-    retained = []
+    unseen = []
     for candidate in candidates:
         if candidate.id not in seen:
             seen.add(candidate.id)
-            retained.append(candidate)
-    return retained
+            unseen.append(candidate)
+    return unseen
 
 
-def _by_value(
-    everything: Sequence[Candidate] | None,
+def _segment_sizes(
+    whole: Sequence[Candidate] | None,
     counted: Sequence[tuple[Mapping[str, int], ...]],
     size: int,
 ) -> tuple[dict[str, int], ...]:
     """Sizes of each segment column's values: exact where every item of the stratum is known."""
-    if everything is not None:
-        columns = zip(*(candidate.segments for candidate in everything), strict=True)
+    if whole is not None:
+        columns = zip(*(candidate.segments for candidate in whole), strict=True)
         return tuple(dict(Counter(values)) for values in columns)
     totals = [sum(map(Counter, maps), Counter[str]()) for maps in zip(*counted, strict=True)]
     return tuple(scaled(total, size) for total in totals)

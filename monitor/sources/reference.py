@@ -21,63 +21,42 @@ from monitor.files.relations import (
     kind_of,
     opened,
 )
+from monitor.rounds.context import ReferenceItems
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from monitor.domain.adapters import ItemFormat
 
 
 _YES: tuple[Scalar, ...] = (1, True)
 _NO: tuple[Scalar, ...] = (0, False)
 
 
-@dataclass(frozen=True, slots=True)
-class LabeledReference:
-    """Labeled items, one place of each array per item.
-
-    ``scores`` is NaN where an item has none; ``unlabeled`` rows of the file are left out.
-    """
-
-    scores: NDArray[np.float64]
-    flagged: NDArray[np.bool_]
-    labels: NDArray[np.bool_]
-    unlabeled: int
-
-
 def read_reference(
     path: str,
-    base_folder: Path | str = ".",
+    base_folder: Path | str,
+    items: ItemFormat,
     *,
-    item_id: str | None = None,
     value: str = "label",
-    positive: Scalar | Sequence[Scalar] = _YES,
-    score: str | None = None,
-    predicted: str | None = None,
+    positive: Scalar | Sequence[Scalar] | None = None,
     threshold: float | None = None,
-    flagged_values: Scalar | Sequence[Scalar] = _YES,
-    passed_values: Sequence[str] | None = None,
-    table: str | None = None,
-) -> LabeledReference:
+) -> ReferenceItems:
     """Read a labeled reference; unlike a scan it refuses the file for any bad row.
 
-    path: Parquet, CSV or DuckDB file; a relative one starts at ``base_folder``.
-    item_id: Column of the id; where the file has it, each id must be unique.
+    path: Parquet or CSV file; a relative one starts at ``base_folder``.
+    items: Columns and classes as in the source of predictions. Where the file has the column of the
+        id, each id must be unique. An item is flagged where its predicted class is, or where its
+        score is at least ``threshold``.
     value, positive: Column of the label, and its values that mean 1. With the usual 1/true only
         0/false means 0; otherwise every other value does, but one that differs from a positive one
         in upper and lower case alone, or may say that there is no label yet (``unknown``), is
         refused. Rows without a value, or with a word for a missing one (``nan``, ``NULL``), are
         left out.
-    score, predicted, threshold, flagged_values: As in the source of predictions: an item is flagged
-        where ``predicted`` is one of ``flagged_values``, or where ``score`` is at least
-        ``threshold``.
-    passed_values: Texts of ``predicted`` that mean not flagged, others being refused; where None,
-        all are.
     """
-    by_score = threshold is not None and score is not None
-    _check_rule(path, table, by_column=predicted is not None, by_score=by_score)
-    positives = all_texts(positive)
+    by_score = threshold is not None and items.score is not None
+    _check_rule(path, by_column=items.predicted is not None, by_score=by_score)
+    positives = all_texts(_YES if positive is None else positive)
     negatives = all_texts(_NO) if positives == all_texts(_YES) else None
-    with opened(DataFiles((path,), Path(base_folder), table)) as data:
+    with opened(DataFiles((path,), Path(base_folder), None)) as data:
         values: dict[str, Any] = {
             "positive": positives,
             "missing": sorted(MISSING_MARKERS.difference(positives)),
@@ -89,28 +68,27 @@ def read_reference(
             label = f"case when {is_similar} then null else {label} end"
         text = f"case when list_contains($missing::varchar[], {_text(value)}) then null else "
         text += f"{_text(value)} end"
-        score_sql = at_threshold(_number(data, score), threshold, values, "threshold")
-        if predicted is None:
+        score_sql = at_threshold(_number(data, items.score), threshold, values, "threshold")
+        if items.predicted is None:
             values["threshold"] = threshold
             flag = f"{score_sql} >= $threshold"
         else:
-            data.need(predicted, "reference.predicted")
-            values["flagged"] = all_texts(flagged_values)
-            passed = None if passed_values is None else list(passed_values)
-            flag = _yes_or_no(data, predicted, values, "flagged", passed)
-        _check_ids(data, item_id)
+            data.need(items.predicted, "reference.predicted")
+            values["flagged"] = all_texts(items.flagged)
+            flag = _yes_or_no(data, items.predicted, values, "flagged", list(items.passed))
+        _check_ids(data, items.id)
         rows = data.rows(
-            f"select {score_sql}, {flag}, {label}, {text}, {_text(score)} "  # noqa: S608
+            f"select {score_sql}, {flag}, {label}, {text}, {_text(items.score)} "  # noqa: S608
             f"from {data.relation}",
             values,
         )
     read = [_ReferenceRow(*row) for row in rows]
-    return _arrays(path, read, value=value, score=score, needs_score=predicted is None)
+    return _arrays(path, read, value, items)
 
 
-def _check_ids(data: OpenTable, item_id: str | None) -> None:
+def _check_ids(data: OpenTable, item_id: str) -> None:
     """Refuse a file that has items twice: they would count as so many more labels."""
-    if item_id is None or item_id not in data.types:
+    if item_id not in data.types:
         return
     text = _text(item_id)
     twice = data.rows(
@@ -126,9 +104,9 @@ def _check_ids(data: OpenTable, item_id: str | None) -> None:
         raise SourceRefused(message)
 
 
-def _check_rule(path: str, table: str | None, *, by_column: bool, by_score: bool) -> None:
+def _check_rule(path: str, *, by_column: bool, by_score: bool) -> None:
     try:
-        check_table(kind_of([path]), table)
+        check_table(kind_of([path]), None)
     except ValueError as error:
         raise SourceRefused(str(error)) from error
     if by_column == by_score:
@@ -173,16 +151,18 @@ class _ReferenceRow:
     value_text: str | None
     score_text: str | None
 
-    def problem(self, *, value: str, score: str | None, needs_score: bool) -> str | None:
+    def problem(self, value: str, items: ItemFormat) -> str | None:
         """Describe why a labeled row cannot be used, or None if it can."""
         if self.label is None:
             return (
                 f"column {value!r} holds {self.value_text!r}; a label is 1 or 0 (true or false), "
                 "or written as reference.positive writes it"
             )
+        needs_score = items.predicted is None
         unreadable = self.score is None and (needs_score or self.score_text is not None)
         if unreadable or not math.isfinite(self.score or 0.0):
-            return f"column {score!r} holds {self.score_text!r} on a labeled row; wanted a number"
+            column = f"column {items.score!r} holds {self.score_text!r}"
+            return f"{column} on a labeled row; wanted a number"
         if self.flagged is None:
             return (
                 "a labeled row has no predicted class, or one that source.positive and "
@@ -192,19 +172,18 @@ class _ReferenceRow:
 
 
 def _arrays(
-    path: str, rows: Sequence[_ReferenceRow], *, value: str, score: str | None, needs_score: bool
-) -> LabeledReference:
+    path: str, rows: Sequence[_ReferenceRow], value: str, items: ItemFormat
+) -> ReferenceItems:
     import numpy as np  # noqa: PLC0415
 
     labeled = [row for row in rows if row.value_text is not None]
-    problems = (row.problem(value=value, score=score, needs_score=needs_score) for row in labeled)
-    first = next(filter(None, problems), None)
-    if first is not None:
-        message = f"{path}: {first}"
+    problem = next(filter(None, (row.problem(value, items) for row in labeled)), None)
+    if problem is not None:
+        message = f"{path}: {problem}"
         raise SourceRefused(message)
-    return LabeledReference(
-        scores=np.array([row.score for row in labeled], dtype=float),  # None becomes NaN
+    return ReferenceItems(
+        score=np.array([row.score for row in labeled], dtype=float),  # None becomes NaN
         flagged=np.array([row.flagged for row in labeled], dtype=bool),
-        labels=np.array([row.label for row in labeled], dtype=bool),
+        positive=np.array([row.label for row in labeled], dtype=bool),
         unlabeled=len(rows) - len(labeled),
     )

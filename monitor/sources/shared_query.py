@@ -6,10 +6,11 @@ the place as ``k``; drawn, it comes back once, with its bucket and its score for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -38,30 +39,17 @@ from monitor.sources.sql_query import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Stratum, Window
-    from monitor.sources.sql_query import Leaf
+    from monitor.domain.model import Window
+    from monitor.sources.sql_query import Leaf, Scan
 
 _OWN = ("score", "predicted", "score_text", "judged", "challenged", "challenger_score")
 """Parts of a row that each monitor has of its own; all others are the same for all."""
 
+MOST_MONITORS = 100  # Of one reading: SQLite compares no more than 127 bounds
+MOST_VALUES = 10_000  # Of a statement, in which every database takes that many
 
-class Scan(NamedTuple):
-    """What the source of one monitor is asked of a window: by which strata, how many of each."""
-
-    source: Any
-    query: Query
-    strata: Sequence[Stratum]
-    at_most: int
-
-    @property
-    def candidates(self) -> int:
-        """How many items it asks for."""
-        return self.at_most * len(self.strata)
-
-    @property
-    def values(self) -> int:
-        """At most so many values are bound for it in a statement."""
-        return 2 * (2 * len(self.query.named) + len(self.strata) + 6) + 8
+MOST_CANDIDATES = 250_000
+"""Of one reading, about 100 bytes each: those of 30 monitors whose strata are known are fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +75,8 @@ class SharedQuery:
         """Count the rows of each monitor's strata by the values of a segment column."""
         rows = self._counted(window)
         groups = (rows.c.k, rows.c.bucket, rows.c[f"segment_{index}"])
-        cached = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
-        return select(*groups, func.count()).where(*cached).group_by(*groups)
+        in_strata = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
+        return select(*groups, func.count()).where(*in_strata).group_by(*groups)
 
     def draw(
         self,
@@ -103,23 +91,18 @@ class SharedQuery:
         """
         rows = self.rows(window)
         drawn = self.common.hashed(seed, rows.c.id)
-        of_each = [self.placed(rows, location, bound_leaf(bounds[location])) for location in bounds]
-        greatest = of_each[0] if len(of_each) == 1 else self._greatest(of_each)
+        of_each = [self.placed(rows, index, bound_leaf(bounds[index])) for index in bounds]
+        greatest_of: Any = getattr(func, self.common.table.dialect.greatest)
+        greatest = of_each[0] if len(of_each) == 1 else greatest_of(*of_each)
         highest = max(bound for of in bounds.values() for bound in of.values())
         below = [] if highest == ALL else [drawn < bound_of(highest)]
-        buckets = [
-            self.placed(rows, location, code_of).label(f"bucket_{location}") for location in bounds
-        ]
+        buckets = [self.placed(rows, index, code_of).label(f"bucket_{index}") for index in bounds]
         names = ["score", *(["challenged"] if self.has_challenger else [])]
-        own = [self.own(rows, name, location) for name in names for location in bounds]
+        own = [self.own(rows, name, index) for name in names for index in bounds]
         segments = [rows.c[name] for name in self.common.segments]
         return select(drawn.label("h"), rows.c.id, *segments, *buckets, *own).where(
             *below, drawn < greatest, *of_version(rows, version)
         )
-
-    def _greatest(self, bounds: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
-        chosen: Any = getattr(func, self.common.table.dialect.greatest)
-        return chosen(*bounds)  # type: ignore[no-any-return]
 
     def rows(self, window: Window) -> Subquery:
         """Rows of a window with the columns of each monitor, under names with its position."""
@@ -131,9 +114,7 @@ class SharedQuery:
 
     def _counted(self, window: Window) -> Subquery:
         rows = self.for_each(self.rows(window))
-        bucket = self.chosen(
-            rows, [self.placed(rows, location, code_of) for location in self.positions]
-        )
+        bucket = self.chosen(rows, [self.placed(rows, index, code_of) for index in self.positions])
         segments = [rows.c[name] for name in self.common.segments]
         return select(
             *(rows.c.k, rows.c.t, rows.c.version, *segments, bucket.label("bucket")),
@@ -148,9 +129,7 @@ class SharedQuery:
     def decided(self, rows: Subquery) -> list[ColumnElement[Any]]:
         """Write what the challenger of a row's monitor decided on it, if one has any."""
         return [
-            self.chosen(
-                rows, [self.own(rows, name, location) for location in self.positions]
-            ).label(name)
+            self.chosen(rows, [self.own(rows, name, index) for index in self.positions]).label(name)
             for name in ("challenged", "challenger_score")
             if self.has_challenger
         ]
@@ -161,15 +140,15 @@ class SharedQuery:
         return rows.c[f"{name}_{index}"] if f"{name}_{index}" in rows.c else null()
 
     def for_each(self, rows: Subquery) -> Subquery:
-        """Repeat each row once for every monitor, whose place it has as ``k``."""
-        locations = union_all(
-            *(select(code_of(location).label("k")) for location in self.positions)
+        """Repeat each row once for every monitor, whose position it has as ``k``."""
+        monitors = union_all(
+            *(select(code_of(index).label("k")) for index in self.positions)
         ).subquery()
-        return select(*rows.c, locations.c.k).select_from(Crossed(rows, locations)).subquery()
+        return select(*rows.c, monitors.c.k).select_from(Crossed(rows, monitors)).subquery()
 
     def chosen(self, rows: Subquery, of_each: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
         """Choose what the monitor of a row has, of what each has."""
-        return halved(rows.c.k, [code_of(location) for location in self.positions[1:]], of_each)
+        return halved(rows.c.k, [code_of(index) for index in self.positions[1:]], of_each)
 
     @property
     def positions(self) -> range:
@@ -197,5 +176,32 @@ class Crossed(Join):
 @compiles(Crossed)
 def _crossed(join: Crossed, compiler: Any, **options: Any) -> str:
     options["from_linter"] = None  # which looks for products that nobody meant
-    remaining, right = (compiler.process(one, **options) for one in (join.left, join.right))
-    return f"{remaining} CROSS JOIN {right}"
+    left, right = (compiler.process(one, **options) for one in (join.left, join.right))
+    return f"{left} CROSS JOIN {right}"
+
+
+def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
+    """Part the scans of a table into those that one reading serves.
+
+    Only monitors with the same segments are served together.
+    """
+    by_segments: defaultdict[Sequence[str], list[Scan]] = defaultdict(list)
+    for scan in scans:
+        by_segments[scan.query.settings.columns.segments].append(scan)
+    for similar in by_segments.values():
+        part: list[Scan] = []
+        for scan in similar:
+            if part and not _fit([*part, scan]):
+                yield part
+                part = []
+            part.append(scan)
+        yield part
+
+
+def _fit(scans: Sequence[Scan]) -> bool:
+    """Whether a statement takes so many monitors and values, and memory so many candidates."""
+    return (
+        len(scans) <= MOST_MONITORS
+        and sum(scan.values for scan in scans) <= MOST_VALUES
+        and sum(scan.candidates for scan in scans) <= MOST_CANDIDATES
+    )

@@ -18,24 +18,26 @@ if TYPE_CHECKING:
 
 
 class SqlSource(TableSource):
-    """A `Source` over a table or view of a database."""
+    """A `Source` over a table or view of a database.
 
-    advice = slow("time")
+    setting: What the config names the table by.
+    column: By which rows are looked for, so that an index on it helps.
+    """
 
-    def __init__(self, settings: SqlSettings, base_folder: Path | str = ".") -> None:
+    def __init__(
+        self,
+        settings: SqlSettings,
+        base_folder: Path | str = ".",
+        *,
+        setting: str = "table",
+        column: str = "time",
+    ) -> None:
         super().__init__(settings, base_folder)
         self._sql = settings
-        self.database = SqlDatabase(settings, Path(base_folder))
-
-    @property
-    def place(self) -> str:
-        """The database without its password, and the table."""
-        return str(self.database)
-
-    @property
-    def whole_location(self) -> str:
-        """The same with the options of the address, which may name another server."""
-        return f"{self.place} {self.database.address}"
+        self.advice = slow(column)
+        self.database = SqlDatabase(settings, Path(base_folder), setting, self.advice)
+        self.place = str(self.database)
+        self.whole_location = f"{self.place} {self.database.address}"
 
     def opened(self, window: Window | None = None) -> AbstractContextManager[Reading]:  # noqa: ARG002
         """Open a transaction that sees one state and writes nothing."""
@@ -48,12 +50,10 @@ class SqlSource(TableSource):
     def truths(self, truth_columns: TruthColumns) -> TableTruths:
         """Return the truth that some columns of a table in this database have."""
         changes = truth_settings(self._sql, truth_columns, table=truth_columns.table)
-        source = SqlSource(self._sql.model_copy(update=changes), self.base_folder)
-        source.advice = slow("id")
-        source.database = SqlDatabase(
-            source._sql,
-            Path(self.base_folder),
+        source = SqlSource(
+            self._sql.model_copy(update=changes),
+            self.base_folder,
             setting="table" if truth_columns.table is None else "labeling.table",
-            advice=source.advice,
+            column="id",
         )
         return TableTruths(source, truth_columns, assumed_zone=self._sql.time_zone is None)

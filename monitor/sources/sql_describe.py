@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +15,16 @@ from sqlalchemy.exc import ArgumentError
 
 from monitor.domain.errors import InputRefused
 from monitor.sources.dialects import Dialect, written
-from monitor.sources.sql_reading import SqlDatabase
+from monitor.sources.sql_reading import SqlDatabase, slow
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import find_table
 from monitor.sources.table_settings import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sqlalchemy.types import TypeEngine
+
+    from monitor.sources.sql_reading import Reading
+    from monitor.sources.sql_table import TableInfo
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -29,7 +32,7 @@ _MOST_VALUES = 20
 _FIRST_ROWS = 10_000
 
 
-class DescribedColumn:
+class DescribedTable:
     """A table whose columns and values somebody chooses from.
 
     address: As the config will have it: variables of the environment as ``${NAME}``.
@@ -44,18 +47,16 @@ class DescribedColumn:
         columns = Columns(id="id", time="time", score="score")  # not asked for yet
         settings = SqlSettings(url=url, table=table, columns=columns, threshold=0.5)
         self._table = table
-        self._database = SqlDatabase(settings, folder)
+        self._database = SqlDatabase(settings, folder, "table", slow("time"))
 
     def columns(self) -> dict[str, str]:
         """Return the type of each column, named as in files."""
-        with self._database.reading() as reading:
-            table = find_table(reading, str(self._database), self._table)
+        with self._opened() as (reading, table):
             return {name: _named(kind, reading.dialect) for name, kind in table.types.items()}
 
     def class_values(self, column: str) -> tuple[str, ...]:
         """List the values of a column; none if there are more than a class has."""
-        with self._database.reading() as reading:
-            table = find_table(reading, str(self._database), self._table)
+        with self._opened() as (reading, table):
             value = written(reading.dialect.text, table.column(column)).label("value")
             rows = select(value).where(table.column(column).is_not(None)).subquery()
             distinct = select(rows.c.value).distinct().limit(_MOST_VALUES + 1)
@@ -64,11 +65,15 @@ class DescribedColumn:
 
     def first_values(self, types: Mapping[str, str]) -> dict[str, list[Any]]:
         """Return the first values of some columns."""
-        with self._database.reading() as reading:
-            table = find_table(reading, str(self._database), self._table)
+        with self._opened() as (reading, table):
             query = select(literal(1), *map(table.column, types)).limit(_FIRST_ROWS)
             rows = reading.connection.execute(query).all()
         return {name: [row[index] for row in rows] for index, name in enumerate(types, start=1)}
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Reading, TableInfo]]:
+        with self._database.reading() as reading:
+            yield reading, find_table(reading, str(self._database), self._table)
 
 
 def _without_password(address: str) -> str:

@@ -2,7 +2,7 @@
 
 A database sorts nothing and writes no temporary file: of each stratum those rows come back whose
 md5 is below a bound that nearly always holds enough, and they are put in order here. Where it held
-too few, the bound of that stratum is raised.
+too few, the bound of that stratum is raised. Several monitors of one table share the statements.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, Window
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
-from monitor.sources.sql_query import ALL, Query
+from monitor.sources.shared_query import SharedQuery
+from monitor.sources.sql_query import ALL, Query, Scan
 
 if TYPE_CHECKING:
     from monitor.sources.sql_reading import Reading
 
-T = TypeVar("T")
+    Groups = list[list[frames.BucketCount]]
+    """The groups of each monitor, by its position."""
 
 _DIGITS = 12
 _RAISED = 8  # times, where a bound held too few
@@ -35,46 +37,35 @@ ATTEMPTS = 3  # at a table whose rows change while they are read
 
 
 def groups_of(
-    reading: Reading,
-    query: Query,
-    window: Window,
-    strata: Sequence[Stratum],
-    at_most: int,
-    seed: str,
-    *,
-    before: Frame | None = None,
-) -> list[frames.BucketCount]:
+    reading: Reading, scans: Sequence[Scan], window: Window, seed: str, before: Frame | None = None
+) -> Groups:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
 
-    The candidates of a frame ``before`` of the same rows and seed are not drawn again.
+    Several monitors of one table are counted and drawn by statements that they share. Of one, the
+    candidates of a frame ``before`` of the same rows and seed are not drawn again.
 
     Raises `SourceUnavailable` if rows keep changing and the database cannot show one state of them,
     as of a view that uses ``random()``.
     """
+    shared = SharedQuery(scans)
     drawn = of_one_state(
-        query,
+        shared.common,
         window,
-        lambda: tallied(reading, query, window, strata),
-        lambda counted: drawn_from(
-            reading,
-            query,
-            window,
-            strata,
-            seed,
-            Draw(counted, at_most, _cut(before, counted, strata)),
-        ),
-        lambda drawn: has_all(drawn, at_most),
+        lambda: tallied(reading, shared, window),
+        lambda counted: drawn_from(reading, shared, window, seed, counted, before),
+        lambda drawn: all(map(has_all, drawn, [scan.at_most for scan in scans])),
     )
-    return [*drawn, *untimed(reading, query)]
+    without_time = untimed(reading, shared.common)
+    return [[*groups, *without_time] for groups in drawn]
 
 
 def of_one_state(
     query: Query,
     window: Window,
-    count: Callable[[], T],
-    draw: Callable[[T], T],
-    is_whole: Callable[[T], bool],
-) -> T:
+    count: Callable[[], Groups],
+    draw: Callable[[Groups], Groups],
+    is_whole: Callable[[Groups], bool],
+) -> Groups:
     """Count and draw; repeat while rows are missing (`has_all`), or may be of another state."""
     for _ in range(ATTEMPTS):
         counted = count()
@@ -95,13 +86,113 @@ def has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
     return all(len(group.candidates) == min(per_stratum, group.rows) for group in current(drawn))
 
 
+def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
+    """Count the buckets of a window for each monitor."""
+    if len(shared.scans) > 1:
+        rows = reading.connection.execute(shared.tally(window))
+        return _tally_of(((*row[:5], None, *row[5:]) for row in map(tuple, rows)), shared)
+    [scan] = shared.scans
+    rows = reading.connection.execute(scan.query.tally(window, scan.strata))
+    return _tally_of(((0, *row) for row in rows), shared)
+
+
+def _tally_of(rows: Iterable[Sequence[Any]], shared: SharedQuery) -> Groups:
+    """Make groups of counts, whose newest times belong to the same model version.
+
+    These are counted for the first monitor alone; of a version nothing else is asked.
+    """
+    counted: Groups = [[] for _ in shared.scans]
+    newest: dict[str | None, int] = {}
+    instant = shared.common.times.instant
+    for k, bucket, version, count, at, example, *decided in rows:
+        is_challenged = shared.scans[k].query.challenger is not None
+        challenged = Decisions(*decided) if is_challenged else None
+        counted[k].append(
+            frames.BucketCount(bucket, version, count, example=example, challenged=challenged)
+        )
+        if at is not None:
+            newest[version] = max(newest.get(version, instant(at)), instant(at))
+    return [
+        [
+            replace(group, newest=newest.get(group.version))
+            for group in sorted(groups, key=lambda group: (group.bucket, group.version or ""))
+        ]
+        for groups in counted
+    ]
+
+
 def drawn_from(
-    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum], seed: str, draw: Draw
-) -> list[frames.BucketCount]:
-    """Give the groups of a window that were counted their candidates and segments."""
-    finish(draw, reading, query, window, strata, seed)
-    values = values_of(reading, query, window, strata, draw.version) if draw.is_of_any else {}
-    return draw.groups(values)
+    reading: Reading,
+    shared: SharedQuery,
+    window: Window,
+    seed: str,
+    counted: Groups,
+    before: Frame | None = None,
+) -> Groups:
+    """Give the groups of each monitor their candidates and segments."""
+    draws = [
+        Draw(groups, scan.at_most, _cut(before, groups, scan.strata))
+        for groups, scan in zip(counted, shared.scans, strict=True)
+    ]
+    wanting = {index: draw for index, draw in enumerate(draws) if draw.bounds}
+    version = next((draw.version for draw in wanting.values()), None)
+    if len(wanting) > 1:
+        bounds = {index: draw.bounds for index, draw in wanting.items()}
+        rows = reading.connection.execute(shared.draw(window, seed, bounds, version))
+        _deal(rows, [(shared.scans[index].query, draw) for index, draw in wanting.items()])
+        for index, draw in wanting.items():
+            draw.settle(seed, shared.scans[index].query)
+    for index, draw in wanting.items():
+        finish(draw, reading, shared.scans[index], window, seed, is_first=len(wanting) == 1)
+    values = values_of(reading, shared, window, version) if wanting else {}
+    return [draw.groups(values.get(index, {})) for index, draw in enumerate(draws)]
+
+
+def _deal(rows: Iterable[Sequence[Any]], draws: Sequence[tuple[Query, Draw]]) -> None:
+    """Give each row to the monitors whose bounds lie above its md5.
+
+    It has md5 and id, its segments, then its bucket for each of them, its score for each, and what
+    the challenger of each decided if one has any.
+    """
+    shared_columns, monitors = 2 + len(draws[0][0].segments), len(draws)
+    for row in rows:
+        values = tuple(row)
+        md5, item_id, *segments = values[:shared_columns]
+        for index, (query, draw) in enumerate(draws, shared_columns):
+            bucket = values[index]
+            if md5 < draw.bounds.get(bucket, ""):
+                decided = () if query.challenger is None else (values[index + 2 * monitors],)
+                draw.add((bucket, md5, item_id, values[index + monitors], *segments, *decided))
+
+
+def values_of(
+    reading: Reading, shared: SharedQuery, window: Window, version: str | None
+) -> Mapping[int, dict[int, tuple[Mapping[str, int], ...]]]:
+    """Count each monitor's strata by the values of each segment column."""
+    columns: list[defaultdict[tuple[int, int], dict[str, int]]] = []
+    for column, _ in enumerate(shared.common.segments):
+        counted: defaultdict[tuple[int, int], dict[str, int]] = defaultdict(dict)
+        for k, bucket, value, count in _value_rows(reading, shared, column, window, version):
+            counted[k, bucket][value] = count
+        columns.append(counted)
+    return {
+        k: {
+            bucket: tuple(counted[k, bucket] for counted in columns)
+            for bucket in range(len(scan.strata))
+        }
+        for k, scan in enumerate(shared.scans)
+        if columns
+    }
+
+
+def _value_rows(
+    reading: Reading, shared: SharedQuery, column: int, window: Window, version: str | None
+) -> Iterable[Sequence[Any]]:
+    if len(shared.scans) > 1:
+        return reading.connection.execute(shared.values_of(column, window, version))  # type: ignore[no-any-return]
+    [scan] = shared.scans
+    statement = scan.query.values_of(column, window, scan.strata, version)
+    return ((0, *row) for row in reading.connection.execute(statement))
 
 
 class Draw:
@@ -124,7 +215,7 @@ class Draw:
         self._counted = counted
         self._current = current(counted)
         self._sizes = {group.bucket: group.rows for group in self._current}
-        self._found = _First(max(1, at_most))
+        self._first = _FirstRows(max(1, at_most))
         self._candidates = {
             bucket: tuple(candidates[: max(1, at_most)])
             for bucket, candidates in (prior or {}).items()
@@ -139,26 +230,26 @@ class Draw:
         }
 
     @property
-    def is_of_any(self) -> bool:
+    def has_rows(self) -> bool:
         """Whether a stratum has rows."""
         return bool(self._current)
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Take a row below the bound of its stratum: bucket, md5, id, score, what is carried."""
-        self._found.add(row)
+        self._first.add(row)
 
     def settle(self, seed: str, query: Query) -> None:
         """Keep the candidates of each stratum if they suffice; raise the bounds of the others."""
         short = {}
         for bucket, bound in self.bounds.items():
-            rows = self._found.of(bucket)
+            rows = self._first.of(bucket)
             if bound != ALL and len(rows) < min(self.wanted, self._sizes[bucket]):
                 short[bucket] = raised(bound)
                 continue
             check_md5(rows, seed, query)
             self._candidates[bucket] = tuple(candidates_of(rows, query))
         self.bounds = short
-        self._found = _First(self.wanted)
+        self._first = _FirstRows(self.wanted)
 
     def groups(
         self, values: Mapping[int, tuple[Mapping[str, int], ...]]
@@ -177,22 +268,17 @@ class Draw:
 
 
 def finish(
-    draw: Draw,
-    reading: Reading,
-    query: Query,
-    window: Window,
-    strata: Sequence[Stratum],
-    seed: str,
-    *,
-    is_first: bool = True,
+    draw: Draw, reading: Reading, scan: Scan, window: Window, seed: str, *, is_first: bool = True
 ) -> None:
     """Search for rows until none are short; where not for the first time, there may be many."""
     options: dict[str, Any] = {} if is_first else _STREAMED
     while draw.bounds:
-        statement = query.draw(window, strata, seed, draw.bounds, draw.version, draw.wanted)
+        statement = scan.query.draw(
+            window, scan.strata, seed, draw.bounds, draw.version, draw.wanted
+        )
         for row in reading.connection.execute(statement, execution_options=options):
             draw.add(tuple(row))
-        draw.settle(seed, query)
+        draw.settle(seed, scan.query)
         options = _STREAMED
 
 
@@ -212,7 +298,7 @@ def _cut(
     for part in frame.strata:
         cuts = Cuts.of(strata, flagged=part.stratum.flagged)
         for candidate in part.candidates:
-            cut[cuts.place(candidate.score)].append(candidate)
+            cut[cuts.bucket_of(candidate.score)].append(candidate)
     return cut
 
 
@@ -235,26 +321,6 @@ def _hex(share: float) -> str:
     return ALL if share >= 1 / 2 else f"{int(share * 16**_DIGITS):0{_DIGITS}x}"
 
 
-def tallied(
-    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum]
-) -> list[frames.BucketCount]:
-    """Count the buckets of a window."""
-    rows = reading.connection.execute(query.tally(window, strata))
-    instant = query.times.instant
-    groups = [
-        frames.BucketCount(
-            bucket,
-            version,
-            count,
-            None if at is None else instant(at),
-            example=example,
-            challenged=Decisions(*decided) if decided else None,
-        )
-        for bucket, version, count, at, example, *decided in rows
-    ]
-    return sorted(groups, key=lambda group: (group.bucket, group.version or ""))
-
-
 def untimed(reading: Reading, query: Query) -> list[frames.BucketCount]:
     """Count the rows of the whole table that have no usable time."""
     statement = query.untimed()
@@ -266,7 +332,7 @@ def untimed(reading: Reading, query: Query) -> list[frames.BucketCount]:
     ]
 
 
-class _First:
+class _FirstRows:
     """Keeps the first rows of each stratum by md5, as many as are wanted."""
 
     def __init__(self, expected: int) -> None:
@@ -310,21 +376,3 @@ def candidates_of(rows: Iterable[tuple[Any, ...]], query: Query) -> Iterable[Can
     for _, _, item_id, score, *carried in rows:
         segments, decided = tuple(carried[:segment_count]), [*carried[segment_count:], None][0]
         yield Candidate(item_id, score, segments, None if decided is None else bool(decided))
-
-
-def values_of(
-    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum], version: str | None
-) -> dict[int, tuple[Mapping[str, int], ...]]:
-    """Count each stratum by the values of each segment column."""
-    columns: list[defaultdict[int, dict[str, int]]] = []
-    for index, _ in enumerate(query.segments):
-        counted: defaultdict[int, dict[str, int]] = defaultdict(dict)
-        statement = query.values_of(index, window, strata, version)
-        for bucket, value, count in reading.connection.execute(statement):
-            counted[bucket][value] = count
-        columns.append(counted)
-    return {
-        index: tuple(counted[index] for counted in columns)
-        for index in range(len(strata))
-        if columns
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -90,10 +90,10 @@ class Query:
         """Count the rows of each stratum by the values of a segment column."""
         rows = self._classed(window, strata)
         value = rows.c[f"segment_{index}"]
-        retained = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
+        in_strata = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
         return (
             select(rows.c.bucket, value, func.count())
-            .where(*retained)
+            .where(*in_strata)
             .group_by(rows.c.bucket, value)
         )
 
@@ -508,6 +508,25 @@ class Query:
         if self.settings.threshold is not None:
             return by_score
         return case((c.score.is_(None), leaf(cuts.unscored)), else_=by_score)
+
+
+class Scan(NamedTuple):
+    """What one source asks of a window: the first ``at_most`` items of each stratum."""
+
+    source: Any
+    query: Query
+    strata: Sequence[Stratum]
+    at_most: int
+
+    @property
+    def candidates(self) -> int:
+        """How many items it asks for."""
+        return self.at_most * len(self.strata)
+
+    @property
+    def values(self) -> int:
+        """At most so many values are bound for it in a statement."""
+        return 2 * (2 * len(self.query.named) + len(self.strata) + 6) + 8
 
 
 def _bare(text: ColumnElement[Any]) -> ColumnElement[Any]:

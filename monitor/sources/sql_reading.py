@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,22 +65,16 @@ class SqlDatabase:
     advice: What somebody can do where the database takes too long.
     """
 
-    def __init__(
-        self,
-        settings: SqlSettings,
-        folder: Path,
-        *,
-        setting: str = "table",
-        advice: str | None = None,
-    ) -> None:
+    def __init__(self, settings: SqlSettings, folder: Path, setting: str, advice: str) -> None:
         self._settings = settings
         self._setting = setting
-        self._advice = advice or slow("time")
+        self._advice = advice
         self._folder = folder
         self._url = _parsed(settings.url)
         self._engine: Engine | None = None
         self._utf8: bool | None = None
-        self.shown = self._shown()
+        # Options may hold a password too.
+        self.shown = self._url.set(query={}).render_as_string(hide_password=True)
 
     def __str__(self) -> str:
         return f"{self.shown} ({self._setting} {self._settings.table})"
@@ -177,10 +171,6 @@ class SqlDatabase:
             self._utf8 = encoding == "UTF8"
         return self._utf8
 
-    def _shown(self) -> str:
-        """Name the database without password, and without options, which may hold one too."""
-        return self._url.set(query={}).render_as_string(hide_password=True)
-
     def _as_ours(self, error: SQLAlchemyError) -> MonitorError:
         if not isinstance(error, DBAPIError):
             return SourceRefused(f"{self} cannot be read: {self._error_text(error)}")
@@ -235,15 +225,7 @@ def _escaped(path: str) -> str:
 def _stop_of(connection: Connection) -> Callable[[], object]:
     """Find what ends a running statement from another thread; others end by their own limit."""
     raw: Any = connection.connection.dbapi_connection
-    stop = getattr(raw, "interrupt", None) or getattr(raw, "cancel", None)
-    if stop is None:
-        return lambda: None
-
-    def stopped() -> None:
-        with suppress(Exception):  # it may have ended in between
-            stop()
-
-    return stopped
+    return getattr(raw, "interrupt", None) or getattr(raw, "cancel", None) or (lambda: None)
 
 
 def _is_numbered(error: BaseException) -> bool:

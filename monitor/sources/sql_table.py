@@ -88,7 +88,9 @@ class TableInfo:
     def check_id(self, name: str, setting: str) -> None:
         """Refuse a column whose values have no one text form."""
         kind = self.need(name, setting)
-        if self.dialect.has_types and not is_id(kind):
+        is_whole = isinstance(kind, types.Numeric) and kind.asdecimal and kind.scale == 0
+        is_id = is_whole or isinstance(kind, types.String | types.Integer | types.Uuid)
+        if self.dialect.has_types and not is_id:
             expected = f"text, whole numbers or UUIDs; {_CASTED}"
             raise self.refuse_type(name, setting, expected)
 
@@ -101,10 +103,9 @@ class TableInfo:
 
     def refuse_type(self, name: str, setting: str, expected: str) -> InputRefused:
         """Build the error for a column of the wrong type."""
-        message = (
-            f"{self.place}: column {name!r} ({setting}) is {type_name(self.types[name])}; "
-            f"wanted {expected}"
-        )
+        kind = self.types[name]
+        known = "of a type that is not known" if isinstance(kind, types.NullType) else str(kind)
+        message = f"{self.place}: column {name!r} ({setting}) is {known}; wanted {expected}"
         return self.refused(message)
 
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
@@ -181,14 +182,3 @@ def _no_table(inspector: Inspector, location: str, schema: str | None, name: str
         f"{listed}{hint}"
     )
     return SourceRefused(message)
-
-
-def is_id(kind: TypeEngine[Any]) -> bool:
-    """Whether values of a type have one text form, by which an item is known."""
-    is_whole = isinstance(kind, types.Numeric) and kind.asdecimal and kind.scale == 0
-    return is_whole or isinstance(kind, types.String | types.Integer | types.Uuid)
-
-
-def type_name(kind: TypeEngine[Any]) -> str:
-    """Name a type as people know it."""
-    return "of a type that is not known" if isinstance(kind, types.NullType) else str(kind)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from monitor.domain.adapters import ItemFormat, SourceSettings
 from monitor.domain.challenger import Challenger  # noqa: TC001  pydantic reads it
@@ -18,6 +18,16 @@ from monitor.sources.shown_columns import Show, listed
 
 _YES: Values = (1, True)
 _NO: Values = (0, False)
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+TextOptions = dict[str, Annotated[str, BeforeValidator(_as_text)]]
+"""Options of a library that reads texts: ``true`` and ``9000`` are taken as such."""
 
 
 class Columns(Settings):
@@ -46,26 +56,19 @@ class Columns(Settings):
                     "column with few values, such as a country"
                 )
                 raise SettingRefused(setting="segments", why=message)
-        twice = [column for column, count in Counter(self.segments).items() if count > 1]
-        if twice:
-            message = f"{twice[0]!r} stands there twice; name each column once"
-            raise SettingRefused(setting="segments", why=message)
+        _refuse_repeated(self.segments, "segments", "name each column once")
         return self
 
     @model_validator(mode="after")
     def _shown_by_different_names(self) -> Columns:
-        headings = Counter(one.heading for one in listed(self.show))
-        twice = [heading for heading, count in headings.items() if count > 1]
-        if twice:
-            message = f"{twice[0]!r} stands there twice; give one of them another name"
-            raise SettingRefused(setting="show", why=message)
+        headings = [one.heading for one in listed(self.show)]
+        _refuse_repeated(headings, "show", "give one of them another name")
         return self
 
     @model_validator(mode="after")
     def _blind(self) -> Columns:
-        shown = {column for one in listed(self.show) for column in one.columns}
         for name in ("score", "predicted", "model_version"):
-            if getattr(self, name) in shown:
+            if getattr(self, name) in self.shown:
                 message = (
                     f"{getattr(self, name)!r} is the {name} column; people who see it "
                     "label what the model said, so leave it out"
@@ -73,9 +76,35 @@ class Columns(Settings):
                 raise SettingRefused(setting="show", why=message)
         return self
 
+    @property
+    def shown(self) -> set[str]:
+        """The columns that people see while labeling."""
+        return {column for one in listed(self.show) for column in one.columns}
+
+
+def _refuse_repeated(names: Sequence[str], setting: str, remedy: str) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        message = f"{repeated[0]!r} stands there twice; {remedy}"
+        raise SettingRefused(setting=setting, why=message)
+
 
 class TableSettings(SourceSettings):
-    """Columns and what their values mean, regardless of what holds the table."""
+    """Columns and what their values mean, regardless of what holds the table.
+
+    The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
+    from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
+    predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
+    ``bad_rows_max`` are, the predictions are refused.
+
+    ``challenger`` names columns of another classifier's decisions on the same predictions, to be
+    compared in each round.
+
+    ``timeout`` is how long one reading may take, which is then ended; the round waits, and other
+    monitors go on. ``grace`` is how long a round waits, from its first look, for predictions that
+    are missing or cannot be used as they are; after that it is abandoned, with a notice. It never
+    waits beyond the next slot. Without it: a quarter of the window, at least 6 hours.
+    """
 
     columns: Columns
     time_zone: TimeZone | None = None
@@ -86,12 +115,19 @@ class TableSettings(SourceSettings):
 
     @model_validator(mode="after")
     def _challenger_is_another(self) -> TableSettings:
-        if self.challenger is not None:
-            columns = self.columns
-            shown = {column for one in listed(columns.show) for column in one.columns}
-            own = (columns.predicted or columns.score, self.threshold)
-            if (why := why_no_challenger(self.challenger, shown, own)) is not None:
-                raise SettingRefused(setting="challenger", why=why)
+        challenger, columns = self.challenger, self.columns
+        if challenger is None:
+            return self
+        if challenger.column in columns.shown:
+            message = (
+                f"{challenger.column!r} is also in columns.show; people who see it label what the "
+                "challenger said, so leave it out there"
+            )
+            raise SettingRefused(setting="challenger", why=message)
+        own = (columns.predicted or columns.score, self.threshold)
+        if (challenger.column, challenger.threshold) == own:
+            message = "it flags by the classifier's own rule; name another column or threshold"
+            raise SettingRefused(setting="challenger", why=message)
         return self
 
     @model_validator(mode="after")
@@ -116,8 +152,10 @@ class TableSettings(SourceSettings):
 
     @model_validator(mode="after")
     def _values_are_of_a_column(self) -> TableSettings:
+        by_challenger = self.challenger is not None and self.challenger.predicted is not None
+        reads_classes = self.columns.predicted is not None or by_challenger
         for name in ("positive", "negative"):
-            if not self.reads_classes and name in self.model_fields_set:
+            if not reads_classes and name in self.model_fields_set:
                 message = f"{name} needs columns.predicted: the column whose value it is"
                 raise ValueError(message)
         return self
@@ -141,10 +179,9 @@ class TableSettings(SourceSettings):
         return self
 
     @property
-    def reads_classes(self) -> bool:
-        """Whether any classifier's predicted class is in a column."""
-        by_challenger = self.challenger is not None and self.challenger.predicted is not None
-        return self.columns.predicted is not None or by_challenger
+    def has_truths(self) -> bool:
+        """Whether labels by column can be read where the predictions are."""
+        return True
 
     @property
     def challenged_by(self) -> Challenger | None:
@@ -154,7 +191,7 @@ class TableSettings(SourceSettings):
     def why_no_judge(self, judge: Judge) -> str | None:
         """Describe why a judge's column cannot be one; None if it can."""
         columns = self.columns
-        if judge.column in {column for one in listed(columns.show) for column in one.columns}:
+        if judge.column in columns.shown:
             return (
                 f"{judge.column!r} is also in source.columns.show; people who see it label what "
                 "the judge said, so leave it out there"
@@ -199,26 +236,12 @@ class TableSettings(SourceSettings):
         )
 
 
-def why_no_challenger(
-    challenger: Challenger, shown: Collection[str], own: tuple[str | None, float | None]
-) -> str | None:
-    """Describe why a challenger cannot be one; None if it can.
-
-    ``shown`` are the columns that labelers see, ``own`` is the column and threshold by which the
-    monitored classifier flags.
-    """
-    if challenger.column in shown:
-        return (
-            f"{challenger.column!r} is also in columns.show; people who see it label what the "
-            "challenger said, so leave it out there"
-        )
-    if (challenger.column, challenger.threshold) == own:
-        return "it flags by the classifier's own rule; name another column or threshold"
-    return None
-
-
 class QueriedSettings(TableSettings):
-    """Columns and what their values mean, where numbers may stand for times."""
+    """Columns and what their values mean, where numbers may stand for times.
+
+    ``time_unit`` says what the numbers of a time column count since 1970 (UTC). ``time_zone`` is
+    the zone of times that name none.
+    """
 
     time_unit: Literal["seconds", "milliseconds", "microseconds"] | None = None
 

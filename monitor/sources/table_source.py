@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import T, within
-from monitor.sources import frames, shared_draw
-from monitor.sources.shared_draw import readings_of
-from monitor.sources.shared_query import Scan
+from monitor.sources.frames import FrameBuilder, datetime_of, naive_time
+from monitor.sources.shared_query import readings_of
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
-from monitor.sources.sql_query import Query
+from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_times import Times, local_times
-from monitor.sources.table_frames import Framing, naive_time, parsed_instant
 from monitor.sources.table_settings import Columns, TableSettings
 
 if TYPE_CHECKING:
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import PlannedScan
     from monitor.domain.shown import Shown
     from monitor.domain.truth import TruthColumns
+    from monitor.sources import frames
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_table import TableInfo
 
@@ -42,10 +41,15 @@ class CachedScan(NamedTuple):
 
 
 class TableSource:
-    """What such sources have in common; one derives, and says where its rows are."""
+    """What such sources have in common; one derives, and says where its rows are.
 
+    place: Where the rows are, for people.
+    whole_location: The same told from any other place; never shown, as it may hold secrets.
+    """
+
+    place: str
+    whole_location: str
     advice: str  # What somebody can do where a reading does not end
-
     most_ids = 1_000  # Of one statement
 
     def __init__(self, settings: TableSettings, base_folder: Path | str = ".") -> None:
@@ -53,16 +57,6 @@ class TableSource:
         self.base_folder = base_folder
         self._shown = ShownRows(settings.columns.show, Path(base_folder))
         self.cached: CachedScan | None = None
-
-    @property
-    def place(self) -> str:
-        """Where the rows are, for people."""
-        raise NotImplementedError
-
-    @property
-    def whole_location(self) -> str:
-        """The same told from any other place; never shown, as it may hold secrets."""
-        return self.place
 
     def opened(self, window: Window | None = None) -> AbstractContextManager[Reading]:
         """Begin to read; rows outside a window may be left out, but none without a time.
@@ -116,30 +110,42 @@ class TableSource:
         requested = (window, tuple(strata), at_most, seed)
         if cached is not None and cached[:2] == (requested, self.within(self.state)):
             return cached.frame
+        return self.scan_table(window, strata, at_most, seed)
+
+    def scan_table(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        seed: str,
+        before: Frame | None = None,
+    ) -> Frame:
+        """Scan the table; candidates of a frame before it may be taken where they still stand."""
 
         def read(reading: Reading, query: Query) -> Frame:
-            groups = self.groups_of(reading, query, window, strata, at_most, seed)
-            return Framing(reading, window).frame(query, strata, at_most, groups)
+            scan = Scan(self, query, strata, at_most)
+            groups = self.groups_of(reading, scan, window, seed, before)
+            return FrameBuilder(reading, window).frame(scan, groups)
 
         return self._read(read, window)
 
     def groups_of(
         self,
         reading: Reading,
-        query: Query,
+        scan: Scan,
         window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
         seed: str,
+        before: Frame | None,  # noqa: ARG002  some engines know whether its rows still stand
     ) -> list[frames.BucketCount]:
         """Count the buckets of a window and take the first candidates of each stratum by md5."""
-        return groups_of(reading, query, window, strata, at_most, seed)
+        [groups] = groups_of(reading, [scan], window, seed)
+        return groups
 
     def shared_groups(
         self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
     ) -> Sequence[list[frames.BucketCount] | None]:
         """Do the same for several monitors; None for one that has to scan by itself."""
-        return shared_draw.groups_of(reading, scans, window, seed)
+        return groups_of(reading, scans, window, seed)
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad."""
@@ -164,7 +170,7 @@ class TableSource:
         if not ids:
             return {}
         return self._read(
-            lambda reading, query: self._table_info(reading, query, ids, window), window
+            lambda reading, query: self._shown_items(reading, query, ids, window), window
         )
 
     def span(self) -> tuple[datetime, datetime] | None:
@@ -176,7 +182,7 @@ class TableSource:
             if earliest is None:
                 return None
             ends = (query.times.instant(value) for value in (earliest, latest))
-            first, last = (parsed_instant(self.place, self.settings.columns, end) for end in ends)
+            first, last = (datetime_of(self.place, self.settings.columns, end) for end in ends)
             return first, last
 
         return self._read(read)
@@ -207,7 +213,7 @@ class TableSource:
     def _read_together(
         self, reading: Reading, scans: Sequence[PlannedScan], window: Window, seed: str
     ) -> list[tuple[Scan, Frame]]:
-        table, framing = self.found(reading), Framing(reading, window)
+        table, builder = self.found(reading), FrameBuilder(reading, window)
         if not table.dialect.greatest:
             return []
         usable = [scan for planned in scans for scan in _usable(planned, table)]
@@ -219,7 +225,7 @@ class TableSource:
                 continue
             drawn = self.shared_groups(reading, similar, window, seed)
             for scan, groups in zip(similar, drawn, strict=True):
-                frame = framing.frame_or_none(scan, groups)
+                frame = builder.frame_or_none(scan, groups)
                 if frame is not None:
                     results.append((scan, frame))
         return results
@@ -266,7 +272,7 @@ class TableSource:
         """Make what builds the statements."""
         return Query(table, self.settings, times, shown)
 
-    def _table_info(
+    def _shown_items(
         self, reading: Reading, query: Query, ids: Sequence[str], window: Window
     ) -> dict[str, Shown]:
         rows: list[tuple[Any, ...]] = []

@@ -30,31 +30,19 @@ class TableTruths:
     def __init__(
         self, source: TableSource, truth_columns: TruthColumns, *, assumed_zone: bool = False
     ) -> None:
+        settings = source.settings
         self._source = source
-        self._asked = truth_columns
+        self._columns = truth_columns
         self._assumed_zone = assumed_zone
-        self.timeout = source.settings.timeout
+        self.timeout = settings.timeout
         self.advice = source.advice
+        self.place = source.place
+        self.whole_location = source.whole_location
+        times = (settings.time_zone, settings.unit_of_times)
+        self.reading = repr((self.whole_location, truth_columns, settings.where, times))
 
     def __str__(self) -> str:
         return self.place
-
-    @property
-    def place(self) -> str:
-        """The table, and where that is."""
-        return self._source.place
-
-    @property
-    def whole_location(self) -> str:
-        """The table, distinct from tables of other servers."""
-        return self._source.whole_location
-
-    @property
-    def reading(self) -> str:
-        """What is read: truths that have it in common are the same."""
-        settings = self._source.settings
-        times = (settings.time_zone, settings.unit_of_times)
-        return repr((self.whole_location, self._asked, settings.where, times))
 
     def state(self, now: datetime) -> str | None:  # noqa: ARG002  Spark goes by it
         """Return what differs once the rows may; None if nothing cheap tells."""
@@ -68,7 +56,7 @@ class TableTruths:
     def values(self) -> Mapping[str, int]:
         """Count the rows of each value, the most frequent first."""
         with self._opened() as (reading, query):
-            rows = reading.connection.execute(query.values(self._asked.value))
+            rows = reading.connection.execute(query.values(self._columns.value))
             counts: Counter[str] = Counter()
             for text, count in sorted(tuple(row) for row in rows):
                 counts[text.strip(BLANKS)] += int(count)
@@ -98,7 +86,7 @@ class TableTruths:
         with self._opened() as (reading, query):
             for start in range(0, len(spellings), self._source.most_ids):
                 part = set(spellings[start : start + self._source.most_ids])
-                rows += self._table_info(reading, query, part)
+                rows += self._rows_of(reading, query, part)
             by_item = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
             for item, text, at, style in rows:
                 if value := text.strip(BLANKS):
@@ -110,19 +98,19 @@ class TableTruths:
         }
         return of_items(ids, truths)
 
-    def _table_info(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
+    def _rows_of(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
         stored = query.stored(ids)
         if not stored:
             return []
-        timed = self._asked.time is not None
-        rows = reading.connection.execute(query.truths(self._asked.value, stored, timed=timed))
+        timed = self._columns.time is not None
+        rows = reading.connection.execute(query.truths(self._columns.value, stored, timed=timed))
         bare = bare_ids(ids)
         return [tuple(row) for row in rows if row[0].strip(BLANKS) in bare]
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Reading, Query]]:
         """Begin to read; a column that is missing or cannot serve is refused."""
-        source, columns = self._source, self._asked
+        source, columns = self._source, self._columns
         with source.opened() as reading:
             table = replace(source.found(reading), refused=LabelsRefused)
             table.need(columns.value, "labeling.value")

@@ -12,10 +12,9 @@ adapter, and let pytest collect it::
             return MySource(write_somewhere(rows))
 """
 
-from monitor.testing.challenger_contract import ChallengerContract
-from monitor.testing.judge_contract import JudgeContract
 from monitor.testing.labeler_contract import LabelerContract
 from monitor.testing.memory import MemoryLabeler, MemorySource, draw_order
+from monitor.testing.opinion_contracts import ChallengerContract, JudgeContract
 from monitor.testing.source_contract import SourceContract, example_rows
 
 __all__ = [

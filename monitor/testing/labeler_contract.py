@@ -34,6 +34,13 @@ class LabelerContract:
         """All that people see of a round's tasks, as one text; empty where they see nothing."""
         raise NotImplementedError
 
+    def answered(self, answers: Mapping[str, Answer]) -> Labeler:
+        """Make a labeler that has sent the tasks of ``round-1``, and let people answer."""
+        labeler = self.labeler()
+        labeler.send("round-1", self.tasks)
+        self.give(labeler, answers)
+        return labeler
+
     @property
     def by_key(self) -> dict[str, Task]:
         """The tasks as `collect` takes them."""
@@ -59,18 +66,13 @@ class LabelerContract:
 
     def test_each_answer_comes_back_with_its_task(self) -> None:
         """Positive, negative and cannot tell alike."""
-        labeler = self.labeler()
-        labeler.send("round-1", self.tasks)
-
-        self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
+        labeler = self.answered({"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
 
         assert self.current(labeler) == {"key01": Answer.POSITIVE, "key02": Answer.NEGATIVE}
 
     def test_sending_twice_changes_nothing(self) -> None:
         """A crash between sending and noting it does no harm."""
-        labeler = self.labeler()
-        labeler.send("round-1", self.tasks)
-        self.give(labeler, {"item-1": Answer.POSITIVE})
+        labeler = self.answered({"item-1": Answer.POSITIVE})
         before = self.seen_by_people(labeler, "round-1")
 
         labeler.send("round-1", self.tasks)
@@ -80,9 +82,7 @@ class LabelerContract:
 
     def test_collecting_twice_from_the_same_cursor_gives_the_same(self) -> None:
         """A crash between collecting and storing loses nothing."""
-        labeler = self.labeler()
-        labeler.send("round-1", self.tasks)
-        self.give(labeler, {"item-1": Answer.POSITIVE, "item-5": Answer.NEGATIVE})
+        labeler = self.answered({"item-1": Answer.POSITIVE, "item-5": Answer.NEGATIVE})
 
         first = labeler.collect(self.by_key, None)
         second = labeler.collect(self.by_key, None)
@@ -91,9 +91,7 @@ class LabelerContract:
 
     def test_a_changed_answer_comes_after_the_cursor(self) -> None:
         """People correct themselves."""
-        labeler = self.labeler()
-        labeler.send("round-1", self.tasks)
-        self.give(labeler, {"item-1": Answer.POSITIVE})
+        labeler = self.answered({"item-1": Answer.POSITIVE})
         cursor = labeler.collect(self.by_key, None).cursor
 
         self.give(labeler, {"item-1": Answer.NEGATIVE})
@@ -103,9 +101,7 @@ class LabelerContract:
 
     def test_only_requested_tasks_come_back(self) -> None:
         """Each round gets its own labels."""
-        labeler = self.labeler()
-        labeler.send("round-1", self.tasks)
-        self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
+        labeler = self.answered({"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
 
         tasks = {"key02": self.by_key["key02"]}
 
@@ -123,9 +119,7 @@ class LabelerContract:
 
     def test_closing_is_safe_to_repeat_and_keeps_answers(self) -> None:
         """Late labels still come after a round is closed."""
-        labeler = self.labeler()
-        labeler.send("round-1", self.tasks)
-        self.give(labeler, {"item-1": Answer.POSITIVE})
+        labeler = self.answered({"item-1": Answer.POSITIVE})
 
         labeler.close("round-1")
         labeler.close("round-1")
@@ -135,9 +129,7 @@ class LabelerContract:
 
     def test_forgetting_a_task_takes_its_texts_away_and_no_others(self) -> None:
         """A person may ask that their message be deleted while it is being labeled."""
-        labeler = self.labeler()
-        labeler.send("round-1", self.tasks)
-        self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
+        labeler = self.answered({"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
 
         labeler.forget("round-1", ["key11"])
         repeated = labeler.forget("round-1", ["key11"])

@@ -126,8 +126,9 @@ class MemorySource:
             elif row["id"] in taken:
                 bad[BadRow.DUPLICATE] += 1
             else:
+                decision = None if self.challenger is None else row.get(self.challenger)
                 members[location].append(
-                    Candidate(row["id"], row.get("score"), self._values(row), self._decision(row))
+                    Candidate(row["id"], row.get("score"), self._values(row), decision)
                 )
                 taken.add(row["id"])
         return members, bad
@@ -155,9 +156,6 @@ class MemorySource:
 
     def _values(self, row: Row) -> tuple[str, ...]:
         return tuple(str(row.get(name) or "").strip() or NO_VALUE for name in self.segments)
-
-    def _decision(self, row: Row) -> bool | None:
-        return None if self.challenger is None else row.get(self.challenger)
 
     def _part(self, stratum: Stratum, members: Sequence[Candidate], at_most: int) -> StratumFrame:
         columns = range(len(self.segments))

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+MONDAY_WINDOW = Window(MONDAY, MONDAY + DAY)
+BOTH_DAYS = Window(MONDAY, MONDAY + 2 * DAY)
 
 
 def example_rows(count: int = 200, *, start: datetime = MONDAY, days: int = 2) -> list[Row]:
@@ -36,13 +38,24 @@ def example_rows(count: int = 200, *, start: datetime = MONDAY, days: int = 2) -
     ]
 
 
+def members(rows: Iterable[Row], stratum: Stratum) -> list[Row]:
+    """Choose the rows of Monday that belong to a stratum; verdicts are not looked at."""
+    return [
+        row
+        for row in rows
+        if within(row, MONDAY_WINDOW)
+        and row["predicted"] == stratum.flagged
+        and holds(stratum, row["score"], alone=False)
+    ]
+
+
 class SourceContract:
     """What every source keeps. Derive, and make a source over given rows.
 
     The source flags scores of 0.5 and more and shows ``text``; its segment column is ``country``.
     """
 
-    window = Window(MONDAY, MONDAY + DAY)
+    window = MONDAY_WINDOW
     strata = BandEdges(flagged=(0.7, 0.9), passed=(0.2,)).strata()
     impossible: Collection[BadRow] = ()
     """Bad rows that its place cannot hold, as a database that knows no NaN."""
@@ -86,20 +99,10 @@ class SourceContract:
         frame = self.source(rows).scan(self.window, self.strata, 15, "round 1")
 
         for part in frame.strata:
-            ids = [row["id"] for row in self._members(rows, part.stratum)]
+            ids = [row["id"] for row in members(rows, part.stratum)]
             ids.sort(key=lambda item_id: draw_order("round 1", item_id))
             assert [candidate.id for candidate in part.candidates] == ids[:15]
             assert part.size == len(ids) > 0
-
-    def _members(self, rows: list[Row], stratum: Stratum) -> list[Row]:
-        """Rows of the window that belong to a stratum."""
-        return [
-            row
-            for row in rows
-            if within(row, self.window)
-            and row["predicted"] == stratum.flagged
-            and holds(stratum, row["score"], alone=False)
-        ]
 
     def test_the_time_of_the_newest_row_of_the_window_is_reported(self) -> None:
         """So a window that ends early can be distinguished from one that is whole."""
@@ -122,7 +125,7 @@ class SourceContract:
         """Nothing is dropped without being counted."""
         rows = [*example_rows(), *self._bad_rows()]
 
-        frame = self.source(rows).scan(Window(MONDAY, MONDAY + 2 * DAY), self.strata, 900, "s")
+        frame = self.source(rows).scan(BOTH_DAYS, self.strata, 900, "s")
 
         assert frame.rows == len(rows)
         assert frame.size == frame.rows - sum(frame.bad_rows.values()) - sum(frame.notes.values())
@@ -154,7 +157,7 @@ class SourceContract:
         rows += [dict(row) for row in rows[:10]]
         rows += [{**row, "score": 0.95, "predicted": True} for row in rows[:10]]
 
-        frame = self.source(rows).scan(Window(MONDAY, MONDAY + 2 * DAY), self.strata, 900, "s")
+        frame = self.source(rows).scan(BOTH_DAYS, self.strata, 900, "s")
 
         ids = [candidate.id for part in frame.strata for candidate in part.candidates]
         assert len(ids) == len(set(ids)) == frame.size
@@ -207,8 +210,7 @@ class SourceContract:
         assert frame.segment_columns == ("country",)
         for part in frame.strata:
             [sizes] = part.segments
-            members = self._members(rows, part.stratum)
-            countries = [row["country"] or NO_VALUE for row in members]
+            countries = [row["country"] or NO_VALUE for row in members(rows, part.stratum)]
             assert sizes == {country: countries.count(country) for country in set(countries)}
             assert sum(sizes.values()) == part.size
 
@@ -229,7 +231,7 @@ class SourceContract:
         for index, row in enumerate(rows):
             row["country"] = "big" if index % 2 else f"tiny {index:03}"
 
-        frame = self.source(rows).scan(Window(MONDAY, MONDAY + 2 * DAY), self.strata, 900, "s")
+        frame = self.source(rows).scan(BOTH_DAYS, self.strata, 900, "s")
 
         shown = {value for part in frame.strata for value in part.segments[0]}
         assert shown == {"big", OTHER, *(f"tiny {2 * i:03}" for i in range(MOST_VALUES - 1))}
@@ -242,8 +244,7 @@ class SourceContract:
         rows += [dict(row) for row in rows]
 
         for at_most in (7, 900):
-            window = Window(MONDAY, MONDAY + 2 * DAY)
-            frame = self.source(rows).scan(window, self.strata, at_most, "s")
+            frame = self.source(rows).scan(BOTH_DAYS, self.strata, at_most, "s")
             for part in frame.strata:
                 assert sum(part.segments[0].values()) == part.size
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
 import pytest
 
 from monitor.domain.errors import MonitorError
@@ -70,6 +71,20 @@ def found(labeler, names):
         refusal.where.rpartition(", id ")[2]: refusal.reason for refusal in collected.refused
     }
     return answers, reasons
+
+
+ARROW = {
+    "text": pa.string(),
+    "integer": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "aware": pa.timestamp("us", tz="UTC"),
+}
+
+
+def arrow(rows, kinds):
+    types = pa.schema([(name, ARROW[kind]) for name, kind in kinds.items()])
+    return pa.Table.from_pylist(rows, schema=types)
 
 
 class TruthContract:

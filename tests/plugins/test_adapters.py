@@ -315,12 +315,13 @@ def make(settings, folder, clock):
 
 ADAPTER = LabelerAdapter(DeskSettings, make)
 """
-LABELERS_OF_A_ROUND = """
-import sys
+BUILT = """
 from monitor.config.load import load_config
 from monitor.wiring import build
 [context] = build(load_config("config.yaml")).monitors
 frozen = context.settings.round
+"""
+LABELERS_OF_A_ROUND = f"""{BUILT}
 print(frozen.labeling, frozen.deadline.days)
 print([labeler.name for labeler in context.labelers_of(frozen)])
 """
@@ -364,16 +365,14 @@ def test_a_setting_that_is_called_as_its_kind_takes_no_problem_of_another(packag
     assert "labeling.deadline: " in refused.err
 
 
-AFTER_A_CHANGE = """
-from monitor.config.load import load_config
-from monitor.wiring import build
-[context] = build(load_config("config.yaml")).monitors
-settings = {"kind": "desk", "desk": "second"}
-frozen = context.settings.round.model_copy(update={"labeling": settings})
+def of_a_round_with(**labeling):
+    """Program: whether a round of this labeler has that of the config; what it says if it fails."""
+    return f"""{BUILT}
+frozen = frozen.model_copy(update={{"labeling": {labeling}}})
 [labeler] = context.labelers_of(frozen)
 print(labeler is context.labeler)
 try:
-    labeler.collect({}, None)
+    labeler.collect({{}}, None)
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -384,7 +383,7 @@ def test_a_round_of_the_same_kind_is_read_as_the_config_says_now(package, config
     config(labeling="{kind: desk, desk: third, token_file: token}")
     (tmp_path / "token").write_text("canary\n")
 
-    done = ran(site=site, code=AFTER_A_CHANGE)
+    done = ran(site=site, code=of_a_round_with(kind="desk", desk="second"))
 
     assert done.out.splitlines()[1] == "True"
 
@@ -395,7 +394,7 @@ def test_a_secret_is_not_kept_with_a_round_so_it_is_refused_once_the_config_has_
     site = package("acme-desk", "pr_monitor.labelers", "desk", LABELER)
     config()
 
-    done = ran(site=site, code=AFTER_A_CHANGE)
+    done = ran(site=site, code=of_a_round_with(kind="desk", desk="second"))
 
     different, refusal = done.out.splitlines()
     assert different == "False"
@@ -403,25 +402,12 @@ def test_a_secret_is_not_kept_with_a_round_so_it_is_refused_once_the_config_has_
     assert "token" in refusal
 
 
-WITHOUT_ITS_PACKAGE = """
-from monitor.config.load import load_config
-from monitor.wiring import build
-[context] = build(load_config("config.yaml")).monitors
-frozen = context.settings.round.model_copy(update={"labeling": {"kind": "desk", "desk": "third"}})
-[labeler] = context.labelers_of(frozen)
-try:
-    labeler.collect({}, None)
-except Exception as error:
-    print(type(error).__name__, error)
-"""
-
-
 def test_a_round_whose_labeler_was_uninstalled_is_refused_by_that_labeler_alone(config, ran):
     config()
 
-    done = ran(code=WITHOUT_ITS_PACKAGE)
+    done = ran(code=of_a_round_with(kind="desk", desk="third"))
 
-    assert done.out.startswith(
+    assert done.out.splitlines()[-1].startswith(
         "ConfigRefused the labeler of these rounds cannot be used: kind: 'desk' is not known; "
     )
 

@@ -7,7 +7,7 @@ import pytest
 from monitor.config.load import load_config
 from monitor.service import loop
 from monitor.service.shared_scans import SharedScans
-from monitor.sources import shared_draw, sql_draw
+from monitor.sources import sql_draw
 from monitor.wiring import build
 from tests.service.test_shared_scans import ALL_OUT, place_of_a_block, states
 
@@ -32,18 +32,13 @@ def applied(place, now):
 def draws(monkeypatch):
     """How many monitors each draw was for."""
     found = []
-    together, alone = shared_draw.drawn_from, sql_draw.drawn_from
+    drawn_from = sql_draw.drawn_from
 
-    def for_several(reading, shared, *others):
+    def noted(reading, shared, *others):
         found.append(len(shared.scans))
-        return together(reading, shared, *others)
+        return drawn_from(reading, shared, *others)
 
-    def for_one(*others):
-        found.append(1)
-        return alone(*others)
-
-    monkeypatch.setattr(shared_draw, "drawn_from", for_several)
-    monkeypatch.setattr(sql_draw, "drawn_from", for_one)
+    monkeypatch.setattr(sql_draw, "drawn_from", noted)
     return found
 
 

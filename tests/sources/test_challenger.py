@@ -18,7 +18,6 @@ from tests.sources.prediction_files import (
     WEEK,
     InFolder,
     as_texts,
-    copy_to,
     parquet_source,
     settings_with,
     write_csv,
@@ -47,20 +46,6 @@ class TestCsv(InFolder, ChallengerContract):
     def challenged_source(self, rows):
         write_csv(self.folder / "p.csv", with_decisions(rows), HEADER)
         return DuckdbSource(settings_with(path="p.csv", **BY_CLASS), self.folder)
-
-
-class TestParquetByScore(InFolder, ChallengerContract):
-    def challenged_source(self, rows):
-        write_csv(self.folder / "p.csv", with_decisions(rows), HEADER)
-        copy_to(
-            self.folder / "p.parquet",
-            "select mail_id, cast(scored_at as timestamptz) scored_at, "
-            "cast(score as double) score, text, case other when 'yes' then 80.0 when 'no' "
-            "then 20.0 end as other from read_csv(?, header = true, all_varchar = true)",
-            str(self.folder / "p.csv"),
-        )
-        by_score = {"score": "other", "threshold": 70}
-        return DuckdbSource(settings_with(challenger=by_score), self.folder)
 
 
 def test_a_window_drawn_again_by_bands_has_the_same_decisions(tmp_path):

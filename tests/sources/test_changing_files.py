@@ -71,18 +71,6 @@ def with_ids(path, kind, ids, more):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_people_see_the_row_of_exactly_the_id_that_was_drawn(tmp_path, kind):
-    columns = "scored_at timestamptz, score double, text varchar"
-    path = tmp_path / "p.parquet"
-    with_ids(path, kind, KINDS[kind], (columns, "'2026-03-03', 0.9, 'row ' || ?"))
-    source = DuckdbSource(settings_with(), tmp_path)
-
-    for place, each in enumerate(KINDS[kind]):
-        assert source.show([each], WEEK) == {each: {"text": f"row {place}"}}
-    assert len(source.show(KINDS[kind], WEEK)) == len(KINDS[kind])
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_truth_is_that_of_the_id_that_was_drawn_up_to_blanks_around_it(tmp_path, kind):
     ids = list({each.strip(): each for each in KINDS[kind]}.values())
     with_ids(tmp_path / "t.parquet", kind, ids, ("truth integer", "? % 2"))

@@ -102,15 +102,6 @@ def test_some_scores_that_are_no_numbers_are_counted(tmp_path):
     assert dict(frame.bad_rows) == {"score not a number": 1, "score infinite": 1}
 
 
-def test_a_missing_predicted_class_is_counted(tmp_path):
-    rows = [("a", GOOD[1], "1", ""), ("b", GOOD[1], "", "")]
-    columns = {"id": "mail_id", "time": "scored_at", "predicted": "score"}
-
-    frame = csv_source(tmp_path, rows, threshold=None, columns=columns).scan(WEEK, TWO, 5, "s")
-
-    assert dict(frame.bad_rows) == {"predicted missing": 1}
-
-
 def test_a_file_that_is_not_what_its_suffix_says_is_refused_without_a_traceback_of_duckdb(tmp_path):
     (tmp_path / "p.parquet").write_text("not parquet at all, but long enough to be looked at")
     source = DuckdbSource(settings_with(), tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from monitor.domain.model import BandEdges
 from monitor.domain.ports import PlannedScan
 from monitor.plugins.lake.source import LakeSource
-from monitor.sources import shared_draw
+from monitor.sources import sql_draw
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_settings import DuckdbSettings
 from tests.plugins.lake.lake_tables import Delta, mails
@@ -105,14 +105,14 @@ def test_files_that_change_while_they_are_read_serve_nobody(tmp_path, monkeypatc
     path = tmp_path / "p.parquet"
     copy_to(path, MAILS)
     first, second = source_of(path), source_of(path, "finance")
-    draw = shared_draw.groups_of
+    draw = sql_draw.groups_of
 
     def changed(*arguments):
         drawn = draw(*arguments)
         copy_to(path, MAILS.replace("'m' ||", "'n' ||"))
         return drawn
 
-    monkeypatch.setattr(shared_draw, "groups_of", changed)
+    monkeypatch.setattr("monitor.sources.table_source.groups_of", changed)
 
     assert [source.cached for source in shared(first, second)] == [None, None]
 

@@ -28,8 +28,8 @@ class Stub(LocalServer):
             def respond(self):
                 time.sleep(wait)
                 asked.append(self.path)
-                code, text = status(self.path) if callable(status) else (status, body)
-                self.answer(200 if self.path == "/health" else code, text)
+                code, text, *headers = status(self.path) if callable(status) else (status, body)
+                self.answer(200 if self.path == "/health" else code, text, headers)
 
         super().__init__(Handler)
         self.url = self.root

@@ -206,9 +206,9 @@ def _refuse_without_table(path: str, table: str | None) -> None:
 
 def _described(path: str, folder: Path, table: str | None) -> Described:
     if "://" in path:
-        from monitor.sources.sql_describe import DescribedColumn
+        from monitor.sources.sql_describe import DescribedTable
 
-        return DescribedColumn(path, table or "", folder)
+        return DescribedTable(path, table or "", folder)
     from monitor.files.relations import DescribedFiles
 
     return DescribedFiles(path, folder, table)

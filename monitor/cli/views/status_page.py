@@ -18,13 +18,12 @@ from monitor.presentation.status import (
     last_estimate_line,
     learning_lines,
     next_round_line,
-    open_round_line,
 )
 
 if TYPE_CHECKING:
     from monitor.config.model import Config
+    from monitor.domain.class_report import ClassOverview
     from monitor.hooks.context import Link
-    from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
     from monitor.storage.results.alert_store import StoredAlert
@@ -175,12 +174,12 @@ def _learning(overview: Overview) -> list[str]:
 
 
 def _number(row: EstimateRow) -> str:
-    return interval_text(row) if row.point is not None else reason_text(row)
+    return interval_text(row) if row.point is not None else reason_text(row.reason)
 
 
 def _doing(overview: Overview) -> Iterator[str]:
     """Describe what is open, what is wrong, and what waits."""
-    yield from map(open_round_line, overview.open_rounds)
+    yield from (one.line for one in overview.open_rounds)
     yield from (f"problem: {problem}" for problem in overview.problems)
     yield from (f"needs a look: {concern}" for concern in overview.concerns)
     yield from (f"note: {note}" for note in overview.notes)

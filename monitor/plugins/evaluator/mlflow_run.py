@@ -122,7 +122,8 @@ def _rows(
     name = "the predictions" if model is None else "the model's output"
     predicted, values = _predicted(output, name, predictions, threshold)
     if score is not None:
-        table = output if _has(output, score) else features
+        is_output = isinstance(output, pd.DataFrame) and score in output.columns
+        table = output if is_output else features
         values = values_of(table, score, "score")
     targets = dataset.targets_name
     return read_rows(
@@ -142,10 +143,6 @@ def _output(model: Any, features: Any, config: Mapping[str, Any]) -> Any:
         ours = [name for name in columns if isinstance(name, str) and name in features.columns]
         features = features.drop(columns=ours)
     return model.predict(features)
-
-
-def _has(output: Any, column: Any) -> bool:
-    return isinstance(output, pd.DataFrame) and column in output.columns
 
 
 def _predicted(

@@ -170,7 +170,12 @@ class LabelStudioLabeler:
         }
         removed = sorted(project_id for project_id, marker in lost.items() if marker not in marks)
         if removed:
-            raise LabelsRefused(self._removed(f"project {removed[0]}") + _instead(lost[removed[0]]))
+            message = (
+                f"{self._removed(f'project {removed[0]}')}; if the labels taken so far are all "
+                "that there will be, make an empty project with the description "
+                f"{lost[removed[0]]}"
+            )
+            raise LabelsRefused(message)
         if not projects and not lost:
             raise LabelsRefused(self._removed(f"the project of {len(tasks)} tasks"))
 
@@ -187,9 +192,8 @@ class LabelStudioLabeler:
         A project in which nobody answered is deleted as a whole.
         """
         projects = self.projects
-        for second in (False, True):
-            for project in projects.of_round(round_name, second=second):
-                self._close(projects, project)
+        for project in projects.of_round(round_name):
+            self._close(projects, project)
 
     def _close(self, projects: Projects, project: Project) -> None:
         tasks = projects.tasks(project)
@@ -206,19 +210,11 @@ class LabelStudioLabeler:
         """Delete the shown content of these tasks; answers and tasks stay."""
         projects = self.projects
         emptied = []
-        for second in (False, True):
-            for project in projects.of_round(round_name, second=second):
-                forgotten = [task for task in projects.tasks(project) if task.key in keys]
-                if [task for task in forgotten if projects.blank(task)]:
-                    emptied.append(f"{self.settings.url}/projects/{project.id}")
+        for project in projects.of_round(round_name):
+            forgotten = [task for task in projects.tasks(project) if task.key in keys]
+            if [task for task in forgotten if projects.blank(task)]:
+                emptied.append(f"{self.settings.url}/projects/{project.id}")
         return tuple(emptied)
-
-
-def _instead(marker: str) -> str:
-    return (
-        "; if the labels taken so far are all that there will be, make an empty project with the "
-        f"description {marker}"
-    )
 
 
 def _find_keys(

@@ -164,10 +164,14 @@ class Projects:
             more, page = answer.next is not None, page + 1
         return [result[number] for number in sorted(result)]
 
-    def of_round(self, round_name: str, *, second: bool) -> list[Project]:
-        """Find the projects of a round, the oldest first: after a crash there may be two."""
-        marker = ProjectMarker.of(self.store, round_name, second=second)
-        return [project for project in self.all() if project.mark.is_of(marker)]
+    def of_round(self, round_name: str, *, second: bool | None = None) -> list[Project]:
+        """Find the projects of a round, or of one of its copies: after a crash there may be more.
+
+        The oldest comes first.
+        """
+        copies = (False, True) if second is None else (second,)
+        markers = [ProjectMarker.of(self.store, round_name, second=copy) for copy in copies]
+        return [one for one in self.all() if any(map(one.mark.is_of, markers))]
 
     def make(self, round_name: str, question: str, *, second: bool) -> None:
         """Make the project of a round."""

@@ -6,8 +6,8 @@ A snapshot's id is the table's version and the beginning of the table's own id, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SnapshotMissing
 from monitor.domain.masking import masked
@@ -15,7 +15,7 @@ from monitor.domain.masking import masked
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-    from monitor.plugins.lake.tables import Near
+    from monitor.plugins.lake.tables import Streams
 
 _ID = 8  # characters of a table's id that tell it from those at the same place before
 _LISTING_TIMEOUT = {"max_retries": "3", "retry_timeout": "30s"}
@@ -34,7 +34,7 @@ class DeltaLake:
         table = self._table(None)
         return f"{table.version()}.{_id_of(table)}"
 
-    def at(self, snapshot: str) -> DeltaSnapshot:
+    def at(self, snapshot: str) -> Streams:
         """Read the list of a snapshot's files; of an id that is a version alone, that version.
 
         Raises `SnapshotMissing` if the table's log begins later by now, or another table took its
@@ -46,7 +46,10 @@ class DeltaLake:
         try:
             table = self._table(int(version))
             if table_id in ("", _id_of(table)):
-                return DeltaSnapshot(table)
+                return lambda columns, near: table.scan(
+                    columns=list(columns) or None,
+                    predicate=None if near is None else near.predicate,
+                )
         except TableNotFoundError:
             pass
         newest = self.newest()  # where there is no table at all, this raises the same
@@ -63,15 +66,3 @@ class DeltaLake:
 
 def _id_of(table: DeltaTable) -> str:
     return str(table.metadata().id)[:_ID]
-
-
-class DeltaSnapshot:
-    """One version of a table."""
-
-    def __init__(self, table: DeltaTable) -> None:
-        self._table = table
-
-    def stream(self, columns: Sequence[str], near: Near | None) -> Any:
-        """Read rows; files whose statistics show no row near are skipped."""
-        predicate = None if near is None else near.predicate
-        return self._table.scan(columns=list(columns) or None, predicate=predicate)

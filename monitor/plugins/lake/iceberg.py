@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-    from monitor.plugins.lake.tables import Near
+    from monitor.plugins.lake.tables import Near, Streams
 
 
 _OF_SETTINGS = (ValueError, TypeError, AttributeError, LookupError)
@@ -45,13 +45,19 @@ class IcebergLake:
             raise SourceRefused(message, is_public=True)
         return str(current.snapshot_id)
 
-    def at(self, snapshot: str) -> IcebergSnapshot:
+    def at(self, snapshot: str) -> Streams:
         """Find a snapshot. Raises `SnapshotMissing` if the table has it no longer."""
         table = self._table()
         if table.snapshot_by_id(int(snapshot)) is None:
             message = f"{self._name} has no snapshot {snapshot} any more"
             raise SnapshotMissing(message)
-        return IcebergSnapshot(table, int(snapshot))
+
+        def stream(columns: Sequence[str], near: Near | None) -> Any:
+            fields = tuple(columns) or ("*",)
+            scan = table.scan(selected_fields=fields, snapshot_id=int(snapshot))
+            return (scan if near is None else scan.filter(near.predicate)).to_arrow_batch_reader()
+
+        return stream
 
     def _table(self) -> Table:
         return self._opened_catalog().load_table(self._name)
@@ -67,20 +73,3 @@ class IcebergLake:
             raise
         except (*_OF_SETTINGS, ArgumentError, NotInstalledError) as error:
             raise CatalogRefused(str(error)) from error
-
-
-class IcebergSnapshot:
-    """One snapshot of a table."""
-
-    def __init__(self, table: Table, snapshot: int) -> None:
-        self._table = table
-        self._snapshot = snapshot
-
-    def stream(self, columns: Sequence[str], near: Near | None) -> Any:
-        """Read rows; files whose statistics show no row near are skipped."""
-        scan = self._table.scan(
-            selected_fields=tuple(columns) or ("*",), snapshot_id=self._snapshot
-        )
-        if near is not None:
-            scan = scan.filter(near.predicate)
-        return scan.to_arrow_batch_reader()

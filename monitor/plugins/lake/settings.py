@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from monitor.domain.errors import SettingRefused
-from monitor.sources.table_settings import TableSettings
-
-
-def _as_text(value: object) -> object:
-    """Take ``true`` and ``9000`` as what the libraries of the formats read: texts."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int | float) else value
-
-
-Options = dict[str, Annotated[str, BeforeValidator(_as_text)]]
+from monitor.sources.table_settings import TableSettings, TextOptions
 
 
 class LakeSettings(TableSettings):
@@ -29,26 +19,13 @@ class LakeSettings(TableSettings):
     what pyiceberg is to know of the catalog and of the store of objects behind it.
 
     Each round reads one snapshot of the table, whose id is stored with it.
-
-    The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
-    from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
-    predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
-    ``bad_rows_max`` are, the predictions are refused.
-
-    ``challenger`` names columns of another classifier's decisions on the same predictions, to be
-    compared in each round.
-
-    ``timeout`` is how long one reading may take; then the round waits, and other monitors go on.
-    ``grace`` is how long a round waits, from its first look, for predictions that are missing or
-    cannot be used as they are; after that it is abandoned, with a notice. It never waits beyond
-    the next slot. Without it: a quarter of the window, at least 6 hours.
     """
 
     kind: Literal["lake"] = "lake"
     delta: str | None = None
-    storage: Options = Field(default_factory=dict, repr=False)  # may hold keys
+    storage: TextOptions = Field(default_factory=dict, repr=False)  # may hold keys
     iceberg: str | None = None
-    catalog: Options = Field(default_factory=dict, repr=False)
+    catalog: TextOptions = Field(default_factory=dict, repr=False)
 
     @model_validator(mode="after")
     def _one_table(self) -> LakeSettings:
@@ -71,11 +48,6 @@ class LakeSettings(TableSettings):
             message = "iceberg needs catalog: its type, its uri, and what else pyiceberg is to know"
             raise SettingRefused(setting="catalog", why=message)
         return self
-
-    @property
-    def has_truths(self) -> bool:
-        """Whether labels by column can be read where the predictions are."""
-        return True
 
 
 def check_named(table: str, setting: str) -> None:

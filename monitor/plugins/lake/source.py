@@ -52,17 +52,15 @@ class LakeSource(EngineSource):
         self._snapshot = snapshot
         self._setting = setting
         self._last: LakeSource | None = None
+        named = "" if setting is None else f" ({setting})"
+        self.place = masked(f"the table {settings.delta or settings.iceberg}{named}")
+        self.whole_location = self.place
         if settings.delta is not None:
-            address = _address(settings.delta, Path(base_folder))
+            is_remote = "://" in settings.delta
+            address = settings.delta if is_remote else str(Path(base_folder) / settings.delta)
             self._lake: DeltaLake | IcebergLake = DeltaLake(address, settings.storage)
         else:
             self._lake = IcebergLake(str(settings.iceberg), settings.catalog)
-
-    @property
-    def place(self) -> str:
-        """The table, as the config says it, but for secrets of its address."""
-        named = "" if self._setting is None else f" ({self._setting})"
-        return masked(f"the table {self.lake_settings.delta or self.lake_settings.iceberg}{named}")
 
     def truths(self, truth_columns: TruthColumns) -> LakeTruths:
         """Return the truth that some columns of this table have, or of another one beside it."""
@@ -143,31 +141,19 @@ class LakeTruths(TableTruths):
     """The truth in some columns of the newest snapshot."""
 
     def __init__(self, source: LakeSource, truth_columns: TruthColumns) -> None:
-        where = source.lake_settings.where
-        super().__init__(truth_columns, {name: all_texts(values) for name, values in where.items()})
+        settings = source.lake_settings
+        where = {name: all_texts(values) for name, values in settings.where.items()}
+        super().__init__(truth_columns, where)
         self._source = source
-        self.timeout = source.lake_settings.timeout
+        self.timeout = settings.timeout
         self.advice = source.advice
+        self.place = source.place
+        options = sorted({**settings.storage, **settings.catalog}.items())
+        self.whole_location = repr((self.place, settings.delta or settings.iceberg, options))
+        self.reading = repr((self.whole_location, truth_columns, where))
 
     def __str__(self) -> str:
         return self.place
-
-    @property
-    def place(self) -> str:
-        """The table."""
-        return self._source.place
-
-    @property
-    def whole_location(self) -> str:
-        """The table, distinct from tables of other object stores and catalogs."""
-        settings = self._source.lake_settings
-        named = settings.delta or settings.iceberg
-        return repr((self.place, named, sorted({**settings.storage, **settings.catalog}.items())))
-
-    @property
-    def reading(self) -> str:
-        """What is read: truths that have it in common are the same."""
-        return repr((self.whole_location, self._asked, self._where))
 
     def opened(self) -> AbstractContextManager[OpenTable]:
         """Open the newest snapshot."""
@@ -176,7 +162,3 @@ class LakeTruths(TableTruths):
     def state(self, now: datetime) -> str:  # noqa: ARG002  snapshots come whenever they do
         """Return the newest snapshot, in which no row ever changes."""
         return self._source.newest()
-
-
-def _address(delta: str, base_folder: Path) -> str:
-    return delta if "://" in delta else str(base_folder / delta)

@@ -7,11 +7,11 @@ rows come as a stream of Arrow batches, so that memory does not grow with the ta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING, Any
 
 from monitor.files.engine import session
 from monitor.files.missing_markers import TIMES, quoted
@@ -55,57 +55,49 @@ def near(window: Window, column: str, column_type: str) -> Near | None:
     start, end = (at.astimezone(UTC).replace(tzinfo=None) for at in (window.start, window.end))
     start, end = start - _SLACK, end + _SLACK
     if column_type == "DATE":
-        return Near(column, start.date().isoformat(), _next_day(end))
+        next_day = end.date() + timedelta(days=1)
+        return Near(column, start.date().isoformat(), next_day.isoformat())
     return Near(column, start.isoformat(), end.isoformat())
 
 
-def _next_day(at: datetime) -> str:
-    return (at.date() + timedelta(days=1)).isoformat()
+Streams = Callable[[Sequence[str], Near | None], Any]
+"""One state of a table, as long as its files are kept: gives these columns as a new Arrow stream.
 
-
-class Snapshot(Protocol):
-    """One state of a table, as long as its files are kept."""
-
-    def stream(self, columns: Sequence[str], near: Near | None) -> Any:
-        """Return these columns as a new Arrow stream; all of them where none is named.
-
-        Rows outside ``near`` may be missing.
-        """
+Without columns it gives all of them. Rows outside of what is near may be missing, as files whose
+statistics show no row there are skipped.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LakeTable(OpenTable):
     """An open snapshot."""
 
-    snapshot: Snapshot = field(kw_only=True)  # Which.
+    snapshot: Streams = field(kw_only=True)
     near: Near | None = None  # Rows that queries ask for.
 
     def stream(self, sql: str, parameters: Parameters | None = None) -> Iterator[tuple[Any, ...]]:
         """Run a query over a stream of the columns that it names."""
-        with self._streamed(sql):
+        named = [column for column in self.types if quoted(column) in sql]
+        stream = self.snapshot(named or [next(iter(self.types))], self.near)
+        with _registered(self.connection, stream):
             yield from OpenTable.stream(self, sql, parameters)
 
     def whole(self) -> LakeTable:
         """Return the snapshot with all of its rows."""
         return replace(self, near=None)
 
-    def _streamed(self, sql: str) -> AbstractContextManager[None]:
-        named = [column for column in self.types if quoted(column) in sql]
-        stream = self.snapshot.stream(named or [next(iter(self.types))], self.near)
-        return _registered(self.connection, stream)
-
 
 @contextmanager
 def opened(
     location: str,
-    snapshot: Snapshot,
+    snapshot: Streams,
     window: Window | None,
     time_column: str,
     refused: type[InputRefused],
 ) -> Iterator[LakeTable]:
     """Open a snapshot for queries on a window, or on all of it."""
     with session(alone=True) as connection:
-        with _registered(connection, snapshot.stream((), None)):
+        with _registered(connection, snapshot((), None)):
             described = connection.execute(f"describe {_ROWS}").fetchall()
         types = {row[0]: row[1] for row in described}
         has_time = window is not None and time_column in types

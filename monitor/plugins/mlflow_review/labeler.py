@@ -92,6 +92,12 @@ class MlflowReviewLabeler:
         )
 
     @contextmanager
+    def _experiment(self) -> Iterator[ReviewExperiment | None]:
+        """Find the experiment; None if it was not made yet."""
+        with self._calls() as calls:
+            yield find_experiment(calls, self.experiment)
+
+    @contextmanager
     def _calls(self) -> Iterator[Calls]:
         if urlsplit(self._server.uri).scheme not in {"http", "https"}:
             uri = self._server.uri.partition("?")[0].rpartition("@")[2]
@@ -159,8 +165,8 @@ class MlflowReviewLabeler:
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Read all that people said of these tasks, and notice what vanished since the cursor."""
-        with self._calls() as calls:
-            reading = self._reading(find_experiment(calls, self.experiment), tasks)
+        with self._experiment() as experiment:
+            reading = self._reading(experiment, tasks)
         missing = sorted(set(tasks) - set(reading.said))
         previous, marker = ReviewCursor.of(cursor), reading.mark(missing)
         if marker == previous.mark:
@@ -208,14 +214,12 @@ class MlflowReviewLabeler:
         That is the same where two answers changed places between two looks; such are read within
         the hour after which every monitor is looked at.
         """
-        with self._calls() as calls:
-            experiment = find_experiment(calls, self.experiment)
+        with self._experiment() as experiment:
             return "nothing" if experiment is None else f"answers: {experiment.counted()}"
 
     def close(self, round_name: str) -> None:
         """Delete the round's queues and traces; the answers are kept without the texts."""
-        with self._calls() as calls:
-            experiment = find_experiment(calls, self.experiment)
+        with self._experiment() as experiment:
             if experiment is None:
                 return
             for queue, _ in _queues(round_name):
@@ -225,8 +229,7 @@ class MlflowReviewLabeler:
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Delete the traces of these tasks; their answers are kept without the texts."""
-        with self._calls() as calls:
-            experiment = find_experiment(calls, self.experiment)
+        with self._experiment() as experiment:
             if experiment is None:
                 return ()
             ids = {self._trace_id(key) for key in keys}

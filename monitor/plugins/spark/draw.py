@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from monitor.domain.model import Decisions, Stratum, Window
-from monitor.plugins.spark.query import SharedSparkQuery, SparkQuery
-from monitor.sources import frames, shared_draw, sql_draw
+from monitor.domain.model import Decisions, Window
+from monitor.plugins.spark.query import SharedSparkQuery
+from monitor.sources import frames, sql_draw
 
 if TYPE_CHECKING:
-    from monitor.sources.shared_query import Scan
-    from monitor.sources.sql_query import Query
+    from monitor.plugins.spark.query import SparkQuery
+    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_reading import Reading
 
 MOST_AT_ONCE = 100_000
@@ -30,71 +30,68 @@ class _SparkRead(NamedTuple):
 
     counted: list[frames.BucketCount]
     drawn: Mapping[int, list[tuple[Any, ...]]]
-    has_twins: bool
+    has_duplicates: bool
 
 
-def groups_of(
-    reading: Reading,
-    query: SparkQuery,
-    window: Window,
-    strata: Sequence[Stratum],
-    at_most: int,
-    seed: str,
-) -> list[frames.BucketCount]:
+def groups_of(reading: Reading, scan: Scan, window: Window, seed: str) -> list[frames.BucketCount]:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
 
     Raises `SourceUnavailable` if rows keep changing while they are read.
     """
-    result = None
-    if at_most <= MOST_AT_ONCE:
-        result = _at_once(reading, query, window, strata, at_most, seed)
-    if result is None:
-        return sql_draw.groups_of(reading, query, window, strata, at_most, seed)
-    return [*result, *sql_draw.untimed(reading, query)]
-
-
-def _at_once(
-    reading: Reading,
-    query: SparkQuery,
-    window: Window,
-    strata: Sequence[Stratum],
-    at_most: int,
-    seed: str,
-) -> list[frames.BucketCount] | None:
-    """Count and draw by one statement; None if it does not bring enough candidates."""
-    guess = sql_draw.Draw(sql_draw.tallied(reading, query.without_ids(), window, strata), at_most)
-    statement = query.count_and_draw(window, strata, seed, guess.bounds, guess.version)
-    read = _parted(reading.connection.execute(statement), query)
-    values = {}
-    if query.segments and guess.is_of_any:
-        values = sql_draw.values_of(reading, query, window, strata, guess.version)
-    return _complete(read, query, guess, values, seed)
+    if scan.at_most <= MOST_AT_ONCE:
+        [at_once] = shared_groups_of(reading, [scan], window, seed)
+        if at_once is not None:
+            return at_once
+    [groups] = sql_draw.groups_of(reading, [scan], window, seed)
+    return groups
 
 
 def shared_groups_of(
     reading: Reading, scans: Sequence[Scan], window: Window, seed: str
 ) -> list[list[frames.BucketCount] | None]:
-    """Count and draw for several monitors by one statement; None if that is not enough."""
+    """Count and draw for each of some monitors by one statement; None if that is not enough."""
     shared = SharedSparkQuery(scans)
+    estimated = SharedSparkQuery([_without_ids(scan) for scan in scans])
+    counted = sql_draw.tallied(reading, estimated, window)
     guesses = [
-        sql_draw.Draw(groups, scan.at_most)
-        for groups, scan in zip(
-            shared_draw.tallied(reading, shared.without_ids(), window), scans, strict=True
-        )
+        sql_draw.Draw(groups, scan.at_most) for groups, scan in zip(counted, scans, strict=True)
     ]
-    bounds = {index: guess.bounds for index, guess in enumerate(guesses)}
-    version = next((guess.version for guess in guesses if guess.is_of_any), None)
-    of_each: list[list[Any]] = [[] for _ in scans]
-    for k, *row in reading.connection.execute(shared.count_and_draw(window, seed, bounds, version)):
-        of_each[k].append(row)
-    values = shared_draw.values_of(reading, shared, window, version)
+    version = next((guess.version for guess in guesses if guess.has_rows), None)
+    rows: list[list[Any]] = [[] for _ in scans]
+    for k, *row in _counted_and_drawn(reading, shared, window, seed, guesses, version):
+        rows[k].append(row)
+    has_rows = any(guess.has_rows for guess in guesses)
+    values = sql_draw.values_of(reading, shared, window, version) if has_rows else {}
     without_time = sql_draw.untimed(reading, shared.common)
     drawn: list[list[frames.BucketCount] | None] = []
     for index, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
-        read = _parted(of_each[index], scan.query)
+        read = _parted(rows[index], scan.query)
         groups = _complete(read, scan.query, guess, values.get(index, {}), seed)
         drawn.append(None if groups is None else [*groups, *without_time])
     return drawn
+
+
+def _without_ids(scan: Scan) -> Scan:
+    """Count without reading ids: a bound needs no exact count."""
+    return scan._replace(query=replace(cast("SparkQuery", scan.query), reads_ids=False))
+
+
+def _counted_and_drawn(
+    reading: Reading,
+    shared: SharedSparkQuery,
+    window: Window,
+    seed: str,
+    guesses: Sequence[sql_draw.Draw],
+    version: str | None,
+) -> Iterable[Sequence[Any]]:
+    bounds = {index: guess.bounds for index, guess in enumerate(guesses)}
+    if len(guesses) > 1:
+        statement = shared.count_and_draw(window, seed, bounds, version)
+        return reading.connection.execute(statement)  # type: ignore[no-any-return]
+    [scan] = shared.scans
+    query = cast("SparkQuery", scan.query)  # as `query_of` made it
+    statement = query.count_and_draw(window, scan.strata, seed, bounds[0], version)
+    return ((0, *row) for row in reading.connection.execute(statement))
 
 
 def _complete(
@@ -106,7 +103,7 @@ def _complete(
 ) -> list[frames.BucketCount] | None:
     """Give the groups that were read their candidates; None if there are too few."""
     current = sql_draw.current(read.counted)
-    if read.has_twins or any(group.version != guess.version for group in current):
+    if read.has_duplicates or any(group.version != guess.version for group in current):
         return None
     result: dict[int, frames.BucketCount] = {}
     for group in current:
@@ -126,7 +123,7 @@ def _parted(rows: Iterable[Any], query: Query) -> _SparkRead:
     counts: defaultdict[tuple[int, str | None], int] = defaultdict(int)
     newest: dict[tuple[int, str | None], Any] = {}
     drawn: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    has_twins = False
+    has_duplicates = False
     carried, challenged = len(query.carried), query.challenger is not None
     decided: defaultdict[tuple[int, str | None], Decisions] = defaultdict(lambda: Decisions(0, 0))
     for bucket, version, count, at, md5, item_id, score, *more in rows:
@@ -136,7 +133,7 @@ def _parted(rows: Iterable[Any], query: Query) -> _SparkRead:
         if challenged:
             decided[group] += Decisions(*more[-4:])
         if md5 is not None:
-            has_twins |= count > 1
+            has_duplicates |= count > 1
             drawn[bucket].append((bucket, md5, item_id, score, *more[:carried]))
     instant = query.times.instant
     counted = [
@@ -145,4 +142,4 @@ def _parted(rows: Iterable[Any], query: Query) -> _SparkRead:
         )
         for group in sorted(counts, key=lambda group: (group[0], group[1] or ""))
     ]
-    return _SparkRead(counted, drawn, has_twins)
+    return _SparkRead(counted, drawn, has_duplicates)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import (
     ColumnElement,
     Select,
     Subquery,
+    and_,
     case,
     func,
     literal,
@@ -26,7 +27,7 @@ from monitor.plugins.spark.dialect import instant_text
 from monitor.sources import frames
 from monitor.sources.dialects import Typed, written
 from monitor.sources.shared_query import SharedQuery
-from monitor.sources.sql_query import Query, code_of, decisions_of
+from monitor.sources.sql_query import Query, code_of, decisions_of, of_version
 from monitor.sources.sql_table import TableInfo
 from monitor.sources.sql_times import Times, first_local, local_times
 
@@ -55,15 +56,11 @@ class SparkTable(TableInfo):
         return _local(settings.time_zone or "UTC")
 
 
-def _instant(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat()
-
-
 def _micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
     return written("unix_micros({0})", value, types.BigInteger())
 
 
-_INSTANTS = Times(Typed("timestamp"), _instant, int, read=_micros)
+_INSTANTS = Times(Typed("timestamp"), lambda at: at.astimezone(UTC).isoformat(), int, read=_micros)
 
 
 def _local(zone: str) -> Times:
@@ -88,7 +85,12 @@ def _first_date(at: datetime, zone: str) -> date:
 
 @dataclass(frozen=True, slots=True)
 class SparkQuery(Query):
-    """Builds each statement for one table of Spark."""
+    """Builds each statement for one table of Spark.
+
+    To read ids costs most; where they are not read, every row is taken to have one.
+    """
+
+    reads_ids: bool = True
 
     def draw(
         self,
@@ -133,28 +135,14 @@ class SparkQuery(Query):
         classed = select(*rows.c, bucket, self.hashed(seed, rows.c.id).label("h")).subquery()
         c = classed.c
         listed = (bounds.get(index, "") for index in range(max(bounds, default=0) + 1))
-        is_drawn = c.h < func.get(_texts(listed), c.bucket)
-        if version is not None:
-            is_drawn = is_drawn & (c.version == version)
-        drawn_columns = _own(c, is_drawn, self.carried)
-        score = null() if self.settings.columns.score is None else func.min(c.score)
-        return select(
-            *(
-                c.bucket,
-                c.version,
-                func.count(),
-                self.newest(c.t),
-                *drawn_columns[:2],
-                score.label("s"),
-            ),
-            *(*drawn_columns[2:], *self.decisions(c)),
-        ).group_by(c.bucket, c.version, *drawn_columns)
-
-    def without_ids(self) -> SparkQuery:
-        """Build statements that assume an id in every row, and so need not read ids."""
-        without = _WithoutIds(self.table, self.settings, self.times, self.shown)
-        return replace(
-            without, challenger=self.challenger, judge=self.judge, judge_fault=self.judge_fault
+        return _count_and_draw(
+            c,
+            keys=(c.bucket, c.version),
+            drawn=[c.h < func.get(_texts(listed), c.bucket), *of_version(classed, version)],
+            newest=self.newest(c.t),
+            score=null() if self.settings.columns.score is None else func.min(c.score),
+            carried=self.carried,
+            decisions=self.decisions(c),
         )
 
     def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
@@ -168,13 +156,9 @@ class SparkQuery(Query):
             return instant_text(self.table.column(name))
         return Query._text(self, name)
 
-
-class _WithoutIds(SparkQuery):
-    """Counts rows without reading their ids, which cost most: a bound needs no exact count."""
-
     def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
-        reasons = SparkQuery._reasons(self, c)
-        return [reason for reason in reasons if reason[1] != frames.ID_MISSING]
+        reasons = Query._reasons(self, c)
+        return [each for each in reasons if self.reads_ids or each[1] != frames.ID_MISSING]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,55 +188,46 @@ class SharedSparkQuery(SharedQuery):
         score = self.chosen(
             per_monitor, [per_monitor.c[f"score_{position}"] for position in self.positions]
         )
-        segments = [per_monitor.c[name] for name in self.common.segments]
-        c = (
-            select(
-                *(
-                    per_monitor.c.k,
-                    per_monitor.c.h,
-                    per_monitor.c.id,
-                    per_monitor.c.t,
-                    per_monitor.c.version,
-                    *segments,
-                ),
-                *(score.label("score"), bucket.label("bucket"), *self.decided(per_monitor)),
-            )
-            .subquery()
-            .c
-        )
+        names = ("k", "h", "id", "t", "version", *self.common.segments)
+        classed = select(
+            *(per_monitor.c[name] for name in names),
+            *(score.label("score"), bucket.label("bucket"), *self.decided(per_monitor)),
+        ).subquery()
+        c = classed.c
         most = max(len(scan.strata) for scan in self.scans)
         listed = [
             bounds.get(position, {}).get(n, "") for position in self.positions for n in range(most)
         ]
         bound = func.get(_texts(listed), c.k * code_of(most) + c.bucket)
-        is_drawn = (c.bucket >= code_of(0)) & (c.h < bound)
-        if version is not None:
-            is_drawn = is_drawn & (c.version == version)
-        carried = [*self.common.segments, *(["challenged"] if self.has_challenger else [])]
-        drawn_columns, groups = _own(c, is_drawn, carried), (c.k, c.bucket, c.version)
-        return select(
-            *(
-                *groups,
-                func.count(),
-                self.common.newest(c.t),
-                *drawn_columns[:2],
-                func.min(c.score),
-            ),
-            *(*drawn_columns[2:], *(decisions_of(c) if self.has_challenger else [])),
-        ).group_by(*groups, *drawn_columns)
-
-    def without_ids(self) -> SharedSparkQuery:
-        """Build statements that assume an id in every row, and so need not read ids."""
-        ours = (cast("SparkQuery", scan.query) for scan in self.scans)  # as `query_of` made them
-        without = (query.without_ids() for query in ours)
-        return SharedSparkQuery(
-            [scan._replace(query=query) for scan, query in zip(self.scans, without, strict=True)]
+        return _count_and_draw(
+            c,
+            keys=(c.k, c.bucket, c.version),
+            drawn=[c.bucket >= code_of(0), c.h < bound, *of_version(classed, version)],
+            newest=self.common.newest(c.t),
+            score=func.min(c.score),
+            carried=[*self.common.segments, *(["challenged"] if self.has_challenger else [])],
+            decisions=decisions_of(c) if self.has_challenger else [],
         )
 
 
-def _own(c: Any, is_drawn: ColumnElement[bool], segments: Sequence[str]) -> list[Any]:
-    """Columns by which each drawn row becomes a separate group."""
-    return [case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *segments)]
+def _count_and_draw(
+    c: Any,
+    *,
+    keys: Sequence[ColumnElement[Any]],
+    drawn: Sequence[ColumnElement[bool]],
+    newest: ColumnElement[Any],
+    score: ColumnElement[Any],
+    carried: Sequence[str],
+    decisions: Sequence[ColumnElement[Any]],
+) -> Select[Any]:
+    """Group rows by their keys, each row that is drawn as a separate group."""
+    is_drawn = and_(*drawn)
+    md5, item_id, *own = (
+        case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *carried)
+    )
+    return select(
+        *keys, func.count(), newest, md5, item_id, score.label("s"), *own, *decisions
+    ).group_by(*keys, md5, item_id, *own)
 
 
 def _texts(listed: Iterable[str]) -> ColumnElement[Any]:

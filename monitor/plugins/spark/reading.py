@@ -64,7 +64,7 @@ def opened(
     add, remove, stop = _tagging(session)
     add(tag)
     try:
-        with stopped_by(_quiet(stop, tag)):
+        with stopped_by(lambda: stop(tag)):
             statements = SparkStatements(session, _rows(session, settings, folder))
             statements.rows.createTempView(statements.name)
             try:
@@ -123,14 +123,6 @@ def _tagging(session: SparkSession) -> Tagging:
         return session.addTag, session.removeTag, session.interruptTag
     context = session.sparkContext
     return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
-
-
-def _quiet(stop: Callable[[str], Any], tag: str) -> Callable[[], object]:
-    def stopped() -> None:
-        with suppress(Exception):  # it may have ended in between
-            stop(tag)
-
-    return stopped
 
 
 def _check_files(session: SparkSession, kind: str, paths: Sequence[str], rows: DataFrame) -> None:

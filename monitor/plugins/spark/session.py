@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused
@@ -27,17 +26,8 @@ _ON_THIS_MACHINE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress"
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
-    """A session that this module started, and what for."""
-
-    session: SparkSession
-    master: str | None
-    remote: str | None
-    config: tuple[tuple[str, str], ...]
-
-
-_started: _Started | None = None
+_started: tuple[SparkSession, SparkSettings] | None = None
+"""A session that this module started, and the settings that it was for."""
 
 
 def session_for(settings: SparkSettings) -> SparkSession:
@@ -50,18 +40,19 @@ def session_for(settings: SparkSettings) -> SparkSession:
     """
     global _started  # noqa: PLW0603  a process has one session
     with _lock:
-        if _started is not None and _is_broken(_started):
+        if _started is not None and _is_broken(_started[0]):
             _forget()
             _started = None
         if _started is not None:
-            _check_same(_started, settings)
-            return _started.session
+            session, started_with = _started
+            _check_same(started_with, settings)
+            return session
         present = _present()
         if present is not None:
             _check_fits(present, settings)
             return present
         session = _start(settings)
-        _started = _Started(session, settings.master, settings.remote, _sorted(settings))
+        _started = session, settings
         return session
 
 
@@ -99,9 +90,9 @@ def _pyspark() -> Any:
         return pyspark.sql
 
 
-def _check_same(started: _Started, settings: SparkSettings) -> None:
+def _check_same(started: SparkSettings, settings: SparkSettings) -> None:
     """Refuse a second cluster, or other settings of the same one."""
-    configured = (settings.master, settings.remote, _sorted(settings))
+    configured = (settings.master, settings.remote, settings.config)
     if configured == (started.master, started.remote, started.config):
         return
     if settings.master is None and settings.remote is None:
@@ -130,10 +121,6 @@ def _another(running: str, settings: SparkSettings) -> SourceRefused:
     return SourceRefused(message)
 
 
-def _sorted(settings: SparkSettings) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(settings.config.items()))
-
-
 def _bare(remote: str | None) -> str:
     """Write the address of a server without its options, which may hold a token."""
     return "" if remote is None else remote.split(";")[0].rstrip("/")
@@ -144,12 +131,12 @@ def is_remote(session: SparkSession) -> bool:
     return ".connect." in type(session).__module__
 
 
-def _is_broken(started: _Started) -> bool:
+def _is_broken(session: SparkSession) -> bool:
     """Whether the driver of a session that was started here has ended or was stopped."""
-    if is_remote(started.session):
-        return bool(started.session.is_stopped)  # type: ignore[attr-defined]
+    if is_remote(session):
+        return bool(session.is_stopped)  # type: ignore[attr-defined]
     try:
-        return bool(started.session.sparkContext._jsc.sc().isStopped())
+        return bool(session.sparkContext._jsc.sc().isStopped())
     except Exception:  # noqa: BLE001  its driver does not answer: py4j has many errors for that
         return True
 

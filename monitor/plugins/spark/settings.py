@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from monitor.domain.errors import SettingRefused
-from monitor.sources.table_settings import QueriedSettings
-
-
-def _as_text(value: object) -> object:
-    """Take ``true`` and ``4`` as what Spark reads: texts."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int | float) else value
+from monitor.sources.table_settings import QueriedSettings, TextOptions
 
 
 class SparkSettings(QueriedSettings):
@@ -28,20 +21,6 @@ class SparkSettings(QueriedSettings):
     ``remote`` is the address of a Spark Connect server (``sc://HOST:15002``). Without both the
     session that this process has is used as it is, or one is started as ``spark-submit`` or the
     files of Spark's own settings say.
-
-    The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
-    from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
-    predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
-    ``bad_rows_max`` are, the predictions are refused.
-
-    ``time_unit`` says what the numbers of a time column count since 1970 (UTC). ``time_zone`` is
-    the zone of times that name none.
-
-    ``timeout`` is how long one reading may take; then Spark is told to end it, the round waits,
-    and other monitors go on. ``grace`` is how long a round waits, from its first look, for
-    predictions that are missing or cannot be used as they are; after that it is abandoned, with a
-    notice. It never waits beyond the next slot. Without it: a quarter of the window, at least 6
-    hours.
     """
 
     kind: Literal["spark"] = "spark"
@@ -51,9 +30,7 @@ class SparkSettings(QueriedSettings):
     master: Annotated[str, Field(min_length=1)] | None = None
     # Not in a repr, since they may hold a token or keys.
     remote: Annotated[str, Field(pattern=r"^sc://.")] | None = Field(default=None, repr=False)
-    config: dict[str, Annotated[str, BeforeValidator(_as_text)]] = Field(
-        default_factory=dict, repr=False
-    )
+    config: TextOptions = Field(default_factory=dict, repr=False)
 
     @model_validator(mode="after")
     def _one_location(self) -> SparkSettings:
@@ -80,11 +57,6 @@ class SparkSettings(QueriedSettings):
             )
             raise SettingRefused(setting="config", why=message)
         return self
-
-    @property
-    def has_truths(self) -> bool:
-        """Whether labels by column can be read where the predictions are."""
-        return True
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
@@ -21,12 +21,11 @@ from monitor.sources.table_source import TableSource, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Stratum, Window
+    from monitor.domain.model import Frame, Window
     from monitor.domain.truth import TruthColumns
     from monitor.plugins.spark.settings import SparkSettings
     from monitor.sources.frames import BucketCount
-    from monitor.sources.shared_query import Scan
-    from monitor.sources.sql_query import Query
+    from monitor.sources.sql_query import Scan
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
 
@@ -53,7 +52,10 @@ _LONGEST = 300  # characters of Spark's message
 
 
 class SparkSource(TableSource):
-    """A `Source` over a table or files that Spark reads."""
+    """A `Source` over a table or files that Spark reads.
+
+    setting: What the config names the rows by, where that is not a setting of the source.
+    """
 
     advice = (
         "has the cluster room for one more application, and are its workers there? It is tried "
@@ -62,17 +64,20 @@ class SparkSource(TableSource):
 
     most_ids = 20_000  # since each statement is a scan
 
-    def __init__(self, settings: SparkSettings, base_folder: Path | str = ".") -> None:
+    def __init__(
+        self,
+        settings: SparkSettings,
+        base_folder: Path | str = ".",
+        *,
+        setting: str | None = None,
+    ) -> None:
         super().__init__(settings, base_folder)
         self._spark = settings
         self._folder = Path(base_folder)
-        self._setting: str | None = None
-
-    @property
-    def place(self) -> str:
-        """The table or the paths, as the config says them."""
-        named = "" if self._setting is None else f" ({self._setting})"
-        return f"Spark's {self._spark.table or ', '.join(self._spark.paths)}{named}"
+        self._setting = setting
+        named = "" if setting is None else f" ({setting})"
+        self.place = f"Spark's {settings.table or ', '.join(settings.paths)}{named}"
+        self.whole_location = self.place
 
     @contextmanager
     def opened(self, window: Window | None = None) -> Iterator[Reading]:  # noqa: ARG002
@@ -97,15 +102,13 @@ class SparkSource(TableSource):
     def groups_of(
         self,
         reading: Reading,
-        query: Query,
+        scan: Scan,
         window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
         seed: str,
+        before: Frame | None,  # noqa: ARG002  its rows may have changed
     ) -> list[BucketCount]:
         """Count and draw in one read, where that brings all that is wanted."""
-        ours = cast("SparkQuery", query)  # which `query_of` made
-        return groups_of(reading, ours, window, strata, at_most, seed)
+        return groups_of(reading, scan, window, seed)
 
     def shared_groups(
         self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
@@ -117,9 +120,9 @@ class SparkSource(TableSource):
         """Return the truth that some columns have, read in the same session."""
         setting = "path" if self._spark.table is None else "table"
         changes = truth_settings(self._spark, truth_columns, **{setting: truth_columns.table})
-        source = SparkSource(self._spark.model_copy(update=changes), self._folder)
-        source._setting = None if truth_columns.table is None else "labeling.table"
-        return _SparkTruths(source, truth_columns)
+        settings = self._spark.model_copy(update=changes)
+        named = None if truth_columns.table is None else "labeling.table"
+        return _SparkTruths(SparkSource(settings, self._folder, setting=named), truth_columns)
 
     def query_of(
         self, table: TableInfo, times: Times, shown: Sequence[tuple[str, bool]]

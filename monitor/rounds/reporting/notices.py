@@ -74,7 +74,9 @@ def alert_notice(
         sentence=_alert_sentence(event, alert, row, report, why),
         at=at,
         since=alert.fired_at,
-        to_do=alert_to_do(alert, monitor=round_.monitor, number=round_.number) if fires else None,
+        to_do=alert_to_do(alert.id, alert.metric, monitor=round_.monitor, number=round_.number)
+        if fires
+        else None,
         promise=promise(round_.settings.limits.false_alarm_every) if fires else None,
         window_start=round_.window.start,
         window_end=round_.window.end,

@@ -29,7 +29,7 @@ from sqlalchemy import (
     update,
 )
 
-from monitor.domain.model import Effect, EffectKind
+from monitor.domain.model import Effect, EffectKind, WaitingSink
 from monitor.storage.claims import attempts_alone, claim_of_ours, is_free
 from monitor.storage.database import add_missing
 from monitor.storage.queries import named
@@ -63,21 +63,6 @@ class NewEffect:
     sink: str
     report_version: int | None = None
     payload: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingSink:
-    """What waits for one sink of one monitor; ``dead`` if its first effect is a dead letter."""
-
-    monitor: str
-    sink: str
-    effects: int
-    rounds: int
-    since: datetime
-    next_try: datetime
-    tries: int
-    last_error: str | None
-    dead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,6 @@
 """What answers in place of a Label Studio, and answers that a real one rarely gives."""
 
 import json
-import threading
-from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
@@ -20,7 +18,7 @@ from monitor.plugins.label_studio.projects import (
     owner_of,
 )
 from tests.label_studio import TOKEN, labeler_on, result, settings
-from tests.servers import LocalServer, QuietHandler
+from tests.tracking.conftest import Stub
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 STORE = "one store"
@@ -28,25 +26,22 @@ TASKS = {"aa": Task("aa", "item-a", {"text": "canary text"})}
 PROJECT = Project(3, ProjectMarker.of(STORE, "r", second=False), "")
 
 
-@contextmanager
 def answering(*answers):
-    """Serve these answers in turn, the last one for ever; yields the address and what was asked."""
-    asked: list[str] = []
+    """Serve these answers in turn, the last one for ever."""
+    turns = iter(answers)
+    last = answers[-1]
 
-    class Handler(QuietHandler):
-        def respond(self):
-            asked.append(self.path)
-            status, content, *headers = answers[min(len(asked), len(answers)) - 1]
-            body = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.answer(status, body, headers)
+    def answer(_):
+        status, content, *headers = next(turns, last)
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        return status, body, *headers
 
-    with LocalServer(Handler) as server:
-        yield server.root, asked
+    return Stub(answer)
 
 
 def refusal_of(kind, *answers):
-    with answering(*answers) as (url, _), pytest.raises(kind) as refused:
-        labeler_on(url).collect(TASKS, None)
+    with answering(*answers) as server, pytest.raises(kind) as refused:
+        labeler_on(server.url).collect(TASKS, None)
     return str(refused.value)
 
 
@@ -86,10 +81,10 @@ def test_an_error_about_an_answer_repeats_no_text_of_a_task():
     listed = {"results": [{"id": 3, "description": f"pr-monitor-{owner_of(STORE)}-{'0' * 16}"}]}
     odd = {"total": 1, "total_annotations": 0, "tasks": [{"id": "canary text", "data": {}}]}
 
-    with answering((200, listed), (200, odd)) as (url, asked), pytest.raises(LabelsRefused) as no:
-        labeler_on(url, store=STORE).collect(TASKS, None)
+    with answering((200, listed), (200, odd)) as server, pytest.raises(LabelsRefused) as no:
+        labeler_on(server.url, store=STORE).collect(TASKS, None)
 
-    assert len(asked) == 2
+    assert len(server.asked) == 2
     assert "(at tasks.0.id)" in str(no.value)
     assert "canary" not in str(no.value)
 
@@ -103,12 +98,12 @@ def test_nothing_that_a_library_logs_holds_a_token_or_a_text(caplog, token):
     exchanged = [] if token == TOKEN else [{"access": "canary-access"}]
     answers: list[object] = [*exchanged, listed, listed, empty, {}]
 
-    with answering(*((200, answer) for answer in answers)) as (url, asked):
-        labeler = labeler_on(url, token, store=STORE)
+    with answering(*((200, answer) for answer in answers)) as server:
+        labeler = labeler_on(server.url, token, store=STORE)
         with pytest.raises(LabelsRefused, match="not what Label Studio"):
             labeler.send("r", list(TASKS.values()))
 
-    assert any("/import" in path for path in asked)
+    assert any("/import" in path for path in server.asked)
     assert "HTTP Request" in caplog.text
     for secret in (token, "canary-access", "canary text"):
         assert secret not in caplog.text
@@ -128,16 +123,12 @@ def test_an_answer_that_takes_too_long_is_given_up(monkeypatch):
 
 def test_a_server_that_says_nothing_is_given_up(monkeypatch):
     monkeypatch.setattr(over_http, "SECONDS", 0.05)
-    silent = threading.Event()
 
-    class Silent(QuietHandler):
-        def respond(self):
-            silent.wait(10)
-
-    with LocalServer(Silent) as server:
-        with pytest.raises(LabelsUnavailable, match=r"did not answer within 0\.05 s"):
-            labeler_on(server.root).usable()
-        silent.set()
+    with (
+        Stub(200, wait=0.5) as server,
+        pytest.raises(LabelsUnavailable, match=r"did not answer within 0\.05 s"),
+    ):
+        labeler_on(server.url).usable()
 
 
 def test_tasks_that_come_or_go_while_they_are_read_withdraw_nothing(monkeypatch):
@@ -147,13 +138,13 @@ def test_tasks_that_come_or_go_while_they_are_read_withdraw_nothing(monkeypatch)
         {"total": 2, "total_annotations": 0, "tasks": [{"id": 1, "data": {}}]},
         {"total": 2, "total_annotations": 0, "tasks": [{"id": 1, "data": {}}]},
     ]
-    with answering(*((200, page) for page in pages)) as (url, asked):
-        projects = labeler_on(url, store=STORE).projects
+    with answering(*((200, page) for page in pages)) as server:
+        projects = labeler_on(server.url, store=STORE).projects
 
         with pytest.raises(LabelsUnavailable, match="tasks of project 3 came or went"):
             projects.tasks(PROJECT)
 
-    assert len(asked) == 2
+    assert len(server.asked) == 2
 
 
 def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
@@ -169,8 +160,8 @@ def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
         listed(7, about, "more"),
         listed(6, ProjectMarker.of("another", "r", second=True).text(), None),
     ]
-    with answering(*pages) as (url, _):
-        found = labeler_on(url, store=STORE).projects.all()
+    with answering(*pages) as server:
+        found = labeler_on(server.url, store=STORE).projects.all()
 
     [project] = found
     assert (project.id, project.mark.closed) == (7, True)

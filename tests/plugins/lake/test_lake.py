@@ -3,7 +3,6 @@
 import shutil
 import traceback
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -16,11 +15,12 @@ from monitor.domain.model import Window
 from monitor.domain.ports import as_counted
 from monitor.plugins.lake.tables import near
 from monitor.sources.duckdb import DuckdbSource
-from monitor.testing import MemorySource, SourceContract
+from monitor.testing import ChallengerContract, MemorySource, SourceContract
 from monitor.testing.source_contract import example_rows
 from tests.plugins.lake.lake_tables import (
     Delta,
     Iceberg,
+    arrow,
     delete_by_positions,
     delete_by_vector,
     mails,
@@ -40,6 +40,23 @@ class TestIceberg(InFolder, SourceContract):
         lake = Iceberg(self.folder)
         lake.write(rows, mode="overwrite")
         return lake.source()
+
+
+class TestChallengerByClass(InFolder, ChallengerContract):
+    def challenged_source(self, rows):
+        lake = Delta(self.folder)
+        table = arrow(rows).append_column("other", pa.array([row["other"] for row in rows]))
+        lake.write_arrow(table, mode="overwrite")
+        return lake.source(challenger={"predicted": "other"})
+
+
+class TestChallengerByScore(InFolder, ChallengerContract):
+    def challenged_source(self, rows):
+        lake = Iceberg(self.folder)
+        scores = {True: 80.0, False: 20.0, None: None}
+        others = pa.array([scores[row["other"]] for row in rows], pa.float64())
+        lake.write_arrow(arrow(rows).append_column("other", others), mode="overwrite")
+        return lake.source(challenger={"score": "other", "threshold": 70})
 
 
 @pytest.fixture(params=[Delta, Iceberg], ids=["delta", "iceberg"])
@@ -83,42 +100,6 @@ def test_a_lake_and_a_source_in_memory_draw_the_same(lake):
 
     memory = MemorySource(rows, threshold=0.5, show=("text",), segments=("country",))
     assert frame.strata == memory.scan(WEEK, TWO, 40, "round 1").strata
-
-
-@pytest.mark.parametrize("by", ["score", "predicted"])
-def test_a_challenger_in_a_lake_is_compared_as_in_a_file(lake, tmp_path, by):
-    rows = pa.table(
-        {
-            "mail_id": [f"m{n}" for n in range(200)],
-            "scored_at": pa.array(
-                [datetime(2026, 3, 3, tzinfo=UTC)] * 200, pa.timestamp("us", "UTC")
-            ),
-            "score": [n % 100 / 100 for n in range(200)],
-            "predicted": [("yes", "no", None)[n % 3] for n in range(200)],
-            "v8": [n % 7 / 7 for n in range(200)],
-        }
-    )
-    lake.write_arrow(rows)
-    pq.write_table(rows, tmp_path / "p.parquet")
-    kinds: dict[str, dict[str, Any]] = {
-        "score": {"challenger": {"score": "v8", "threshold": 0.4}},
-        "predicted": {
-            "challenger": {"predicted": "predicted"},
-            "positive": "yes",
-            "negative": "no",
-        },
-    }
-    kind = kinds[by]
-    changes = {"columns": {"id": "mail_id", "time": "scored_at", "score": "score"}, **kind}
-
-    frame = lake.source(**changes).scan(WEEK, TWO, 20, "s")
-
-    expected = DuckdbSource(settings_with(path="p.parquet", **changes), tmp_path)
-    assert frame.strata == expected.scan(WEEK, TWO, 20, "s").strata
-    assert (frame.challenged.flagged > 0, frame.challenger_fault) == (True, None)
-    challenger = {**kind["challenger"], by: "v9"}
-    faulty = lake.source(**{**changes, "challenger": challenger}).scan(WEEK, TWO, 20, "s")
-    assert f"has no column 'v9' (challenger.{by})" in faulty.challenger_fault
 
 
 TIMES = {

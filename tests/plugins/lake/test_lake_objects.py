@@ -4,16 +4,14 @@ import subprocess
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from deltalake import write_deltalake
-from pyiceberg.catalog import load_catalog
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.plugins.lake.settings import LakeSettings
-from monitor.plugins.lake.source import LakeSource
-from tests.plugins.lake.lake_tables import COLUMNS, arrow, mails
+from tests.plugins.lake.lake_tables import Delta, Iceberg, mails
 from tests.servers import cannot_start, free_port
 from tests.sources.prediction_files import TWO, WEEK
 
@@ -61,82 +59,67 @@ def storage(url):
     }
 
 
-def delta(url, folder, **changes):
-    settings = {"delta": "s3://lake/predictions", "storage": storage(url), **changes}
-    return source(settings, folder)
+class DeltaInStore(Delta):
+    """A Delta table in the bucket."""
+
+    def __init__(self, url, folder):
+        super().__init__(folder)
+        self.address, self.options = "s3://lake/predictions", storage(url)
+
+    def write_arrow(self, table, *, mode="append"):
+        options = {key: "true" if value is True else value for key, value in self.options.items()}
+        options["aws_conditional_put"] = "etag"
+        write_deltalake(self.address, table, mode=mode, storage_options=options)
+
+    def source(self, **changes):
+        return super().source(**{"delta": self.address, "storage": self.options, **changes})
 
 
-def iceberg(url, folder, **changes):
-    return source(
-        {"iceberg": "mail.predictions", "catalog": catalog(url, folder), **changes}, folder
-    )
+class IcebergInStore(Iceberg):
+    """A table of a catalog in a file, whose files are in the bucket."""
+
+    def __init__(self, url, folder):
+        super().__init__(folder)
+        self.catalog |= {
+            "warehouse": "s3://lake/warehouse",
+            "s3.endpoint": url,
+            "s3.access-key-id": KEYS["access"],
+            "s3.secret-access-key": KEYS["secret"],
+            "s3.region": "us-east-1",
+        }
 
 
-def catalog(url, folder):
-    return {
-        "name": "lake",
-        "type": "sql",
-        "uri": f"sqlite:///{folder}/catalog.db",
-        "warehouse": "s3://lake/warehouse",
-        "s3.endpoint": url,
-        "s3.access-key-id": KEYS["access"],
-        "s3.secret-access-key": KEYS["secret"],
-        "s3.region": "us-east-1",
-    }
-
-
-def source(settings, folder):
-    return LakeSource(
-        LakeSettings.model_validate({"columns": COLUMNS, "threshold": 0.5, **settings}), folder
-    )
-
-
-def write_delta(url, folder, rows):
-    options = {
-        key: str(value).lower() if value is True else value for key, value in storage(url).items()
-    }
-    options["aws_conditional_put"] = "etag"
-    write_deltalake("s3://lake/predictions", arrow(rows), mode="append", storage_options=options)
-
-
-def write_iceberg(url, folder, rows):
-    there = load_catalog(**catalog(url, folder))
-    there.create_namespace_if_not_exists("mail")
-    there.create_table_if_not_exists("mail.predictions", arrow(rows).schema).append(arrow(rows))
-
-
-LAKES = {"delta": (delta, write_delta), "iceberg": (iceberg, write_iceberg)}
+LAKES: dict[str, Any] = {"delta": DeltaInStore, "iceberg": IcebergInStore}
 
 
 @pytest.mark.parametrize("kind", LAKES)
 def test_a_lake_in_a_store_of_objects_is_read(s3_server, tmp_path, kind):
-    make, write = LAKES[kind]
-    write(s3_server, tmp_path, mails(20))
-    lake = make(s3_server, tmp_path)
+    lake = LAKES[kind](s3_server, tmp_path)
+    lake.write(mails(20))
+    source = lake.source()
 
-    frame = lake.scan(WEEK, TWO, 5, "s")
+    frame = source.scan(WEEK, TWO, 5, "s")
 
     assert frame.size == 20
-    assert lake.at(frame.snapshot).show(["m3"], WEEK) == {"m3": {"text": "mail 3"}}
+    assert source.at(frame.snapshot).show(["m3"], WEEK) == {"m3": {"text": "mail 3"}}
 
 
 def test_a_bucket_that_is_not_there_is_refused_and_no_snapshot_that_went(s3_server, tmp_path):
-    lake = delta(s3_server, tmp_path, delta="s3://nobody/predictions")
+    source = DeltaInStore(s3_server, tmp_path).source(delta="s3://nobody/predictions")
 
     with pytest.raises(SourceRefused, match=r"is not there .*correct source\.delta"):
-        lake.at("0").scan(WEEK, TWO, 5, "s")
+        source.at("0").scan(WEEK, TWO, 5, "s")
 
 
 @pytest.mark.parametrize("kind", LAKES)
 def test_a_store_of_objects_that_is_down_makes_a_round_wait_and_no_key_is_told(
     s3_server, tmp_path, kind
 ):
-    make, write = LAKES[kind]
-    write(s3_server, tmp_path, mails(20))
-    nowhere = f"http://127.0.0.1:{free_port()}"
+    LAKES[kind](s3_server, tmp_path).write(mails(20))
+    nowhere = LAKES[kind](f"http://127.0.0.1:{free_port()}", tmp_path)
 
     with pytest.raises(SourceUnavailable) as caught:
-        make(nowhere, tmp_path, timeout=timedelta(seconds=60)).scan(WEEK, TWO, 5, "s")
+        nowhere.source(timeout=timedelta(seconds=60)).scan(WEEK, TWO, 5, "s")
 
     assert "predictions" in str(caught.value)
     assert KEYS["secret"] not in str(caught.value)

@@ -2,26 +2,12 @@
 
 import shutil
 
-import pyarrow as pa
 from deltalake import write_deltalake
 from pyiceberg.catalog import load_catalog
 
 from monitor.domain.model import Answer
-from tests.labeling.truth_contract import TruthContract, found, tasks_of
+from tests.labeling.truth_contract import TruthContract, arrow, found, tasks_of
 from tests.plugins.lake.lake_tables import Delta, Iceberg, mails
-
-KINDS = {
-    "text": pa.string(),
-    "integer": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "aware": pa.timestamp("us", tz="UTC"),
-}
-
-
-def arrow(rows, kinds):
-    types = pa.schema([(name, KINDS[kind]) for name, kind in kinds.items()])
-    return pa.Table.from_pylist(rows, schema=types)
 
 
 class TestDelta(TruthContract):

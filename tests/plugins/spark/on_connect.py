@@ -12,12 +12,9 @@ from benchmarks.same_sample import EDGES, WINDOW
 from monitor.domain.errors import MonitorError
 from monitor.domain.truth import TruthColumns
 from monitor.plugins.spark.session import session_for
-from monitor.plugins.spark.settings import SparkSettings
-from monitor.plugins.spark.source import SparkSource
 from tests.plugins.spark.on_cluster import tell
-
-COLUMNS = {"id": "id", "time": "at", "score": "score", "show": ["text"]}
-
+from tests.plugins.spark.places import source_of
+from tests.sources.sql.databases import COLUMNS
 
 ENDLESS = (
     "select cast(id as string) as id, timestamp'2026-03-03 00:00:00Z' as at, 0.6D as score, "
@@ -26,8 +23,7 @@ ENDLESS = (
 
 
 def source_at(remote, folder, **changes):
-    given = {"path": "scored.parquet", "remote": remote, "columns": COLUMNS, "threshold": 0.5}
-    return SparkSource(SparkSettings.model_validate({**given, **changes}), folder)
+    return source_of(folder, remote=remote, master=None, config={}, **changes)
 
 
 def message_of(source):
@@ -50,7 +46,7 @@ def main():
     tell(sorted(truths.of([each.id for each in first])) == sorted(each.id for each in first))
     tell(message_of(source_at(remote, folder, columns={**COLUMNS, "score": "scores"})))
     session_for(source._spark).sql(ENDLESS).createOrReplaceTempView("endless")
-    tell(message_of(source_at(remote, folder, path=None, table="endless", timeout="1s")))
+    tell(message_of(source_at(remote, folder, table="endless", timeout="1s")))
     tell(message_of(source))
 
 

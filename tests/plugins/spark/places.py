@@ -1,22 +1,12 @@
 """Predictions for Spark in tests: files written by Arrow, and sources over them."""
 
-from datetime import UTC, datetime
-
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
-from monitor.domain.errors import SourceRefused
 from monitor.domain.judge import Judge
-from monitor.domain.model import BandEdges, Window
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.plugins.spark.source import SparkSource
-
-WEEK = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC))
-AT = datetime(2026, 3, 3, 6, tzinfo=UTC)
-TWO = BandEdges().strata()
-COLUMNS = {"id": "id", "time": "at", "score": "score", "show": ["text"]}
-BY_COUNTRY = {**COLUMNS, "segments": ["country"]}
+from tests.sources.sql.databases import COLUMNS
 
 TYPES = {
     "id": pa.string(),
@@ -61,27 +51,3 @@ def source_of(folder, judge=None, **changes):
     source = SparkSource(settings_with(**changes), folder)
     source.settings.judge_by(None if judge is None else Judge.model_validate(judge))
     return source
-
-
-def rows_with(**columns):
-    [first, *_] = columns.values()
-    good = {"at": AT, "score": 0.9, "predicted": True, "text": "x", "country": "CZ"}
-    return [
-        {"id": str(n), **good, **{name: values[n] for name, values in columns.items()}}
-        for n in range(len(first))
-    ]
-
-
-def refused(source):
-    with pytest.raises(SourceRefused) as caught:
-        source.scan(WEEK, TWO, 5, "s")
-    return str(caught.value)
-
-
-def drawn(frame):
-    """Ids of all candidates, in their order."""
-    return [candidate.id for part in frame.strata for candidate in part.candidates]
-
-
-def classes(frame):
-    return {part.stratum.name: sorted(c.id for c in part.candidates) for part in frame.strata}

@@ -11,17 +11,9 @@ from monitor.domain.model import BadRow, BandEdges
 from monitor.plugins.spark import draw as spark_draw
 from monitor.sources import sql_draw
 from monitor.testing.memory import draw_order
-from tests.plugins.spark.places import (
-    BY_COUNTRY,
-    COLUMNS,
-    TWO,
-    WEEK,
-    classes,
-    drawn,
-    rows_with,
-    source_of,
-    write,
-)
+from tests.plugins.spark.places import source_of, write
+from tests.sources.prediction_files import TWO, WEEK
+from tests.sources.sql.databases import BY_CLASS, BY_COUNTRY, COLUMNS, classes, drawn, rows_with
 
 pytestmark = pytest.mark.usefixtures("spark")
 BANDS = BandEdges((0.7,), (0.2,)).strata()
@@ -87,9 +79,8 @@ def test_a_predicted_class_of_each_type_is_read(tmp_path, kind):
     typed, values, positive, negative = CLASSES[kind]
     write(tmp_path, rows_with(predicted=values), predicted=typed)
     asked = {"positive": positive} | ({"negative": negative} if negative else {})
-    columns = {"id": "id", "time": "at", "predicted": "predicted"}
 
-    frame = source_of(tmp_path, columns=columns, threshold=None, **asked).scan(WEEK, TWO, 9, "s")
+    frame = source_of(tmp_path, columns=BY_CLASS, threshold=None, **asked).scan(WEEK, TWO, 9, "s")
 
     assert classes(frame) == {"flagged": ["0"], "passed": ["1"]}
     assert dict(frame.bad_rows) == {BadRow.NO_PREDICTION: 1}

@@ -4,8 +4,9 @@ import pyarrow as pa
 import pytest
 
 from monitor.testing import ChallengerContract, JudgeContract, SourceContract
-from tests.plugins.spark.places import BY_COUNTRY, source_of, write
+from tests.plugins.spark.places import source_of, write
 from tests.sources.prediction_files import InFolder
+from tests.sources.sql.databases import BY_COUNTRY
 
 pytestmark = pytest.mark.usefixtures("spark")
 

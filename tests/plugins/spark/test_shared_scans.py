@@ -7,7 +7,9 @@ import pytest
 
 from monitor.domain.ports import PlannedScan
 from monitor.plugins.spark.reading import SparkStatements
-from tests.plugins.spark.places import AT, WEEK, source_of, write
+from tests.plugins.spark.places import source_of, write
+from tests.sources.prediction_files import WEEK
+from tests.sources.sql.databases import AT
 from tests.sources.sql.test_shared_scans import KINDS, SCORES, odd_rows
 
 TYPES = dict.fromkeys((*SCORES, "rare"), pa.float64()) | {"version": pa.string()}

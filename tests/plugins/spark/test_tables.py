@@ -10,18 +10,9 @@ from pydantic import ValidationError
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.plugins.spark.query import SparkQuery
 from monitor.plugins.spark.session import session_for
-from tests.plugins.spark.places import (
-    COLUMNS,
-    CONFIG,
-    TWO,
-    WEEK,
-    drawn,
-    refused,
-    rows_with,
-    settings_with,
-    source_of,
-    write,
-)
+from tests.plugins.spark.places import CONFIG, settings_with, source_of, write
+from tests.sources.prediction_files import TWO, WEEK, refused
+from tests.sources.sql.databases import COLUMNS, drawn, rows_with
 
 
 @pytest.fixture
@@ -59,7 +50,7 @@ def test_times_with_a_zone_beside_times_without_one_are_refused(spark, tmp_path)
     folder = tmp_path / "p"
     folder.mkdir()
     write(folder, rows_with(id=["a"]), name="1.parquet")
-    naive = [{**row, "at": row["at"].replace(tzinfo=None)} for row in rows_with(id=["b"])]
+    naive = [{**row, "time": row["time"].replace(tzinfo=None)} for row in rows_with(id=["b"])]
     write(folder, naive, name="2.parquet", at=pa.timestamp("us"))
 
     assert "some files have times with a zone in column 'at'" in refused(

@@ -7,7 +7,9 @@ import pyarrow as pa
 import pytest
 
 from monitor.domain.model import BandEdges, Window
-from tests.plugins.spark.places import BY_COUNTRY, TWO, WEEK, drawn, refused, source_of, write
+from tests.plugins.spark.places import source_of, write
+from tests.sources.prediction_files import TWO, WEEK, refused
+from tests.sources.sql.databases import BY_COUNTRY, drawn
 from tests.sources.test_duckdb_times import CLOCK_CHANGES
 
 pytestmark = pytest.mark.usefixtures("spark")

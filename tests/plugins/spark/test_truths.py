@@ -1,6 +1,5 @@
 """Labels by column from rows that Spark reads where the predictions are."""
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -11,6 +10,7 @@ from tests.labeling.truth_contract import (
     MONDAY,
     TEXTS,
     TruthContract,
+    arrow,
     found,
     rows_of,
     tasks_of,
@@ -19,21 +19,12 @@ from tests.plugins.spark.places import source_of
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-KINDS = {
-    "text": pa.string(),
-    "integer": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "aware": pa.timestamp("us", tz="UTC"),
-}
-
 
 class TestTruths(TruthContract):
     table = "outcomes.parquet"
 
     def write(self, rows, kinds):
-        types = pa.schema([(name, KINDS[kind]) for name, kind in kinds.items()])
-        pq.write_table(pa.Table.from_pylist(rows, schema=types), self.folder / "outcomes.parquet")
+        pq.write_table(arrow(rows, kinds), self.folder / "outcomes.parquet")
 
     def source(self, **changes):
         return source_of(self.folder, **changes)

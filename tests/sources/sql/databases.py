@@ -10,20 +10,17 @@ import duckdb
 import pytest
 from sqlalchemy import create_engine, text
 
-from monitor.domain.errors import SourceRefused
 from monitor.domain.judge import Judge
-from monitor.domain.model import BandEdges, Window
 from monitor.files.missing_markers import quoted
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
 
-WEEK = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC))
-TWO = BandEdges().strata()
 COLUMNS = {"id": "id", "time": "at", "score": "score", "show": ["text"]}
 BY_COUNTRY = {**COLUMNS, "segments": ["country"]}
-DAY = "2026-03-03 06:00:00"
+BY_CLASS = {"id": "id", "time": "at", "predicted": "predicted"}
+AT = datetime(2026, 3, 3, tzinfo=UTC)
 
 DATABASES = [
     "sqlite",
@@ -125,6 +122,14 @@ class DuckdbPlace:
         return at
 
 
+class OnPlace:
+    """Tests of a class that have a place of their own."""
+
+    @pytest.fixture(autouse=True)
+    def _place(self, place):
+        self.place = place
+
+
 def make_table(place, rows, **kinds):
     """Make the table ``scored`` of rows as `MemorySource` takes them."""
     of = {
@@ -166,10 +171,17 @@ def _source_of(place, **changes):
     return SqlSource(settings_with(place, **changes))
 
 
-def refused(source):
-    with pytest.raises(SourceRefused) as caught:
-        source.scan(WEEK, TWO, 5, "s")
-    return str(caught.value)
+def rows_with(**columns):
+    [first, *_] = columns.values()
+    good = {"time": AT, "score": 0.9, "predicted": True, "text": "x", "country": "CZ"}
+    return [
+        {"id": str(n), **good, **{name: values[n] for name, values in columns.items()}}
+        for n in range(len(first))
+    ]
+
+
+def classes(frame):
+    return {part.stratum.name: sorted(c.id for c in part.candidates) for part in frame.strata}
 
 
 def drawn(frame):

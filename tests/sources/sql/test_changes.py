@@ -9,8 +9,9 @@ import pytest
 from monitor.domain.errors import SourceUnavailable
 from monitor.domain.model import BandEdges
 from monitor.domain.ports import PlannedScan
-from monitor.sources import shared_draw, sql_draw
-from tests.sources.sql.databases import TWO, WEEK, drawn, make_table, source_of
+from monitor.sources import sql_draw
+from tests.sources.prediction_files import TWO, WEEK
+from tests.sources.sql.databases import drawn, make_table, source_of
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 BANDS = BandEdges(flagged=(0.8,), passed=(0.2,)).strata()
@@ -24,19 +25,35 @@ def rows_of(generation):
 
 
 @pytest.fixture
-def changed_by_another(place, monkeypatch):
-    """Replace the rows each time after they were counted; returns how often."""
-    generations: list[int] = []
-    drawn_from = sql_draw.drawn_from
+def before_each_draw(monkeypatch):
+    """Do something after rows were counted, before they are drawn; returns how often it was."""
 
-    def after_a_change(*arguments):
-        generations.append(len(generations) + 1)
+    def patched(change):
+        drawn_from = sql_draw.drawn_from
+        done: list[int] = []
+
+        def after_a_change(*arguments):
+            done.append(len(done) + 1)
+            change(len(done))
+            return drawn_from(*arguments)
+
+        monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
+        return done
+
+    return patched
+
+
+def replaced_by_another(place):
+    """Prepare a table of which another connection can replace all rows by those of a generation."""
+    if place.name == "sqlite":  # else a reader holds up the writer
+        place.run("pragma journal_mode = wal")
+    make_table(place, rows_of(0))
+
+    def change(generation):
         place.run("delete from scored")
-        place.add("scored", [stored(place, row) for row in rows_of(generations[-1])])
-        return drawn_from(*arguments)
+        place.add("scored", [stored(place, row) for row in rows_of(generation)])
 
-    monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
-    return generations
+    return change
 
 
 def stored(place, row):
@@ -48,11 +65,9 @@ def stored(place, row):
 
 @pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.soak)])
 def test_counts_and_draw_are_of_one_state_whatever_another_connection_writes(
-    place, changed_by_another, times
+    place, before_each_draw, times
 ):
-    if place.name == "sqlite":  # else a reader holds up the writer
-        place.run("pragma journal_mode = wal")
-    make_table(place, rows_of(0))
+    changes = before_each_draw(replaced_by_another(place))
     source = source_of(place)
 
     for generation in range(times):
@@ -62,24 +77,12 @@ def test_counts_and_draw_are_of_one_state_whatever_another_connection_writes(
         assert [part.size for part in frame.strata] == [
             len(part.candidates) for part in frame.strata
         ]
-    assert len(changed_by_another) == times
+    assert len(changes) == times
 
 
 @pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.soak)])
-def test_what_is_drawn_together_is_of_one_state(place, monkeypatch, times):
-    if place.name == "sqlite":
-        place.run("pragma journal_mode = wal")
-    make_table(place, rows_of(0))
-    drawn_from = shared_draw.drawn_from
-    generations: list[int] = []
-
-    def after_a_change(*arguments):
-        generations.append(len(generations) + 1)
-        place.run("delete from scored")
-        place.add("scored", [stored(place, row) for row in rows_of(generations[-1])])
-        return drawn_from(*arguments)
-
-    monkeypatch.setattr(shared_draw, "drawn_from", after_a_change)
+def test_what_is_drawn_together_is_of_one_state(place, before_each_draw, times):
+    changes = before_each_draw(replaced_by_another(place))
     scans = [PlannedScan(source_of(place), strata, 999) for strata in (BANDS, TWO)]
 
     for generation in range(times):
@@ -89,7 +92,7 @@ def test_what_is_drawn_together_is_of_one_state(place, monkeypatch, times):
 
             assert sorted(drawn(frame)) == sorted(row["id"] for row in rows_of(generation))
             assert frame.size == len(drawn(frame))
-    assert len(generations) == times
+    assert len(changes) == times
 
 
 def test_a_view_that_computes_its_rows_anew_each_time_is_not_drawn_from(sqlite_place):
@@ -97,48 +100,40 @@ def test_a_view_that_computes_its_rows_anew_each_time_is_not_drawn_from(sqlite_p
     # 20,000 rows, so that two halves of them practically never have the same size.
     numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)"
     columns = "id || '-' || i as id, at, score, predicted, text, country"
-    half = f"{numbers} select {columns} from scored, n where random() % 2 = 0"
+    # Of a condition on both tables, since SQLite asks others once for all rows of one of them.
+    is_in = "(random() + i + scored.rowid) % 2 = 0"
+    half = f"{numbers} select {columns} from scored, n where {is_in}"
     sqlite_place.run(f"create view scored_anew as {half}")
 
     with pytest.raises(SourceUnavailable, match="or name a table where this is a view"):
         source_of(sqlite_place, table="scored_anew").scan(WEEK, BANDS, 99_999, "s")
 
 
-def test_a_table_without_snapshots_that_keeps_changing_is_said_and_tried_again(
-    mariadb_place, monkeypatch
-):
+@pytest.fixture
+def table_without_snapshots(mariadb_place):
+    """Make a table whose transactions see no one state; returns how to add a row of an id."""
     make_table(mariadb_place, rows_of(0))
     mariadb_place.run("alter table scored engine = MyISAM")
-    drawn_from = sql_draw.drawn_from
-    seen: list[object] = []
 
-    def after_a_change(*arguments):
-        seen.append(arguments)
-        mariadb_place.add(
-            "scored", [stored(mariadb_place, {**rows_of(0)[0], "id": f"{len(seen)}"})]
-        )
-        return drawn_from(*arguments)
+    def add(name):
+        mariadb_place.add("scored", [stored(mariadb_place, {**rows_of(0)[0], "id": name})])
 
-    monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
+    return add
+
+
+def test_a_table_without_snapshots_that_keeps_changing_is_said_and_tried_again(
+    mariadb_place, table_without_snapshots, before_each_draw
+):
+    before_each_draw(lambda number: table_without_snapshots(str(number)))
 
     with pytest.raises(SourceUnavailable, match="changed while they were counted and drawn, 3"):
         source_of(mariadb_place).scan(WEEK, BANDS, 999, "s")
 
 
-def test_a_table_without_snapshots_that_changed_once_is_counted_again(mariadb_place, monkeypatch):
-    make_table(mariadb_place, rows_of(0))
-    mariadb_place.run("alter table scored engine = MyISAM")
-    drawn_from = sql_draw.drawn_from
-    seen: list[object] = []
-
-    def after_one_change(*arguments):
-        if not seen:
-            seen.append("late")
-            late = {**rows_of(0)[0], "id": "late"}
-            mariadb_place.add("scored", [stored(mariadb_place, late)])
-        return drawn_from(*arguments)
-
-    monkeypatch.setattr(sql_draw, "drawn_from", after_one_change)
+def test_a_table_without_snapshots_that_changed_once_is_counted_again(
+    mariadb_place, table_without_snapshots, before_each_draw
+):
+    before_each_draw(lambda number: number > 1 or table_without_snapshots("late"))
 
     frame = source_of(mariadb_place).scan(WEEK, BANDS, 999, "s")
 

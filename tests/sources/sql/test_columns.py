@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 from sqlalchemy.engine import make_url
 
 from monitor.domain.model import BadRow, BandEdges
 from monitor.domain.truth import TruthColumns
+from tests.sources.prediction_files import TWO, WEEK, refused
 from tests.sources.sql.databases import (
+    AT,
+    BY_CLASS,
     COLUMNS,
-    TWO,
-    WEEK,
     also_in_files,
+    classes,
     drawn,
     make_table,
-    refused,
+    rows_with,
     source_of,
 )
-
-AT = datetime(2026, 3, 3, tzinfo=UTC)
-
-
-def rows_with(**columns):
-    [first, *_] = columns.values()
-    good = {"time": AT, "score": 0.9, "predicted": True, "text": "x", "country": "CZ"}
-    return [
-        {"id": str(n), **good, **{name: values[n] for name, values in columns.items()}}
-        for n in range(len(first))
-    ]
-
-
-def classes(frame):
-    return {part.stratum.name: sorted(c.id for c in part.candidates) for part in frame.strata}
 
 
 @pytest.mark.parametrize("kind", ["numeric(5, 4)", "real", "double precision", "integer"])
@@ -78,9 +63,8 @@ def test_a_predicted_class_of_each_type_is_read(place, kind):
     values, positive, negative = CLASSES[kind]
     make_table(place, rows_with(predicted=values), predicted=kind)
     asked = {"positive": positive} | ({"negative": negative} if negative else {})
-    columns = {"id": "id", "time": "at", "predicted": "predicted"}
 
-    frame = source_of(place, columns=columns, threshold=None, **asked).scan(WEEK, TWO, 9, "s")
+    frame = source_of(place, columns=BY_CLASS, threshold=None, **asked).scan(WEEK, TWO, 9, "s")
 
     assert classes(frame) == {"flagged": ["0"], "passed": ["1"]}
     assert dict(frame.bad_rows) == {BadRow.NO_PREDICTION: 1}
@@ -88,8 +72,7 @@ def test_a_predicted_class_of_each_type_is_read(place, kind):
 
 def test_a_bit_of_mariadb_is_a_truth(mariadb_place):
     make_table(mariadb_place, rows_with(predicted=[1, 0, None]), predicted="bit(1)")
-    columns = {"id": "id", "time": "at", "predicted": "predicted"}
-    source = source_of(mariadb_place, columns=columns, threshold=None)
+    source = source_of(mariadb_place, columns=BY_CLASS, threshold=None)
 
     frame = source.scan(WEEK, TWO, 9, "s")
     truths = source.truths(TruthColumns(None, "id", "predicted", None)).of(["0", "1", "2"])
@@ -133,8 +116,7 @@ def test_a_domain_of_postgresql_is_of_the_type_it_is_made_of(postgres_place):
 @also_in_files
 def test_predicted_values_are_told_apart_by_case(place):
     make_table(place, rows_with(predicted=["Spam", "spam", "ham"]), predicted="varchar(9)")
-    columns = {"id": "id", "time": "at", "predicted": "predicted"}
-    source = source_of(place, columns=columns, threshold=None, positive="spam", negative="ham")
+    source = source_of(place, columns=BY_CLASS, threshold=None, positive="spam", negative="ham")
 
     frame = source.scan(WEEK, TWO, 9, "s")
 

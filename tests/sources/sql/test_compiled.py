@@ -23,8 +23,8 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from monitor.domain.model import BandEdges, Window
 from monitor.sources.dialects import DIALECTS, RUN
-from monitor.sources.shared_query import Scan, SharedQuery
-from monitor.sources.sql_query import Query
+from monitor.sources.shared_query import SharedQuery
+from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import TableInfo
 

@@ -6,7 +6,7 @@ import pytest
 
 from monitor.domain.model import BadRow
 from monitor.testing import ChallengerContract, JudgeContract, SourceContract
-from tests.sources.sql.databases import BY_COUNTRY, also_in_files, make_table, source_of
+from tests.sources.sql.databases import BY_COUNTRY, OnPlace, also_in_files, make_table, source_of
 
 DECISIONS = {True: 80.0, False: 20.0, None: None}
 IMPOSSIBLE = {
@@ -18,10 +18,9 @@ IMPOSSIBLE = {
 
 
 @also_in_files
-class TestByThreshold(SourceContract):
+class TestByThreshold(OnPlace, SourceContract):
     @pytest.fixture(autouse=True)
-    def _place(self, place):
-        self.place = place
+    def _impossible(self, place):
         self.impossible = IMPOSSIBLE[place.name]
 
     def source(self, rows):
@@ -37,11 +36,7 @@ class TestByPredictedClass(TestByThreshold):
 
 
 @also_in_files
-class TestChallengerByClass(ChallengerContract):
-    @pytest.fixture(autouse=True)
-    def _place(self, place):
-        self.place = place
-
+class TestChallengerByClass(OnPlace, ChallengerContract):
     def challenged_source(self, rows):
         make_table(self.place, rows, other="boolean")
         challenger = {"predicted": "other"}
@@ -57,11 +52,7 @@ class TestChallengerByScore(TestChallengerByClass):
 
 
 @also_in_files
-class TestJudge(JudgeContract):
-    @pytest.fixture(autouse=True)
-    def _place(self, place):
-        self.place = place
-
+class TestJudge(OnPlace, JudgeContract):
     def judged_source(self, rows):
         words = {True: "yes", False: "no", None: None}
         judged = [{**row, "verdict": words[row["verdict"]]} for row in rows]

@@ -13,19 +13,12 @@ from sqlalchemy.engine import make_url
 
 from monitor.domain.model import BadRow
 from monitor.testing.memory import draw_order
-from tests.sources.sql.databases import (
-    TWO,
-    WEEK,
-    Place,
-    also_in_files,
-    drawn,
-    make_table,
-    refused,
-    source_of,
-)
+from tests.sources.prediction_files import TWO, WEEK, refused
+from tests.sources.sql.databases import Place, also_in_files, drawn, make_table, source_of
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 ALIKE = ["a", "A", "a ", " a", "á", "Á", "a\u0301", "ß", "ss", "SS", "a\t", "i", "\u0130", "\u0131"]
+ALIKE += ["007", "7", "7.0", " 7 ", r"lite\x00ral", "x" * 150, "NULL", "'; drop"]
 
 
 def rows_with(ids):

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from benchmarks import same_sample
-from tests.sources.sql.databases import WEEK
+from tests.sources.prediction_files import WEEK
 
 ROWS = 30_000
 

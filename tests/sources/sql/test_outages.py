@@ -15,15 +15,8 @@ from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import find_table
 from tests.servers import free_port, stoppable_postgres
-from tests.sources.sql.databases import (
-    COLUMNS,
-    TWO,
-    WEEK,
-    Place,
-    make_table,
-    refused,
-    source_of,
-)
+from tests.sources.prediction_files import TWO, WEEK, refused
+from tests.sources.sql.databases import COLUMNS, Place, make_table, source_of
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 ROW = {"id": "a", "time": AT, "score": 0.9, "predicted": True, "text": ""}

@@ -12,9 +12,11 @@ from sqlalchemy import event
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.ports import PlannedScan, SharesScans
-from monitor.sources import shared_draw
-from monitor.sources.shared_query import Scan, SharedQuery
-from tests.sources.sql.databases import COLUMNS, TWO, WEEK, also_in_files, make_table, source_of
+from monitor.sources import shared_query
+from monitor.sources.shared_query import SharedQuery
+from monitor.sources.sql_query import Scan
+from tests.sources.prediction_files import TWO, WEEK
+from tests.sources.sql.databases import COLUMNS, also_in_files, make_table, source_of
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 BANDS = BandEdges(flagged=(0.7, 0.9), passed=(0.1, 0.2, 0.3)).strata()
@@ -202,7 +204,7 @@ def test_a_block_that_is_too_large_for_a_statement_is_read_in_parts(sqlite_place
 def test_what_memory_is_not_taken_for_is_read_in_parts(sqlite_place, monkeypatch):
     table_of(1, sqlite_place)
     scans = planned(sqlite_place, [(by_score(score), BANDS, 9) for score in SCORES] * 2)
-    monkeypatch.setattr(shared_draw, "MOST_CANDIDATES", 4 * 9 * len(BANDS))
+    monkeypatch.setattr(shared_query, "MOST_CANDIDATES", 4 * 9 * len(BANDS))
 
     with statements(*scans) as found:
         scans[0].source.read_for(scans, WEEK, "s33d")

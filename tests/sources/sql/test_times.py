@@ -14,17 +14,16 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow, Window
 from monitor.domain.truth import TruthColumns
 from monitor.sources.sql_times import first_local, local_times
-from tests.sources.sql.databases import (
-    TWO,
-    WEEK,
-    drawn,
-    make_table,
-    refused,
-    source_of,
-)
+from tests.sources.prediction_files import TWO, WEEK, refused
+from tests.sources.sql.databases import also_in_files, drawn, make_table, source_of
 from tests.sources.test_duckdb_times import CLOCK_CHANGES, NO_TIMES, OFFSETS
 
-NAIVE = {"postgresql": "timestamp", "mariadb": "datetime(6)", "sqlite": "text"}
+NAIVE = {
+    "postgresql": "timestamp",
+    "mariadb": "datetime(6)",
+    "sqlite": "text",
+    "duckdb": "timestamp",
+}
 PRAGUE = ZoneInfo("Europe/Prague")
 
 
@@ -32,13 +31,15 @@ def with_times(place, kind, *times):
     make_table(place, [])
     place.run("drop table scored")
     text, double = place.kinds["text"], place.kinds["double"]
-    place.run(f"create table scored (id {text}, at {kind}, score {double}, text {text})")
+    at = place.quoted("at")
+    place.run(f"create table scored (id {text}, {at} {kind}, score {double}, text {text})")
     place.add(
         "scored",
         [{"id": str(n), "at": at, "score": 0.9, "text": ""} for n, at in enumerate(times)],
     )
 
 
+@also_in_files
 def test_local_times_around_a_change_of_clocks_become_utc(place):
     with_times(place, NAIVE[place.name], *(local.replace("T", " ") for local in CLOCK_CHANGES))
     source = source_of(place, time_zone="Europe/Prague")
@@ -140,6 +141,7 @@ def test_a_number_that_is_no_time_of_a_calendar_is_refused_where_all_times_are_a
         source_of(place, time_unit="microseconds").span()
 
 
+@also_in_files
 def test_a_date_is_midnight_of_the_configured_zone(place):
     with_times(place, "date", "2026-03-03", None)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.state import RoundState
-from monitor.rounds.class_overview import ClassOverview, class_overviews
+from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.listing import ListedRounds, listed
 from monitor.rounds.opening.removed_monitors import RemovedMonitor, removed_monitors
 from monitor.rounds.reporting.surroundings import read_monitor_timeline
@@ -19,6 +19,7 @@ from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.rounds.round_lists import ListQuery
 
 if TYPE_CHECKING:
+    from monitor.domain.class_report import ClassOverview
     from monitor.domain.ports import Clock
     from monitor.domain.report import RoundReport, TimelinePoint
     from monitor.domain.round_page import RoundPage

@@ -24,7 +24,6 @@ from monitor.presentation.status import (
     last_estimate_line,
     learning_lines,
     next_round_line,
-    open_round_line,
 )
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def card_of(
         alerts=[_open_alert(alert, overview, mlflow) for alert in overview.alerts],
         learning=learning_lines(learns, overview.proposed_limits),
         labels=[
-            LabelCounts(open_round_line(one), one.answered, one.wanted if one.deadline else 0)
+            LabelCounts(one.line, one.answered, one.wanted if one.deadline else 0)
             for one in overview.open_rounds
         ],
         waiting=[waiting_sentence(one) for one in overview.waiting if not one.dead],
@@ -163,7 +162,8 @@ def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> lis
         bounds = _bounds(settings.round.limits.bounds.get(name))
         numbers = [
             CardNumber(
-                BASES[row.basis], reason_text(row) if row.point is None else interval_text(row)
+                BASES[row.basis],
+                reason_text(row.reason) if row.point is None else interval_text(row),
             )
             for row in rows
         ]
