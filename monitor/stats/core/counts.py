@@ -2,7 +2,8 @@
 
 A window's predictions are cut into strata: predicted positives (``flagged``) and predicted
 negatives (``passed``), each cut further by score band where scores exist. Stratum sizes are
-counted, not sampled; the labels come from items drawn uniformly without replacement.
+counted, not sampled; the labels come from items drawn uniformly without replacement. Where a judge
+was asked about a sample only, sizes by verdict are estimated, and ``FirstPhase`` says from what.
 """
 
 from __future__ import annotations
@@ -60,6 +61,45 @@ class StratumCounts:
             raise ValueError(message)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstPhase:
+    """First-phase sample of a double sample: the items whose verdict is known, by stratum.
+
+    A stratum's size is then its parent's, which is counted, times its share of the parent's sample.
+
+    Parameters
+    ----------
+    judged
+        Items of the sample in each stratum, shape ``(H,)``; all items of a stratum that is counted.
+    parent
+        Score cell that each stratum is cut from, shape ``(H,)``, any numbers from 0.
+
+    Examples
+    --------
+    >>> sample = FirstPhase(np.array([280, 20, 45]), np.array([0, 0, 1]))
+    >>> sample.of_parent
+    array([300, 300,  45])
+    """
+
+    judged: NDArray[np.int64]
+    parent: NDArray[np.int64]
+
+    @property
+    def of_parent(self) -> NDArray[np.int64]:
+        """Items of the sample in the parent of each stratum."""
+        return self.summed(self.judged)
+
+    def summed(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum over the strata of a parent, given to each of them."""
+        total = np.zeros(int(self.parent.max(initial=0)) + 1, dtype=values.dtype)
+        np.add.at(total, self.parent, values)
+        return total[self.parent]
+
+    def taken(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> FirstPhase:
+        """Take some strata; those of one parent belong together."""
+        return FirstPhase(self.judged[index], self.parent[index])
+
+
 class StratumArrays(Protocol):
     """What is counted in each stratum, flagged strata first: arrays of shape ``(H,)``."""
 
@@ -79,6 +119,10 @@ class StratumArrays(Protocol):
     def is_flagged(self) -> NDArray[np.bool_]:
         """Which strata are predicted positive."""
 
+    @property
+    def first_phase(self) -> FirstPhase | None:
+        """What sizes were estimated from; None where all are counted."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountArrays:
@@ -88,6 +132,7 @@ class CountArrays:
     labeled: NDArray[np.int64]
     positive: NDArray[np.int64]
     is_flagged: NDArray[np.bool_]
+    first_phase: FirstPhase | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +152,7 @@ class Counts:
 
     flagged: tuple[StratumCounts, ...]
     passed: tuple[StratumCounts, ...]
+    first_phase: FirstPhase | None = None
 
     def __post_init__(self) -> None:
         if not self.flagged or not self.passed:
@@ -131,6 +177,7 @@ class Counts:
         labeled: Sequence[int] | NDArray[np.int64],
         positive: Sequence[int] | NDArray[np.int64],
         is_flagged: Sequence[bool] | NDArray[np.bool_],
+        first_phase: FirstPhase | None = None,
     ) -> Counts:
         """Make counts from parallel arrays over strata, shape ``(H,)``, in any order."""
         flagged: list[StratumCounts] = []
@@ -138,7 +185,9 @@ class Counts:
         for n, m, y, up in zip(size, labeled, positive, is_flagged, strict=True):
             stratum = StratumCounts(size=int(n), labeled=int(m), positive=int(y))
             (flagged if up else passed).append(stratum)
-        return cls(flagged=tuple(flagged), passed=tuple(passed))
+        if first_phase is not None:
+            first_phase = first_phase.taken(np.argsort(~np.asarray(is_flagged), kind="stable"))
+        return cls(flagged=tuple(flagged), passed=tuple(passed), first_phase=first_phase)
 
     @property
     def strata(self) -> tuple[StratumCounts, ...]:
@@ -189,6 +238,7 @@ def completed(
         labeled=counts.labeled + missing,
         positive=counts.positive + positive * missing,
         is_flagged=counts.is_flagged,
+        first_phase=counts.first_phase,
     )
 
 

@@ -16,9 +16,10 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from monitor.domain.state import RoundState
-from monitor.stats.core.counts import CountArrays, StratumArrays
+from monitor.stats.core.counts import CountArrays, FirstPhase, StratumArrays
 from monitor.storage.database import put_all
 from monitor.storage.results.estimate_store import read_counts
+from monitor.storage.samples.first_phases import first_phase_of
 from monitor.storage.tables import packed_counts, rounds
 
 if TYPE_CHECKING:
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
     from monitor.storage.samples.frame_store import StratumTally
 
     Packed: TypeAlias = NDArray[np.int64]
-    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``."""
+    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``; with the
+    judged items and the parent where a judge was asked about a sample: ``(7, H)``."""
 
 _STORED = np.dtype("<i8")
-_LAYOUT = -5
-"""Stands before the counts of a row. Older rows, without it and without the missing, are made anew;
-they begin with a size, which is never negative."""
+_LAYOUTS = (-5, -7)
+"""Stands before the counts of a row, the number of its columns. Older rows, without it and without
+the missing, are made anew; they begin with a size, which is never negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,8 @@ def write_packed(
     for round_ in past:
         if not round_.is_packed:
             c = round_.counts
-            packed[round_.id, round_.version] = np.array(
-                [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
-            )
+            columns = [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
+            packed[round_.id, round_.version] = _with_first_phase(np.array(columns), c.first_phase)
     rows = [
         {"round_id": round_id, "version": version, "counts": _stored(counts)}
         for (round_id, version), counts in packed.items()
@@ -114,19 +115,24 @@ def _pack(strata: Sequence[StratumTally]) -> Packed:
     columns = (
         (s.size, s.labeled, s.positive, s.stratum.flagged, s.planned - s.labeled) for s in strata
     )
-    return np.array(list(columns), dtype=np.int64).T
+    return _with_first_phase(np.array(list(columns), dtype=np.int64).T, first_phase_of(strata))
+
+
+def _with_first_phase(packed: Packed, of: FirstPhase | None) -> Packed:
+    return packed if of is None else np.vstack([packed, of.judged, of.parent])
 
 
 def _stored(packed: Packed) -> bytes:
-    return np.append(_LAYOUT, packed).astype(_STORED).tobytes()
+    return np.append(-len(packed), packed).astype(_STORED).tobytes()
 
 
 def _is_readable(stored: bytes | None) -> bool:
-    return stored is not None and np.frombuffer(stored, dtype=_STORED, count=1)[0] == _LAYOUT
+    return stored is not None and np.frombuffer(stored, dtype=_STORED, count=1)[0] in _LAYOUTS
 
 
 def _unpacked(stored: bytes) -> Packed:
-    return np.frombuffer(stored, dtype=_STORED)[1:].reshape(-_LAYOUT, -1)
+    values = np.frombuffer(stored, dtype=_STORED)
+    return values[1:].reshape(-int(values[0]), -1)
 
 
 def _arrays(packed: Sequence[Packed]) -> list[CountArrays]:
@@ -134,4 +140,7 @@ def _arrays(packed: Sequence[Packed]) -> list[CountArrays]:
     if not packed:
         return []
     is_flagged = packed[0][3].astype(np.bool_)
-    return [CountArrays(rows[0], rows[1], rows[2], is_flagged) for rows in packed]
+    return [
+        CountArrays(*rows[:3], is_flagged, FirstPhase(*rows[5:]) if len(rows) > 5 else None)  # noqa: PLR2004
+        for rows in packed
+    ]
