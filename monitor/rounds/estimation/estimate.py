@@ -12,7 +12,7 @@ from monitor.domain.alerting import LEARNING_ROUNDS
 from monitor.rounds.estimation.history import HistoryState, before_launch, pooled_matrix
 from monitor.rounds.estimation.label_errors import corrected_rows, reported_rows
 from monitor.rounds.estimation.pooled_labels import labels_to_pool
-from monitor.stats.core.counts import Counts, StratumArrays
+from monitor.stats.core.counts import Counts, StratumArrays, summed
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import NoEstimate, Unlabeled
@@ -286,14 +286,15 @@ def _drawn_as_one(
 
     With them come the items of a window of these sizes in the strata that are drawn.
     """
-    labeled, positive = (
-        np.sum([getattr(counts, name) for counts in rounds], axis=0)
-        for name in ("labeled", "positive")
-    )
-    together = Counts.of_arrays(
-        size=labeled, labeled=labeled, positive=positive, is_flagged=rounds[0].is_flagged
-    )
+    together = summed(rounds)
     if sample.cells is None:
-        return draw(round_posterior(together), seed=seed), size
+        labeled = together.labeled  # a stratum without a label does not count in the prior
+        bands = Counts.of_arrays(
+            size=labeled,
+            labeled=labeled,
+            positive=together.positive,
+            is_flagged=together.is_flagged,
+        )
+        return draw(round_posterior(bands), seed=seed), size
     [pooled] = labels_to_pool([together], size, cells=True)
     return draw(pooled.posterior(), seed=seed), pooled.size

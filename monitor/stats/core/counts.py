@@ -217,6 +217,29 @@ class Counts:
         return result
 
 
+def summed(rounds: Sequence[StratumArrays]) -> Counts:
+    """Add up rounds with the same strata, as if they were one.
+
+    Examples
+    --------
+    >>> one = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
+    >>> summed([one, one]).labeled
+    array([18, 40])
+    """
+    samples = [counts.first_phase for counts in rounds if counts.first_phase is not None]
+    judged = [
+        counts.size if counts.first_phase is None else counts.first_phase.judged
+        for counts in rounds
+    ]
+    return Counts.of_arrays(
+        size=np.sum([counts.size for counts in rounds], axis=0),
+        labeled=np.sum([counts.labeled for counts in rounds], axis=0),
+        positive=np.sum([counts.positive for counts in rounds], axis=0),
+        is_flagged=rounds[0].is_flagged,
+        first_phase=FirstPhase(np.sum(judged, axis=0), samples[0].parent) if samples else None,
+    )
+
+
 def completed(
     counts: StratumArrays, missing: NDArray[np.int64], positive: NDArray[np.bool_]
 ) -> Counts:

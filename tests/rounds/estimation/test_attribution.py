@@ -3,8 +3,9 @@
 import pytest
 
 from monitor.domain.model import Stratum
-from monitor.rounds.estimation.attribution import pooled, precision_cause
+from monitor.rounds.estimation.attribution import precision_cause
 from monitor.rounds.estimation.tally import Tally
+from monitor.stats.core.counts import summed
 from monitor.storage.samples.frame_store import StratumTally
 
 POINTS = 2**10
@@ -37,7 +38,7 @@ def test_nothing_is_told_where_a_class_has_no_label():
 
 
 def test_rounds_are_pooled_label_by_label():
-    both = pooled([tally().counts, tally(tp=40, fp=10, flagged=100, passed=1_900).counts])
+    both = summed([tally().counts, tally(tp=40, fp=10, flagged=100, passed=1_900).counts])
 
     assert both.size.tolist() == [3_400, 98_600]
     assert both.labeled.tolist() == [550, 2_000]
