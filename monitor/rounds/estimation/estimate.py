@@ -216,6 +216,7 @@ def _readings(
     What a wave is expected to find comes from what was there before it, the waves before it too.
     """
     counts, missing = [wave.counts for wave in waves], [wave.missing for wave in waves]
+    before = [each.counts for each in earlier]
     rates = [
         expected_rates([*earlier, *waves[:i]], reference, wave, settings)
         for i, wave in enumerate(counts)
@@ -223,8 +224,8 @@ def _readings(
     return [
         LimitEvidence(
             limit=limit,
-            log_e=tuple(float(v) for v in log_e_of_waves(limit, counts, rates, missing)),
-            log_recovery=log_recovery_of_waves(limit, counts, rates, missing),
+            log_e=tuple(float(v) for v in log_e_of_waves(limit, counts, rates, missing, before)),
+            log_recovery=log_recovery_of_waves(limit, counts, rates, missing, before),
         )
         for limit in settings.limits.watched()
     ]

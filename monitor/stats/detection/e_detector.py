@@ -92,7 +92,8 @@ def log_e_factor(
     Raises
     ------
     ValueError
-        If ``rates`` has another shape than the strata, or a rate is not strictly within (0, 1).
+        If ``rates`` has another shape than the strata, or a rate is not strictly within (0, 1), or
+        sizes are estimated (``waves.log_e_of_waves`` knows what those need).
 
     Examples
     --------
@@ -243,6 +244,9 @@ def _log_e(space: HalfSpace, alternative: Floats, counts: Counts) -> float:
 
 
 def _check_rates(rates: Floats, counts: Counts) -> None:
+    if counts.first_phase is not None:
+        message = "sizes are estimated from a first phase; use waves.log_e_of_waves"
+        raise ValueError(message)
     if rates.shape != counts.size.shape:
         message = f"the guess has shape {rates.shape}, the round {counts.size.shape}"
         raise ValueError(message)

@@ -29,14 +29,16 @@ import numpy as np
 
 from monitor.stats.detection.alternatives import ERRORS
 from monitor.stats.detection.e_detector import log_e_factor
-from monitor.stats.detection.recovery import log_recovery_factor
+from monitor.stats.detection.first_phase import log_e_of_first_phase
+from monitor.stats.detection.recovery import ERRORS as WITHIN
+from monitor.stats.detection.recovery import log_recovery_factor, opposite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.counts import Counts, StratumArrays
     from monitor.stats.detection.half_space import Limit
 
 
@@ -45,6 +47,7 @@ def log_e_of_waves(
     waves: Sequence[Counts],
     rates: Sequence[NDArray[np.float64] | None],
     missing: Sequence[NDArray[np.int64]] | None = None,
+    earlier: Sequence[StratumArrays] = (),
 ) -> NDArray[np.float64]:
     """Log e of each alternative over the waves of one round.
 
@@ -59,6 +62,9 @@ def log_e_of_waves(
         So the second wave of a first round already gathers evidence, by the rates of the first.
     missing
         Of each wave its items without an answer, by stratum; none if not given.
+    earlier
+        Rounds of the same strata before this one, in slot order; what ``first_phase`` chooses its
+        bet by, where sizes are estimated.
 
     Returns
     -------
@@ -75,6 +81,9 @@ def log_e_of_waves(
     >>> print(log_e_of_waves(limit, [one, two], [None, guess([one])]).round(2))
     [2.21 3.71 5.14]
     """
+    if waves and waves[0].first_phase is not None:
+        lost = _each(missing, waves)
+        return log_e_of_first_phase(limit, waves, rates, lost, earlier, ERRORS)
     result = np.zeros(len(ERRORS))
     for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True):
         result = result + log_e_factor(limit, wave, guess, missing=lost)
@@ -86,6 +95,7 @@ def log_recovery_of_waves(
     waves: Sequence[Counts],
     rates: Sequence[NDArray[np.float64] | None],
     missing: Sequence[NDArray[np.int64]] | None = None,
+    earlier: Sequence[StratumArrays] = (),
 ) -> float:
     """Evidence of a round in waves, log e, that the metric of an alert keeps its limit again.
 
@@ -102,6 +112,9 @@ def log_recovery_of_waves(
     >>> round(log_recovery_of_waves(limit, [one, two], [None, guess([one])]), 2)
     2.08
     """
+    if waves and waves[0].first_phase is not None:
+        lost, errors = _each(missing, waves), (WITHIN,)
+        return float(log_e_of_first_phase(opposite(limit), waves, rates, lost, earlier, errors)[0])
     return sum(
         log_recovery_factor(limit, wave, guess, missing=lost)
         for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True)
