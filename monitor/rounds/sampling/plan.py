@@ -13,6 +13,7 @@ from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import resemble_probabilities
+from monitor.storage.samples.first_phases import first_phase_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +44,7 @@ def plan_labels(
         share_by_size=settings.sample.share_by_size,
         assurance=settings.sample.assurance,
         uniform=uniform_of(settings, seed),
+        first_phase=first_phase_of(frame.strata),
     )
 
 

@@ -240,6 +240,19 @@ def summed(rounds: Sequence[StratumArrays]) -> Counts:
     )
 
 
+def side_by_side(rounds: Sequence[StratumArrays]) -> FirstPhase | None:
+    """Put the first phases of rounds one after the other, each with score cells of its own."""
+    samples = [counts.first_phase for counts in rounds]
+    if all(sample is None for sample in samples):
+        return None
+    judged, parent = [], []
+    for i, (counts, sample) in enumerate(zip(rounds, samples, strict=True)):
+        own = FirstPhase(counts.size, np.arange(len(counts.size))) if sample is None else sample
+        judged.append(own.judged)
+        parent.append(own.parent + i * len(counts.size))
+    return FirstPhase(np.concatenate(judged), np.concatenate(parent))
+
+
 def completed(
     counts: StratumArrays, missing: NDArray[np.int64], positive: NDArray[np.bool_]
 ) -> Counts:

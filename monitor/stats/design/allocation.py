@@ -16,6 +16,7 @@ from scipy import optimize, special
 from monitor.stats.design.assurance import FutureWidths
 from monitor.stats.design.blending import BlendedDesign, spread_by_class, without_bands
 from monitor.stats.design.cell_sizes import CELL_FLOOR
+from monitor.stats.design.double_sampling import share_variances
 from monitor.stats.design.margin_search import (
     LOOSEST,
     TIGHTEST,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from monitor.stats.core.counts import FirstPhase
     from monitor.stats.design.notes import PlanNote
     from monitor.stats.design.prior import PriorRates
 
@@ -115,6 +117,7 @@ def allocate(
     share_by_size: float = SHARE_BY_SIZE,
     assurance: float | None = None,
     uniform: float | None = None,
+    first_phase: FirstPhase | None = None,
 ) -> Allocation:
     """Allocate labels to strata: for margins, for a budget, or for margins within a budget.
 
@@ -155,6 +158,9 @@ def allocate(
         u of the round, in [0, 1), where strata are score cells (``cell_sizes``), the cells of a
         class in order of score. Labels are then made whole by it, their widths belong to cells,
         and the floor is a cell's. None: strata are bands.
+    first_phase
+        What the sizes were estimated from; None where they were counted. Only its items can be
+        labeled, and margins count the noise of its shares (``double_sampling``).
 
     Raises
     ------
@@ -182,10 +188,12 @@ def allocate(
     _check_uniform(uniform)
     price = _prices(cost, size)
     coefficients, notes = coefficients_of(size, up, prior_rates)
+    items = size.astype(np.float64)
+    most = items if first_phase is None else first_phase.judged
     problem = AllocationProblem(
-        size=size.astype(np.float64),
+        size=items,
         is_flagged=up,
-        low=np.minimum(floor if uniform is None else CELL_FLOOR, size).astype(np.float64),
+        low=np.minimum(floor if uniform is None else CELL_FLOOR, most).astype(np.float64),
         coefficients=coefficients,
         doubt=_doubt(size, up, prior_rates, uniform),
         cost=price,
@@ -193,6 +201,12 @@ def allocate(
         in_window=estimand == "window",
         share_by_size=share_by_size,
         uniform=uniform,
+        first_phase=first_phase,
+        of_shares={}
+        if first_phase is None
+        else share_variances(
+            first_phase, items, up, prior_rates.rate, in_window=estimand == "window"
+        ),
     )
     if prior_rates.source == "nothing":
         labels, more = _even_split(problem, max_labels)
@@ -313,8 +327,8 @@ def _within_budget(
 ) -> tuple[Labels, tuple[PlanNote, ...]]:
     """Whole numbers of labels that spend the budget on margins grown by one factor."""
     problem = design.problem
-    if budget >= problem.size.sum():
-        return problem.size.astype(np.int64), (Remark.WHOLE_WINDOW,)
+    if budget >= problem.most.sum():
+        return problem.most.astype(np.int64), (Remark.WHOLE_WINDOW,)
     if budget <= problem.low.sum():
         floors = int(problem.low.sum())
         notes = (FloorsLowered(budget, floors),) if budget < floors else ()

@@ -84,6 +84,7 @@ def without_bands(problem: AllocationProblem, prior_rates: PriorRates) -> Alloca
         low=np.array([problem.low[members].sum() for members in classes]),
         coefficients=coefficients,
         doubt=np.zeros(len(classes)),
+        first_phase=None,
         cost=np.array(
             [np.average(problem.cost[members], weights=size[members]) for members in classes]
         ),

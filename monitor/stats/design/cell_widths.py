@@ -17,6 +17,8 @@ from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest, it
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from monitor.stats.core.counts import FirstPhase
+
     Values = NDArray[np.float64]
 
 
@@ -35,6 +37,7 @@ def cell_half_widths(
     *,
     z: float,
     in_window: bool,
+    first_phase: FirstPhase | None = None,
 ) -> dict[str, Values]:
     """Half-widths of the intervals that these answers would give.
 
@@ -52,6 +55,8 @@ def cell_half_widths(
         Standard errors in a half-width.
     in_window
         Whether the intervals describe the window's own items, or the rates behind it.
+    first_phase
+        What the sizes were estimated from; None where they were counted.
 
     Returns
     -------
@@ -60,7 +65,13 @@ def cell_half_widths(
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)
     hits, missed = (
-        _positives(items[members], n[members], y[..., members], in_window=in_window)
+        _positives(
+            items[members],
+            n[members],
+            y[..., members],
+            first_phase and first_phase.taken(members),
+            in_window=in_window,
+        )
         for members in (up, ~up)
     )
     flagged, all_positive = float(items[up].sum()), hits.mean + missed.mean
@@ -78,17 +89,24 @@ def cell_half_widths(
     }
 
 
-def _positives(size: Values, labeled: Values, positive: Values, *, in_window: bool) -> _Positives:
+def _positives(
+    size: Values,
+    labeled: Values,
+    positive: Values,
+    first_phase: FirstPhase | None,
+    *,
+    in_window: bool,
+) -> _Positives:
     prior = prior_count(1)
     if not in_window:
-        worth = cell_counts(size, labeled, positive)
+        worth = cell_counts(size, labeled, positive, first_phase)
         counted, items = np.zeros(positive.shape[:-1]), float(size.sum())
         by_chance = np.zeros(positive.shape[:-1])
     else:
         unlabeled = size - labeled
-        worth = counts_of_the_rest(unlabeled, labeled, positive)
+        worth = counts_of_the_rest(unlabeled, labeled, positive, first_phase)
         counted, items = positive.sum(axis=-1), float(unlabeled.sum())
-        by_chance = items_by_chance(unlabeled, labeled, positive)
+        by_chance = items_by_chance(unlabeled, labeled, positive, first_phase)
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
     both = alpha + beta

@@ -36,6 +36,62 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 
+def share_covariance(first_phase: FirstPhase, size: ArrayLike, of_item: Values) -> Values:
+    """Covariance of totals over all strata that the noise of the shares makes, shape ``(K, K)``.
+
+    Parameters
+    ----------
+    first_phase, size
+        The strata and their items by estimate, shape ``(H,)``.
+    of_item
+        What an item of each stratum adds to each of K totals, shape ``(H, K)``.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import FirstPhase
+    >>> sample = FirstPhase(np.array([280, 20]), np.array([0, 0]))
+    >>> share_covariance(sample, [1400, 100], np.eye(2)).round(1)
+    array([[ 468.2, -468.2],
+           [-468.2,  468.2]])
+    """
+    noise = ShareNoise.of(first_phase, size, in_window=False)
+    mean = noise.share @ of_item
+    each = (noise.factor @ noise.share)[:, np.newaxis] * of_item
+    return np.asarray(of_item.T @ each - mean.T @ (noise.factor[:, np.newaxis] * mean))
+
+
+def share_variances(
+    first_phase: FirstPhase,
+    size: Values,
+    is_flagged: NDArray[np.bool_],
+    rates: Values,
+    *,
+    in_window: bool,
+) -> dict[str, float]:
+    """Variance of precision and of recall that no label takes away, by the delta method.
+
+    Parameters
+    ----------
+    first_phase, size, is_flagged, rates
+        Strata of both classes, the items by estimate, and the rates to plan by, shape ``(H,)``.
+    in_window
+        Whether the metrics are of the window's own items.
+    """
+    of_class = [
+        float(
+            ShareNoise.of(first_phase.taken(of), size[of], in_window=in_window).variance(rates[of])
+        )
+        for of in (is_flagged, ~is_flagged)
+    ]
+    hits, positive = float((size * rates)[is_flagged].sum()), float(size @ rates)
+    recall = hits / max(positive, 1e-9)
+    of_recall = (1 - recall) ** 2 * of_class[0] + recall**2 * of_class[1]
+    return {
+        "precision": of_class[0] / max(float(size[is_flagged].sum()), 1.0) ** 2,
+        "recall": of_recall / max(positive, 1e-9) ** 2,
+    }
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ShareNoise:
     """Shares of the strata of one class, and what their noise weighs.

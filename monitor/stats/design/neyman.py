@@ -24,7 +24,7 @@ known, an infinite window and only recall binding it is Theorem 1 of Shang et al
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from monitor.stats.core.counts import FirstPhase
     from monitor.stats.design.prior import PriorRates
 
     Values = NDArray[np.float64]
@@ -55,6 +56,8 @@ class AllocationProblem:
     ``doubt`` is d, in labels; ``cost`` is the cost of one label of each stratum, in any unit;
     ``share_by_size`` the share of the passed labels that is spread by size. ``uniform`` is u of
     the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
+    Where sizes are estimated, only the items of ``first_phase`` can be labeled, and
+    ``of_shares`` is the variance of each metric that labels do not take away.
     """
 
     size: Values
@@ -67,12 +70,19 @@ class AllocationProblem:
     in_window: bool
     share_by_size: float = 0.0
     uniform: float | None = None
+    first_phase: FirstPhase | None = None
+    of_shares: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def most(self) -> Values:
+        """Items of each stratum that can be labeled."""
+        return self.size if self.first_phase is None else self.first_phase.judged.astype(float)
 
     def whole(self, plan: Values) -> Labels:
         """Make a plan whole: bands rounded up, cells by u, none past its size."""
         if self.uniform is None:
-            return rounded_up(plan, self.size)
-        return np.minimum(systematic_sizes(plan, self.uniform), self.size.astype(np.int64))
+            return rounded_up(plan, self.most)
+        return np.minimum(systematic_sizes(plan, self.uniform), self.most.astype(np.int64))
 
     def whole_of(self, plan: Values, total: int) -> Labels:
         """Make a plan whole with exactly this total."""
@@ -87,7 +97,7 @@ class AllocationProblem:
         labels[down] = mixed_by_size(
             optimal[down], self.low[down], self.size[down], self.share_by_size
         )
-        return labels
+        return np.minimum(labels, self.most)
 
     def terms(self, name: str) -> tuple[Values, Values]:
         """Coefficients of 1/n and of 1/n^2 in the metric's variance."""
@@ -99,7 +109,7 @@ class AllocationProblem:
         """Upper bound on the terms' sum that keeps the metric within the margin."""
         c, inside = self.coefficients[name], self.size > 0
         of_census = float(np.sum(c[inside] / self.size[inside])) if self.in_window else 0.0
-        return (margin / self.z) ** 2 + of_census
+        return (margin / self.z) ** 2 + of_census - self.of_shares.get(name, 0.0)
 
     def half_width(self, name: str, labels: Values | Labels) -> float:
         """Half-width of the metric's interval, at most 1."""
@@ -110,6 +120,7 @@ class AllocationProblem:
         unlabeled = (size - n) / size if self.in_window else 1.0
         variance = np.sum(c * (1 + self.doubt[relevant] / n) * unlabeled / n)
         nonnegative = max(0.0, float(variance))  # a census may come out a last digit under 0
+        nonnegative += self.of_shares.get(name, 0.0)
         return min(1.0, self.z * math.sqrt(nonnegative))
 
     def half_widths(self, labels: Values | Labels) -> dict[str, float]:
@@ -252,7 +263,7 @@ def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Values:
     flagged strata, and the passed ones close what recall still lacks: both multipliers are
     then positive. Otherwise the one of precision is 0.
     """
-    low, high, cost, mixed = problem.low, problem.size, problem.cost, problem.mixed
+    low, high, cost, mixed = problem.low, problem.most, problem.cost, problem.mixed
     labels = mixed(low)
     if "recall" in margins:
         recall = problem.terms("recall")

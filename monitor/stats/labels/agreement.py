@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from monitor.fixed_text import fixed_texts
-from monitor.stats.core.counts import Counts
+from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
@@ -221,6 +221,7 @@ def disagreement(
     level: float = 0.95,
     seed: int = 0,
     cells: bool = False,
+    first_phase: FirstPhase | None = None,
 ) -> Interval | None:
     r"""Share of the window's items on which two annotators would disagree.
 
@@ -240,6 +241,8 @@ def disagreement(
         Level of the interval, and of the Sobol points.
     cells
         Whether strata are score cells, neighbours in the order given.
+    first_phase
+        What the sizes were estimated from; None where they were counted.
 
     Returns
     -------
@@ -257,6 +260,11 @@ def disagreement(
         labeled=np.append(np.asarray(doubled, dtype=np.int64), 0),
         positive=np.append(np.asarray(disagreed, dtype=np.int64), 0),
         is_flagged=[False] * len(np.atleast_1d(size)) + [True],
+        first_phase=first_phase
+        and FirstPhase(
+            np.append(first_phase.judged, 0),
+            np.append(first_phase.parent, first_phase.parent.max() + 1),
+        ),
     )
     if not counts.labeled.any():
         return None

@@ -10,10 +10,11 @@ import numpy as np
 from monitor.stats.core.counts import FirstPhase
 
 if TYPE_CHECKING:
+    from monitor.domain.model import StratumFrame
     from monitor.storage.samples.frame_store import StratumTally
 
 
-def first_phase_of(strata: Sequence[StratumTally]) -> FirstPhase | None:
+def first_phase_of(strata: Sequence[StratumTally | StratumFrame]) -> FirstPhase | None:
     """Take the items that a judge was asked about, by verdict; None where all sizes are counted.
 
     Strata of the same class and scores are cut from one score cell.
