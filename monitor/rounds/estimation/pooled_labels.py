@@ -5,11 +5,10 @@ stratum of the plain labels that they are worth (`monitor.stats.design.cell_coun
 that is at the sizes of the round that is estimated, for what is pooled is about its window: a
 window whose scores moved does not change a rate that each cell has kept.
 
-Where a judge was asked about a sample only, sizes by verdict are estimated, and those of the
-present would carry their noise into every round alike, where pooling cannot average it out. So
-the items of each score cell are those of the present, but its shares of the verdicts are each
-round's own, and so is their noise: the rounds stay independent, and what is pooled is the rate of
-each score cell.
+Where a judge was asked about a sample only, sizes by verdict are estimated, and the present ones
+would carry their noise into every round alike, where pooling cannot average it out. So each score
+cell has its present items, but in every round the shares of the verdicts that this round found,
+with their noise: the rounds stay independent, and what is pooled is the rate of each score cell.
 """
 
 from __future__ import annotations

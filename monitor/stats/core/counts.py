@@ -96,7 +96,7 @@ class FirstPhase:
         return total[self.parent]
 
     def taken(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> FirstPhase:
-        """Take some strata; those of one parent belong together."""
+        """Take some strata; strata of one parent belong together."""
         return FirstPhase(self.judged[index], self.parent[index])
 
 
@@ -241,7 +241,7 @@ def summed(rounds: Sequence[StratumArrays]) -> Counts:
 
 
 def side_by_side(rounds: Sequence[StratumArrays]) -> FirstPhase | None:
-    """Put the first phases of rounds one after the other, each with score cells of its own."""
+    """Join the first phases of rounds, one after the other, without a common score cell."""
     samples = [counts.first_phase for counts in rounds]
     if all(sample is None for sample in samples):
         return None

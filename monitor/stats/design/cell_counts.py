@@ -275,7 +275,7 @@ def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
 class _Groups(NamedTuple):
     """Groups of a class's cells, shape ``(..., G)``; zeros beyond the last.
 
-    ``items`` are all of them, ``group`` is that of each cell, ``shares`` what its size's noise is.
+    ``items`` counts all items, ``group`` is the group of each cell, ``shares`` the noise of sizes.
     """
 
     weight: Values

@@ -4,15 +4,15 @@ Of the :math:`N_h` items of score cell h a uniform first-phase sample of :math:`
 people label among those: double sampling for stratification (Neyman, "Contribution to the theory of
 sampling human populations", *JASA* 33, 1938; Cochran, *Sampling Techniques*, 3rd ed. 1977, ch. 12).
 Stratum hv of verdict v then has the estimated share :math:`s_{hv} = m_{hv}/m_h`, and to the
-variance that labels leave comes that of the shares. Of the positives of a class that is
+variance that labels leave comes the variance of the shares. Of the positives of a class this is
 
 .. math:: \sum_h N_h^2\, \frac{f_h}{m_h - 1} \sum_v s_{hv} (p_{hv} - p_h)^2,
     \qquad p_h = \sum_v s_{hv} p_{hv}
 
 (the second part of the estimator of J. N. K. Rao, "On double sampling for stratification and
 analytical surveys", *Biometrika* 60, 1973, doi:10.1093/biomet/60.1.125). For the items of the
-window :math:`f_h = 1 - m_h/N_h`; for the rate behind them :math:`f_h = 1`, since there the shares
-are those of all items to come. Where all of a cell was judged its sizes are counted, and
+window :math:`f_h = 1 - m_h/N_h`; for the rate behind them :math:`f_h = 1`, since its shares are of
+all items to come. Where all of a cell was judged its sizes are counted, and
 :math:`f_h = 0` for both, as for a judge that is a column of the source.
 
 Here :math:`p_{hv}` are the rates of groups of cells (``cell_counts``). Their own noise makes the

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
+from monitor.stats.core.counts import FirstPhase
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.neyman import coefficients_of
@@ -54,6 +55,8 @@ class Prospect:
         Share of the passed labels that its plans spread by size.
     uniform
         u of the round where strata are score cells, as for `monitor.stats.design.allocation`.
+    first_phase
+        What the sizes were estimated from; None where they are counted.
     """
 
     size: NDArray[np.int64]
@@ -62,6 +65,7 @@ class Prospect:
     cost: Values
     share_by_size: float = SHARE_BY_SIZE
     uniform: float | None = None
+    first_phase: FirstPhase | None = None
 
     @classmethod
     def of(
@@ -143,7 +147,7 @@ class Prospect:
             cost=np.array([np.average(self.cost[of], weights=self.size[of]) for of in classes]),
         )
 
-    def judged(self, tpr: float, fpr: float) -> Prospect:
+    def judged(self, tpr: float, fpr: float, items: int | None = None) -> Prospect:
         r"""Return the same window where the verdict of an assumed judge cuts each stratum in two.
 
         .. math:: q_h = \pi_h t + (1-\pi_h) f, \qquad
@@ -154,6 +158,8 @@ class Prospect:
         tpr, fpr
             Shares t and f of the positives and of the negatives to which the judge says yes, the
             same in all strata, strictly between 0 and 1.
+        items
+            Items of each stratum that the judge is asked about; all if not given.
 
         Raises
         ------
@@ -190,6 +196,9 @@ class Prospect:
             cost=self.cost[of],
             share_by_size=self.share_by_size,
             uniform=self.uniform,
+            first_phase=None
+            if items is None
+            else FirstPhase(np.rint(np.minimum(self.size[of], items) * share).astype(np.int64), of),
         )
 
     @property
@@ -225,6 +234,7 @@ class Prospect:
             share_by_size=self.share_by_size,
             assurance=assurance,
             uniform=self.uniform,
+            first_phase=self.first_phase,
         )
 
 

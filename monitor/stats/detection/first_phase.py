@@ -18,7 +18,7 @@ phase, labels are draws at rates :math:`p_{hv}`, and :math:`1 + u \le e^u` gives
     - \sum_{hv} q_{hv} (p_{hv} - x_{hv})\Big) = \exp\Big(K d - \sum_h \kappa_h
     \sum_v M_{hv} p_{hv}\Big)
 
-whatever the :math:`x_{hv}` and :math:`n_{hv}` are, which may follow M. The :math:`M_{hv}` of a cell
+for any :math:`x_{hv}` and :math:`n_{hv}`, which may follow M. The :math:`M_{hv}` of a cell
 are multinomial, and :math:`e^{-\kappa p} \le 1 - p(1 - e^{-\kappa})` for p in [0, 1], so that
 
 .. math:: E\Big[e^{-\kappa_h \sum_v M_{hv} p_{hv}}\Big]
@@ -28,9 +28,9 @@ are multinomial, and :math:`e^{-\kappa p} \le 1 - p(1 - e^{-\kappa})` for p in [
 
 Cells are independent: :math:`E[e] \le \exp(K (d - \sum_h C_h P_h)) \le 1`. It also holds for the
 window's own items, drawn without replacement in both phases: given the judged items the product is
-convex in the positives that labels find, so its mean is at most that of draws with replacement
+convex in the positives that labels find, so its mean is at most the one of draws with replacement
 (Hoeffding 1963, Theorem 4), and what remains is :math:`E\,e^{-\kappa_h T}`, T the positives among
-the judged, at most that of a binomial T by the same theorem.
+the judged, at most the one of a binomial T by the same theorem.
 
 A stratum without labels has x at its worst, 1 where :math:`C_h > 0` and 0 where :math:`C_h < 0`.
 Elsewhere x is the ``projection.tilted`` one: the factors are then the likelihood ratio of the
@@ -42,8 +42,8 @@ that holds for all cells and K is the multiplier of the projection.
 **Waves.** The first phase enters once: wave j, with :math:`n_j` of the round's n labels, has the
 share :math:`a_j = n_j/n` of K d and of all q. Given M and the waves before it, its mean is at most
 :math:`\exp(a_j (K d - \sum_h \kappa_h \sum_v M_{hv} p_{hv}))` for any sizes by stratum and any x
-that follow those, so that of the product is at most the same without :math:`a_j`, and the rest of
-the proof is as for one wave. The total n must not depend on the answers, as a plan's does not.
+that follow them, so the mean of the product is at most the same without :math:`a_j`, and the rest
+of the proof is as for one wave. The total n must not depend on the answers, as a plan's does not.
 
 K is chosen with the shares and the labels of earlier rounds, so that log e is expected to be
 largest at the alternative. So the first round of a history says nothing.
@@ -104,17 +104,17 @@ def log_e_of_first_phase(
     -------
     log e of shape ``(alternatives,)``; 0.0 where uninformative.
     """
-    nothing, handed_out = np.zeros(len(errors)), [int(wave.labeled.sum()) for wave in waves]
+    nothing, planned = np.zeros(len(errors)), [int(wave.labeled.sum()) for wave in waves]
     for i, lost in enumerate(missing):
-        handed_out[i] += 0 if lost is None else int(lost.sum())
+        planned[i] += 0 if lost is None else int(lost.sum())
     if rates[0] is None or not any(counts.labeled.any() for counts in earlier):
         return nothing
     try:
         bets = _bets(limit, waves[0], rates[0], earlier, errors)
         return np.sum(
             [
-                _log_e(limit, wave, guess, lost, bets, items / max(sum(handed_out), 1))
-                for wave, guess, lost, items in zip(waves, rates, missing, handed_out, strict=True)
+                _log_e(limit, wave, guess, lost, bets, items / max(sum(planned), 1))
+                for wave, guess, lost, items in zip(waves, rates, missing, planned, strict=True)
                 if guess is not None
             ],
             axis=0,
@@ -133,7 +133,7 @@ class _Bet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
-    """Score cells of a round by what is known before the judge; ``(H,)``, that of each stratum.
+    """Score cells of a round as they are before the judge; an entry for each stratum, ``(H,)``.
 
     ``coefficient`` is C, ``judged`` m, and ``is_counted`` whether sizes by verdict are counted.
     """

@@ -35,6 +35,7 @@ def test_a_first_phase_follows_its_strata_also_where_answers_are_filled_in():
     full = completed(counts, np.array([1, 0, 2, 0]), np.array([True] * 4))
 
     for each in (counts, full):
+        assert each.first_phase is not None
         assert each.first_phase.judged.tolist() == [9, 5, 40, 60]
         assert each.first_phase.parent.tolist() == [0, 0, 1, 1]
         assert each.first_phase.of_parent.tolist() == [14, 14, 100, 100]

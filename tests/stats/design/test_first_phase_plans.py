@@ -6,6 +6,7 @@ import pytest
 from monitor.stats.core.counts import CountArrays, Counts, FirstPhase, side_by_side
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.notes import OutOfReach
+from monitor.stats.design.planning import Prospect
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.estimation.judge_rates import judge_rates
 from monitor.stats.estimation.posterior import estimates
@@ -106,3 +107,15 @@ def test_how_often_people_disagree_is_known_less_well_by_estimated_sizes():
     counted = disagreement(SIZE, *answers, cells=True)
     assert asked.point == counted.point
     assert asked.high - asked.low > counted.high - counted.low
+
+
+def test_a_prospect_of_an_asked_judge_needs_more_labels_than_one_of_a_column():
+    rates = PriorRates.of_rates([0.76, 0.92, 0.03, 0.28])
+    window = Prospect.of([300, 400, 10_000, 1000], [True, True, False, False], rates, uniform=0.5)
+
+    asked, column = window.judged(0.8, 0.02, items=400), window.judged(0.8, 0.02)
+
+    assert asked.size.tolist() == column.size.tolist()
+    assert asked.first_phase.of_parent.max() <= 401
+    widths = [each.allocate(max_labels=300).margins["recall"] for each in (asked, column)]
+    assert widths[0] > 1.1 * widths[1]
