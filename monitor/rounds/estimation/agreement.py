@@ -18,6 +18,7 @@ from monitor.stats.labels.agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
+from monitor.storage.samples.first_phases import first_phase_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +56,7 @@ def agreement_row(
             [_of(differ, part.stratum.name) for part in parts],
             seed=seed,
             cells=cells,
+            first_phase=first_phase_of(parts),
         )
     )
     kappa = _kappa(answers, seed)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.pooled_labels import PooledLabels
     from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.counts import Counts, StratumArrays
     from monitor.stats.core.draws import JointPosterior
 
 PREDICTED = ("precision", "recall")
@@ -140,7 +140,8 @@ def _judge_notices(
         return []
     verdicts = np.array([one.verdict or "" for one in strata])
     _, cell = np.unique(np.stack([counts.is_flagged, cut.position]), axis=1, return_inverse=True)
-    rounds = np.stack([counts.size, _sizes(earlier[-JUDGED_BEFORE:], len(strata)).sum(axis=0)])
+    before = [_judged(each.counts) for each in earlier[-JUDGED_BEFORE:]]
+    rounds = np.stack([_judged(counts), np.sum(before, axis=0)])
     (yes, yes_before), (no, no_before) = (
         [np.bincount(cell.ravel(), weights=of * (verdicts == verdict)) for of in rounds]
         for verdict in (Verdict.YES, Verdict.NO)
@@ -157,6 +158,11 @@ def _judge_notices(
     return [
         NoticeRow(kind="judge", subject="verdicts", value=answered / expected, sentence=sentence)
     ]
+
+
+def _judged(counts: StratumArrays) -> NDArray[np.int64]:
+    """Items whose verdict is known, by stratum."""
+    return counts.size if counts.first_phase is None else counts.first_phase.judged
 
 
 def _flagged_shares(counts: Counts, earlier: Sequence[Counted]) -> tuple[float, float]:

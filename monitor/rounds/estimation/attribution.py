@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from monitor.domain.report import CauseRow
 from monitor.presentation.causes import cause_sentence
-from monitor.stats.core.counts import Counts, Interval, StratumArrays
+from monitor.stats.core.counts import Counts, Interval, summed
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
@@ -32,7 +30,7 @@ def precision_cause(
     """
     if not earlier:
         return None
-    before, after = pooled([tally.counts for tally in earlier]), now.counts
+    before, after = summed([tally.counts for tally in earlier]), now.counts
     if not (_is_labeled(before) and _is_labeled(after)):
         return None
     # Seeds of their own: from one both windows would draw alike, and differ too little.
@@ -54,16 +52,6 @@ def _working(counts: Counts, *, seed: int, cells: bool) -> Working:
 
 def _scaled(counts: Counts) -> Matrix:
     return scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
-
-
-def pooled(rounds: Sequence[StratumArrays]) -> Counts:
-    """Take rounds with the same strata as one."""
-    return Counts.of_arrays(
-        size=np.sum([counts.size for counts in rounds], axis=0),
-        labeled=np.sum([counts.labeled for counts in rounds], axis=0),
-        positive=np.sum([counts.positive for counts in rounds], axis=0),
-        is_flagged=rounds[0].is_flagged,
-    )
 
 
 def _is_labeled(counts: Counts) -> bool:

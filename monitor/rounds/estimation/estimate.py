@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from monitor.domain.alerting import LEARNING_ROUNDS
 from monitor.rounds.estimation.evidence import classifier_evidence, judge_evidence
 from monitor.rounds.estimation.history import HistoryState, before_launch, pooled_matrix
 from monitor.rounds.estimation.judge import judge_estimates
 from monitor.rounds.estimation.label_errors import corrected_rows, reported_rows
 from monitor.rounds.estimation.pooled_labels import labels_to_pool
-from monitor.stats.core.counts import Counts, StratumArrays
+from monitor.stats.core.counts import Counts, StratumArrays, summed
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import NoEstimate, Unlabeled
@@ -23,6 +21,7 @@ from monitor.stats.estimation.posterior import MetricEstimate, estimates, metric
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from monitor.domain.report import NoticeRow, ReportedEstimate
@@ -232,14 +231,15 @@ def _drawn_as_one(
 
     With them come the items of a window of these sizes in the strata that are drawn.
     """
-    labeled, positive = (
-        np.sum([getattr(counts, name) for counts in rounds], axis=0)
-        for name in ("labeled", "positive")
-    )
-    together = Counts.of_arrays(
-        size=labeled, labeled=labeled, positive=positive, is_flagged=rounds[0].is_flagged
-    )
+    together = summed(rounds)
     if sample.cells is None:
-        return draw(round_posterior(together), seed=seed), size
+        labeled = together.labeled  # a stratum without a label does not count in the prior
+        bands = Counts.of_arrays(
+            size=labeled,
+            labeled=labeled,
+            positive=together.positive,
+            is_flagged=together.is_flagged,
+        )
+        return draw(round_posterior(bands), seed=seed), size
     [pooled] = labels_to_pool([together], size, cells=True)
     return draw(pooled.posterior(), seed=seed), pooled.size

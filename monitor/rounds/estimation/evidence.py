@@ -48,7 +48,7 @@ def classifier_evidence(
         for i, wave in enumerate(waves)
     ]
     return [
-        _read(LimitSide(limit.metric, limit.value, limit.side), limit, waves, rates)
+        _read(LimitSide(limit.metric, limit.value, limit.side), limit, waves, earlier, rates)
         for limit in settings.limits.watched()
     ]
 
@@ -68,19 +68,24 @@ def judge_evidence(
     before = [as_classifier(each, strata) for each in earlier]
     rates = [guess([each.counts for each in [*before, *now[:i]]]) for i in range(len(now))]
     return [
-        _read(side, Limit(JUDGE_METRICS[side.metric], side.value, side.side), now, rates)
+        _read(side, Limit(JUDGE_METRICS[side.metric], side.value, side.side), now, before, rates)
         for side in limits.on_judge()
     ]
 
 
 def _read(
-    side: LimitSide, limit: Limit, waves: Sequence[Tally | Completed], rates: Sequence[Rates]
+    side: LimitSide,
+    limit: Limit,
+    waves: Sequence[Tally | Completed],
+    earlier: Sequence[Counted],
+    rates: Sequence[Rates],
 ) -> LimitEvidence:
     counts, missing = [wave.counts for wave in waves], [wave.missing for wave in waves]
+    before = [each.counts for each in earlier]
     return LimitEvidence(
         limit=side,
-        log_e=tuple(float(value) for value in log_e_of_waves(limit, counts, rates, missing)),
-        log_recovery=log_recovery_of_waves(limit, counts, rates, missing),
+        log_e=tuple(log_e_of_waves(limit, counts, rates, missing, before).tolist()),
+        log_recovery=log_recovery_of_waves(limit, counts, rates, missing, before),
     )
 
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.rounds.estimation.pooled_labels import PooledLabels, labels_to_pool
+from monitor.rounds.estimation.pooled_labels import PooledLabels, class_labels, labels_to_pool
 from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.estimation.cell_matrix import class_counts
 from monitor.stats.history.change_point import PoolingStep, pooling_steps
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.replay import ClassHistory, last_steps
@@ -123,15 +122,10 @@ def _counted_for_each(
 ) -> list[tuple[ClassHistory, ...]]:
     """Count the flagged and the passed cells of the rounds up to each place for its sizes."""
     before_launch = [] if reference is None else [reference]
-    labeled, positive = (
-        np.stack([getattr(each, name) for each in [*before_launch, *rounds]])
-        for name in ("labeled", "positive")
-    )
-    first = len(before_launch)
+    counts, first = [*before_launch, *rounds], len(before_launch)
     histories: list[tuple[ClassHistory, ...]] = []
     for count in round_counts:
-        now, until = rounds[count - 1], first + count
-        worth = class_counts(now.size, labeled[:until], positive[:until], now.is_flagged)
+        worth = class_labels(counts[: first + count], rounds[count - 1].size)
         histories.append(tuple(_of_class(worth, first, i) for i in range(len(CLASSES))))
     return histories
 

@@ -14,7 +14,7 @@ from monitor.domain.model import Verdict
 from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS
 from monitor.rounds.estimation.label_errors import reported_rows
 from monitor.rounds.estimation.tally import Completed
-from monitor.stats.core.counts import CountArrays
+from monitor.stats.core.counts import CountArrays, side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
@@ -113,7 +113,9 @@ def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
         missing=int(own.size[verdicts == Verdict.MISSING].sum()),
         alone=_judged([own], verdicts, seed),
         pooled=_judged([*counted, own], verdicts, seed) if counted else None,
-        saved=_saved([*counted, own], strata, member.round.settings.sample),
+        saved=None
+        if own.first_phase is not None  # labels do not take the noise of the shares away
+        else _saved([*counted, own], strata, member.round.settings.sample),
     )
 
 
@@ -157,7 +159,10 @@ def _judged(
     """Estimate the judge on the windows of some rounds; None where no item has a verdict."""
     verdict = np.tile(verdicts, len(rounds))
     names = ("size", "labeled", "positive", "is_flagged")
-    counts = CountArrays(*(np.concatenate([getattr(of, name) for of in rounds]) for name in names))
+    counts = CountArrays(
+        *(np.concatenate([getattr(of, name) for of in rounds]) for name in names),
+        first_phase=side_by_side(rounds),
+    )
     judged = np.isin(verdict, (Verdict.YES, Verdict.NO))
     if not counts.size[judged].any():
         return None

@@ -4,6 +4,11 @@ A cell holds few labels, so it has no history. All cells of a predicted class ar
 stratum of the plain labels that they are worth (`monitor.stats.design.cell_counts`). Of each round
 that is at the sizes of the round that is estimated, for what is pooled is about its window: a
 window whose scores moved does not change a rate that each cell has kept.
+
+Where a judge was asked about a sample only, sizes by verdict are estimated, and the present ones
+would carry their noise into every round alike, where pooling cannot average it out. So each score
+cell has its present items, but in every round the shares of the verdicts that this round found,
+with their noise: the rounds stay independent, and what is pooled is the rate of each score cell.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import numpy as np
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import JointPosterior
+from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.estimation.cell_matrix import class_counts
 
 if TYPE_CHECKING:
@@ -88,12 +94,31 @@ def labels_to_pool(
             PooledLabels(each.size, each.labeled.astype(float), each.positive.astype(float), up)
             for each in rounds
         ]
-    labeled, positive = (
-        np.stack([getattr(each, name) for each in rounds]) for name in ("labeled", "positive")
-    )
-    effective = class_counts(now, labeled, positive, up)
+    effective = class_labels(rounds, now)
     size, classes = np.array([now[members].sum() for members in (up, ~up)]), np.array([True, False])
     return [
         PooledLabels(size, effective.labeled[t], effective.positive[t], classes)
         for t in range(len(rounds))
     ]
+
+
+def class_labels(rounds: Sequence[StratumArrays], now: NDArray[np.int64]) -> EffectiveCounts:
+    """Count what the cells of each class are worth in each round, shape ``(rounds, 2)``.
+
+    now: Items of each cell in the window that the estimate is about, shape ``(H,)``.
+    """
+    samples = [each.first_phase for each in rounds if each.first_phase is not None]
+    if not samples:
+        labeled, positive = (
+            np.stack([getattr(each, name) for each in rounds]) for name in ("labeled", "positive")
+        )
+        return class_counts(now, labeled, positive, rounds[0].is_flagged)
+    of_cell, worth = samples[0].summed, []
+    for each in rounds:
+        items = of_cell(each.size)
+        own = np.where(items > 0, of_cell(now) * (each.size / np.maximum(items, 1)), now)
+        columns = own, each.labeled, each.positive, each.is_flagged
+        worth.append(class_counts(*columns, each.first_phase))
+    return EffectiveCounts(
+        np.stack([each.positive for each in worth]), np.stack([each.labeled for each in worth])
+    )

@@ -10,6 +10,7 @@ import numpy as np
 
 from monitor.domain.report import AnswersRow
 from monitor.stats.core.counts import Counts, StratumArrays, completed
+from monitor.storage.samples.first_phases import first_phase_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,6 +67,7 @@ class Tally:
             labeled=[s.labeled for s in self.strata],
             positive=[s.positive for s in self.strata],
             is_flagged=[s.stratum.flagged for s in self.strata],
+            first_phase=first_phase_of(self.strata),
         )
 
     def turned_since(self, before: Tally) -> int:

@@ -14,6 +14,7 @@ from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.score_bands import resemble_probabilities
+from monitor.storage.samples.first_phases import first_phase_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,6 +53,7 @@ def prospect_of(
         cost=[cost.flagged if flagged else cost.passed for flagged in is_flagged],
         share_by_size=settings.sample.share_by_size,
         uniform=uniform_of(settings, seed),
+        first_phase=first_phase_of(frame.strata),
     )
 
 

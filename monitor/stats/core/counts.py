@@ -2,7 +2,8 @@
 
 A window's predictions are cut into strata: predicted positives (``flagged``) and predicted
 negatives (``passed``), each cut further by score band where scores exist. Stratum sizes are
-counted, not sampled; the labels come from items drawn uniformly without replacement.
+counted, not sampled; the labels come from items drawn uniformly without replacement. Where a judge
+was asked about a sample only, sizes by verdict are estimated, and ``FirstPhase`` says from what.
 """
 
 from __future__ import annotations
@@ -60,6 +61,45 @@ class StratumCounts:
             raise ValueError(message)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstPhase:
+    """First-phase sample of a double sample: the items whose verdict is known, by stratum.
+
+    A stratum's size is then its parent's, which is counted, times its share of the parent's sample.
+
+    Parameters
+    ----------
+    judged
+        Items of the sample in each stratum, shape ``(H,)``; all items of a stratum that is counted.
+    parent
+        Score cell that each stratum is cut from, shape ``(H,)``, any numbers from 0.
+
+    Examples
+    --------
+    >>> sample = FirstPhase(np.array([280, 20, 45]), np.array([0, 0, 1]))
+    >>> sample.of_parent
+    array([300, 300,  45])
+    """
+
+    judged: Ints
+    parent: Ints
+
+    @property
+    def of_parent(self) -> Ints:
+        """Items of the sample in the parent of each stratum."""
+        return self.summed(self.judged)
+
+    def summed(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sum over the strata of a parent, given to each of them."""
+        total = np.zeros(int(self.parent.max(initial=0)) + 1, dtype=values.dtype)
+        np.add.at(total, self.parent, values)
+        return total[self.parent]
+
+    def taken(self, index: Ints | Bools) -> FirstPhase:
+        """Take some strata; strata of one parent belong together."""
+        return FirstPhase(self.judged[index], self.parent[index])
+
+
 class StratumArrays(Protocol):
     """What is counted in each stratum, flagged strata first: arrays of shape ``(H,)``."""
 
@@ -79,6 +119,10 @@ class StratumArrays(Protocol):
     def is_flagged(self) -> Bools:
         """Which strata are predicted positive."""
 
+    @property
+    def first_phase(self) -> FirstPhase | None:
+        """What sizes were estimated from; None where all are counted."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountArrays:
@@ -88,6 +132,7 @@ class CountArrays:
     labeled: Ints
     positive: Ints
     is_flagged: Bools
+    first_phase: FirstPhase | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +152,7 @@ class Counts:
 
     flagged: tuple[StratumCounts, ...]
     passed: tuple[StratumCounts, ...]
+    first_phase: FirstPhase | None = None
 
     def __post_init__(self) -> None:
         if not self.flagged or not self.passed:
@@ -131,6 +177,7 @@ class Counts:
         labeled: Sequence[int] | Ints,
         positive: Sequence[int] | Ints,
         is_flagged: Sequence[bool] | Bools,
+        first_phase: FirstPhase | None = None,
     ) -> Counts:
         """Make counts from parallel arrays over strata, shape ``(H,)``, in any order."""
         flagged: list[StratumCounts] = []
@@ -138,7 +185,9 @@ class Counts:
         for n, m, y, up in zip(size, labeled, positive, is_flagged, strict=True):
             stratum = StratumCounts(size=int(n), labeled=int(m), positive=int(y))
             (flagged if up else passed).append(stratum)
-        return cls(flagged=tuple(flagged), passed=tuple(passed))
+        if first_phase is not None:
+            first_phase = first_phase.taken(np.argsort(~np.asarray(is_flagged), kind="stable"))
+        return cls(flagged=tuple(flagged), passed=tuple(passed), first_phase=first_phase)
 
     @property
     def strata(self) -> tuple[StratumCounts, ...]:
@@ -168,6 +217,42 @@ class Counts:
         return result
 
 
+def summed(rounds: Sequence[StratumArrays]) -> Counts:
+    """Add up rounds with the same strata, as if they were one.
+
+    Examples
+    --------
+    >>> one = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
+    >>> summed([one, one]).labeled
+    array([18, 40])
+    """
+    samples = [counts.first_phase for counts in rounds if counts.first_phase is not None]
+    judged = [
+        counts.size if counts.first_phase is None else counts.first_phase.judged
+        for counts in rounds
+    ]
+    return Counts.of_arrays(
+        size=np.sum([counts.size for counts in rounds], axis=0),
+        labeled=np.sum([counts.labeled for counts in rounds], axis=0),
+        positive=np.sum([counts.positive for counts in rounds], axis=0),
+        is_flagged=rounds[0].is_flagged,
+        first_phase=FirstPhase(np.sum(judged, axis=0), samples[0].parent) if samples else None,
+    )
+
+
+def side_by_side(rounds: Sequence[StratumArrays]) -> FirstPhase | None:
+    """Join the first phases of rounds, one after the other, without a common score cell."""
+    samples = [counts.first_phase for counts in rounds]
+    if all(sample is None for sample in samples):
+        return None
+    judged, parent = [], []
+    for i, (counts, sample) in enumerate(zip(rounds, samples, strict=True)):
+        own = FirstPhase(counts.size, np.arange(len(counts.size))) if sample is None else sample
+        judged.append(own.judged)
+        parent.append(own.parent + i * len(counts.size))
+    return FirstPhase(np.concatenate(judged), np.concatenate(parent))
+
+
 def completed(counts: StratumArrays, missing: Ints, positive: Bools) -> Counts:
     """Answer the ``missing`` items of each stratum: all 1 where ``positive``, else all 0.
 
@@ -178,6 +263,7 @@ def completed(counts: StratumArrays, missing: Ints, positive: Bools) -> Counts:
         labeled=counts.labeled + missing,
         positive=counts.positive + positive * missing,
         is_flagged=counts.is_flagged,
+        first_phase=counts.first_phase,
     )
 
 

@@ -214,8 +214,8 @@ def _within_budget(
 ) -> tuple[Ints, tuple[PlanNote, ...]]:
     """Whole numbers of labels that spend the budget on margins grown by one factor."""
     problem = design.problem
-    if budget >= problem.size.sum():
-        return problem.size.astype(np.int64), (Remark.WHOLE_WINDOW,)
+    if budget >= problem.most.sum():
+        return problem.most.astype(np.int64), (Remark.WHOLE_WINDOW,)
     if budget <= problem.low.sum():
         floors = int(problem.low.sum())
         notes = (FloorsLowered(budget, floors),) if budget < floors else ()

@@ -95,6 +95,7 @@ class FutureWidths:
             values,
             z=problem.z,
             in_window=problem.in_window,
+            first_phase=problem.first_phase,
         )
         return {name: widths[name] for name in problem.coefficients}
 

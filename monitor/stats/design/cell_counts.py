@@ -34,6 +34,9 @@ With one cell m is its number of labels, and all is as without cells. Earlier ro
 with the *present* sizes, so a window whose scores moved does not change the rate that is pooled
 (direct standardisation).
 
+Where a judge was asked about a sample only, the sizes :math:`N_h` are estimated, and their noise is
+part of V (``double_sampling``, at the rates :math:`\tilde\pi_g`).
+
 Of a window the labeled items are known, and the number of positives among the L others is
 :math:`\mathrm{Binomial}(L, \pi)`. That varies by :math:`L\pi(1-\pi)`, while strata let it vary by
 :math:`\sum_g L_g\pi_g(1-\pi_g)`, a share D of that; so its rate is known as well as by
@@ -48,13 +51,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from monitor.stats.design.double_sampling import ShareNoise
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from monitor.stats.core.arrays import Floats, Ints
-
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.core.counts import FirstPhase
 
 GROUP = 10
 """Answers of a group at least. The variance within one needs a few; more would mix rates that
@@ -68,7 +72,12 @@ MOST_LABELS = 1e6
 
 
 def cell_counts(
-    size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, *, prior: float = PRIOR
+    size: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    first_phase: FirstPhase | None = None,
+    *,
+    prior: float = PRIOR,
 ) -> EffectiveCounts:
     """Count the labels of a plain random sample that know one class's rate as well as its cells.
 
@@ -81,6 +90,8 @@ def cell_counts(
         Items of each cell of the class, shape ``(C,)``, in order of score.
     labeled, positive
         Answers of each cell, shape ``(..., C)``: of one round, or of many at once.
+    first_phase
+        What the sizes were estimated from; None where they were counted.
     prior
         Answers of each kind that the class's prior is worth when V is estimated.
 
@@ -97,12 +108,15 @@ def cell_counts(
     >>> cell_counts([900], [40], [10]).labeled
     array([40.])
     """
-    worth, rate, _ = _plain_labels(_grouped(*_checked(size, labeled, positive)), prior)
+    worth, rate, _ = _plain_labels(_grouped(size, labeled, positive, first_phase), prior)
     return _of_one_stratum(worth, rate)
 
 
 def counts_of_the_rest(
-    unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike
+    unlabeled: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    first_phase: FirstPhase | None = None,
 ) -> EffectiveCounts:
     """Count the plain labels that know the rate of one class's unlabeled items as well.
 
@@ -115,14 +129,19 @@ def counts_of_the_rest(
     >>> cell_counts(left, labeled, positive).labeled.round(1)
     array([368.7])
     """
-    items, n, y = _checked(unlabeled, labeled, positive)
-    worth, rate, within = _plain_labels(_grouped(items, n, y), PRIOR)
-    doubt = 1 / np.maximum(worth, 1e-9) - (1 - within) / max(float(items.sum()), 1.0)
+    groups = _grouped(unlabeled, labeled, positive, first_phase, of_the_rest=True)
+    worth, rate, within = _plain_labels(groups, PRIOR)
+    doubt = 1 / np.maximum(worth, 1e-9) - (1 - within) / max(groups.items, 1.0)
     worth = np.where(worth > 0, 1 / np.maximum(doubt, 1 / MOST_LABELS), 0.0)
     return _of_one_stratum(worth, rate)
 
 
-def items_by_chance(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Floats:
+def items_by_chance(
+    unlabeled: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    first_phase: FirstPhase | None = None,
+) -> Floats:
     r"""Count the unlabeled items of one class whose number of positives is left to chance.
 
     .. math:: B = L \min\Big\{1,\ \frac{L}{m} + D\Big\}
@@ -138,11 +157,10 @@ def items_by_chance(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLik
     >>> float(items_by_chance([400, 400], [100, 100], [0, 100]).round())
     8.0
     """
-    items, n, y = _checked(unlabeled, labeled, positive)
-    worth, _, within = _plain_labels(_grouped(items, n, y), PRIOR)
-    total = float(items.sum())
-    share = np.where(worth > 0, total / np.maximum(worth, 1e-9) + within, 1.0)
-    return np.asarray(total * np.minimum(share, 1.0))
+    groups = _grouped(unlabeled, labeled, positive, first_phase, of_the_rest=True)
+    worth, _, within = _plain_labels(groups, PRIOR)
+    share = np.where(worth > 0, groups.items / np.maximum(worth, 1e-9) + within, 1.0)
+    return np.asarray(groups.items * np.minimum(share, 1.0))
 
 
 class Unseen(NamedTuple):
@@ -152,7 +170,12 @@ class Unseen(NamedTuple):
     moves: float
 
 
-def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Unseen:
+def unseen_answers(
+    size: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    first_phase: FirstPhase | None = None,
+) -> Unseen:
     """Find how much of a class's variance V rests on answers that no group of cells has shown.
 
     That is the share of V that the prior makes up, 0 without an answer; and how far one label
@@ -162,19 +185,16 @@ def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> 
     >>> print(f"{share:.2f} {moves:.3f}")
     0.52 0.030
     """
-    weight, rate, worth, answers = _grouped(*_checked(size, labeled, positive))
+    groups = _grouped(size, labeled, positive, first_phase)
+    weight, rate, worth = groups.weight, groups.rate, groups.worth
     doubted = _doubted(rate, worth, PRIOR)
-    term = weight**2 * _unbiased(answers) / np.maximum(worth, 1e-9)
-    doubted_variance, added = (
-        term * doubted * (1 - doubted),
-        term * (doubted * (1 - doubted) - rate * (1 - rate)),
-    )
-    if not doubted_variance.sum() > 0:
+    variance = float(_variance(groups, doubted))
+    if not variance > 0:
         return Unseen(0.0, 0.0)
+    term = weight**2 * _unbiased(groups.answers) / np.maximum(worth, 1e-9)
+    added = term * (doubted * (1 - doubted) - rate * (1 - rate))
     most = int(np.argmax(added))
-    return Unseen(
-        max(0.0, float(added.sum() / doubted_variance.sum())), float(weight[most] / worth[most])
-    )
+    return Unseen(max(0.0, float(added.sum() / variance)), float(weight[most] / worth[most]))
 
 
 def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Ints:
@@ -197,18 +217,24 @@ def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Ints:
 
 
 class _Groups(NamedTuple):
-    """Groups of a class's cells, shape ``(..., G)``; zeros beyond the last."""
+    """Groups of a class's cells, shape ``(..., G)``; zeros beyond the last.
+
+    ``items`` counts all items, ``group`` is the group of each cell, ``shares`` the noise of sizes.
+    """
 
     weight: Floats
     rate: Floats
     worth: Floats
     answers: Floats
+    items: float
+    group: Ints
+    shares: ShareNoise | None
 
 
 def _checked(
     size: ArrayLike, labeled: ArrayLike, positive: ArrayLike
-) -> tuple[Floats, Floats, Floats]:
-    """Sizes ``(C,)`` and answers ``(..., C)`` of the cells that hold an item."""
+) -> tuple[Floats, Floats, Floats, Bools]:
+    """Sizes ``(C,)`` and answers ``(..., C)`` of the cells that hold an item, and which do."""
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     if items.ndim != 1 or not items.shape == n.shape[-1:] == y.shape[-1:]:
         message = (
@@ -221,14 +247,26 @@ def _checked(
         raise ValueError(message)
     n, y = np.broadcast_arrays(n, y)
     held = items > 0
-    return items[held], n[..., held], y[..., held]
+    return items[held], n[..., held], y[..., held], held
 
 
 def _of_one_stratum(worth: Floats, rate: Floats) -> EffectiveCounts:
     return EffectiveCounts(positive=(worth * rate)[..., np.newaxis], labeled=worth[..., np.newaxis])
 
 
-def _grouped(size: Floats, labeled: Floats, positive: Floats) -> _Groups:
+def _grouped(
+    items: ArrayLike,
+    answers: ArrayLike,
+    positives: ArrayLike,
+    first_phase: FirstPhase | None,
+    *,
+    of_the_rest: bool = False,
+) -> _Groups:
+    size, labeled, positive, held = _checked(items, answers, positives)
+    shares = None
+    if first_phase is not None:
+        drawn = labeled.reshape(-1, len(size))[0] if of_the_rest else 0.0
+        shares = ShareNoise.of(first_phase.taken(held), size + drawn, in_window=of_the_rest)
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
     index = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
@@ -249,22 +287,35 @@ def _grouped(size: Floats, labeled: Floats, positive: Floats) -> _Groups:
         rate=np.divide(summed(size * share), seen, out=np.zeros(shape), where=is_answered),
         worth=np.divide(seen**2, squares, out=np.zeros(shape), where=is_answered),
         answers=summed(labeled),
+        items=float(size.sum()),
+        group=group,
+        shares=shares,
     )
 
 
 def _plain_labels(groups: _Groups, prior: float) -> tuple[Floats, Floats, Floats]:
     """Plain labels m that the groups are worth, the weighted rate, and D; shape ``(...)`` each."""
-    weight, rate, worth, answers = groups
-    doubted = _doubted(rate, worth, prior)
-    spread = doubted * (1 - doubted)
-    variance = (weight**2 * spread * _unbiased(answers) / np.maximum(worth, 1e-9)).sum(axis=-1)
+    weight, rate = groups.weight, groups.rate
+    doubted = _doubted(rate, groups.worth, prior)
+    spread, variance = doubted * (1 - doubted), _variance(groups, doubted)
     mean = (weight * doubted).sum(axis=-1)
     spread_of_mean = mean * (1 - mean)
-    plain = spread_of_mean * _unbiased(answers.sum(axis=-1))
+    plain = spread_of_mean * _unbiased(groups.answers.sum(axis=-1))
     labels = np.divide(plain, variance, out=np.zeros(mean.shape), where=variance > 0)
     strata = (weight * spread).sum(axis=-1)
     within = np.divide(strata, spread_of_mean, out=np.ones(mean.shape), where=spread_of_mean > 0)
     return labels, np.minimum((weight * rate).sum(axis=-1), 1.0), np.minimum(within, 1.0)
+
+
+def _variance(groups: _Groups, doubted: Floats) -> Floats:
+    """V of the class's rate: from its answers, and from the shares where these are estimated."""
+    spread = groups.weight**2 * (doubted * (1 - doubted))
+    each = spread * _unbiased(groups.answers) / np.maximum(groups.worth, 1e-9)
+    variance = np.asarray(each.sum(axis=-1))
+    if groups.shares is None:
+        return variance
+    rates = np.take_along_axis(doubted, groups.group, axis=-1)
+    return variance + groups.shares.variance(rates) / max(groups.items, 1.0) ** 2
 
 
 def _doubted(rate: Floats, worth: Floats, prior: float) -> Floats:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Floats
+    from monitor.stats.core.counts import FirstPhase
 
 
 class _Positives(NamedTuple):
@@ -35,18 +36,26 @@ def cell_half_widths(
     *,
     z: float,
     in_window: bool,
+    first_phase: FirstPhase | None = None,
 ) -> dict[str, Floats]:
     """Half-widths of precision and recall, shape ``(...)``, that these answers would give.
 
     1 where a class with items has no answer. Sizes, classes and numbers of answers, which may be
     expected ones, have the shape ``(H,)``, the cells of a class in order of score; positives
     ``(..., H)``. ``z`` is the standard errors in a half-width, ``in_window`` whether intervals
-    describe the window's own items, or the rates behind it.
+    describe the window's own items, or the rates behind it; ``first_phase`` what the sizes were
+    estimated from.
     """
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)
     hits, missed = (
-        _positives(items[members], n[members], y[..., members], in_window=in_window)
+        _positives(
+            items[members],
+            n[members],
+            y[..., members],
+            first_phase and first_phase.taken(members),
+            in_window=in_window,
+        )
         for members in (up, ~up)
     )
     flagged, all_positive = float(items[up].sum()), hits.mean + missed.mean
@@ -64,17 +73,24 @@ def cell_half_widths(
     }
 
 
-def _positives(size: Floats, labeled: Floats, positive: Floats, *, in_window: bool) -> _Positives:
+def _positives(
+    size: Floats,
+    labeled: Floats,
+    positive: Floats,
+    first_phase: FirstPhase | None,
+    *,
+    in_window: bool,
+) -> _Positives:
     prior = prior_count(1)
     if not in_window:
-        worth = cell_counts(size, labeled, positive)
+        worth = cell_counts(size, labeled, positive, first_phase)
         counted, items = np.zeros(positive.shape[:-1]), float(size.sum())
         by_chance = np.zeros(positive.shape[:-1])
     else:
         unlabeled = size - labeled
-        worth = counts_of_the_rest(unlabeled, labeled, positive)
+        worth = counts_of_the_rest(unlabeled, labeled, positive, first_phase)
         counted, items = positive.sum(axis=-1), float(unlabeled.sum())
-        by_chance = items_by_chance(unlabeled, labeled, positive)
+        by_chance = items_by_chance(unlabeled, labeled, positive, first_phase)
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
     both = alpha + beta

@@ -24,7 +24,7 @@ known, an infinite window and only recall binding it is Theorem 1 of Shang et al
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ from scipy import optimize
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.core.levels import normal_quantile
 from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
+from monitor.stats.design.double_sampling import share_variances
 from monitor.stats.design.notes import Remark
 from monitor.stats.design.rounding import at_most_total, rounded_up
 from monitor.stats.design.share_by_size import MOST_BY_SIZE, mixed_by_size
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.core.counts import FirstPhase
     from monitor.stats.core.draws import Estimand
     from monitor.stats.design.prior import PriorRates
     from monitor.stats.design.prospect import Prospect
@@ -65,6 +67,8 @@ class AllocationProblem:
     ``doubt`` is d, in labels; ``cost`` is the cost of one label of each stratum, in any unit;
     ``share_by_size`` the share of the passed labels that is spread by size. ``uniform`` is u of
     the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
+    Where sizes are estimated, only the items of ``first_phase`` can be labeled, and
+    ``of_shares`` is the variance of each metric that labels do not take away.
     """
 
     size: Floats
@@ -77,6 +81,13 @@ class AllocationProblem:
     in_window: bool
     share_by_size: float = 0.0
     uniform: float | None = None
+    first_phase: FirstPhase | None = None
+    of_shares: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def most(self) -> Floats:
+        """Items of each stratum that can be labeled."""
+        return self.size if self.first_phase is None else self.first_phase.judged.astype(float)
 
     @classmethod
     def of(
@@ -84,15 +95,16 @@ class AllocationProblem:
     ) -> tuple[AllocationProblem, tuple[Remark, ...]]:
         """Set up a window's problem, with notes on the metrics that it leaves undetermined."""
         size, up, prior = prospect.size, prospect.is_flagged, prospect.prior_rates
+        sample, items = prospect.first_phase, size.astype(np.float64)
         coefficients, notes = coefficients_of(size, up, prior)
         floor, doubt = CELL_FLOOR, np.zeros(len(size))  # of cells, which have no prior
         if prospect.uniform is None:
             floor = FLOOR
             doubt = np.asarray(PRIOR_PART * prior_counts(size, up) / prior.label_variance)
         problem = cls(
-            size=size.astype(np.float64),
+            size=items,
             is_flagged=up,
-            low=np.minimum(floor, size.astype(np.float64)),
+            low=np.minimum(floor, items if sample is None else sample.judged),
             coefficients=coefficients,
             doubt=doubt,
             cost=prospect.cost,
@@ -100,14 +112,18 @@ class AllocationProblem:
             in_window=estimand == "window",
             share_by_size=prospect.share_by_size,
             uniform=prospect.uniform,
+            first_phase=sample,
+            of_shares={}
+            if sample is None
+            else share_variances(sample, items, up, prior.rate, in_window=estimand == "window"),
         )
         return problem, notes
 
     def whole(self, plan: Floats) -> Ints:
         """Make a plan whole: bands rounded up, cells by u, none past its size."""
         if self.uniform is None:
-            return rounded_up(plan, self.size)
-        return np.minimum(systematic_sizes(plan, self.uniform), self.size.astype(np.int64))
+            return rounded_up(plan, self.most)
+        return np.minimum(systematic_sizes(plan, self.uniform), self.most.astype(np.int64))
 
     def whole_of(self, plan: Floats, total: int) -> Ints:
         """Make a plan whole with exactly this total."""
@@ -122,7 +138,7 @@ class AllocationProblem:
         labels[down] = mixed_by_size(
             optimal[down], self.low[down], self.size[down], self.share_by_size
         )
-        return labels
+        return np.minimum(labels, self.most)
 
     def terms(self, name: str) -> tuple[Floats, Floats]:
         """Coefficients of 1/n and of 1/n^2 in the metric's variance."""
@@ -134,7 +150,7 @@ class AllocationProblem:
         """Upper bound on the terms' sum that keeps the metric within the margin."""
         c, inside = self.coefficients[name], self.size > 0
         of_census = float(np.sum(c[inside] / self.size[inside])) if self.in_window else 0.0
-        return (margin / self.z) ** 2 + of_census
+        return (margin / self.z) ** 2 + of_census - self.of_shares.get(name, 0.0)
 
     def half_width(self, name: str, labels: Floats | Ints) -> float:
         """Half-width of the metric's interval, at most 1."""
@@ -145,6 +161,7 @@ class AllocationProblem:
         unlabeled = (size - n) / size if self.in_window else 1.0
         variance = np.sum(c * (1 + self.doubt[relevant] / n) * unlabeled / n)
         nonnegative = max(0.0, float(variance))  # a census may come out a last digit under 0
+        nonnegative += self.of_shares.get(name, 0.0)
         return min(1.0, self.z * math.sqrt(nonnegative))
 
     def half_widths(self, labels: Floats | Ints) -> dict[str, float]:
@@ -278,7 +295,7 @@ def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Floats:
     flagged strata, and the passed ones close what recall still lacks: both multipliers are
     then positive. Otherwise the one of precision is 0.
     """
-    low, high, cost, mixed = problem.low, problem.size, problem.cost, problem.mixed
+    low, high, cost, mixed = problem.low, problem.most, problem.cost, problem.mixed
     labels = mixed(low)
     if "recall" in margins:
         recall = problem.terms("recall")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.stats.core.counts import FirstPhase
 from monitor.stats.core.levels import check_probability
 from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.share_by_size import MOST_BY_SIZE, SHARE_BY_SIZE
@@ -38,6 +39,9 @@ class Prospect:
         u of the round, in [0, 1), where strata are score cells (``cell_sizes``), the cells of a
         class in order of score. Labels are then made whole by it, their widths belong to cells,
         and the floor is a cell's. None: strata are bands.
+    first_phase
+        What the sizes were estimated from; None where they are counted. Only its items can be
+        labeled, and margins count the noise of its shares (``double_sampling``).
     """
 
     size: Ints
@@ -46,6 +50,7 @@ class Prospect:
     cost: Floats
     share_by_size: float = SHARE_BY_SIZE
     uniform: float | None = None
+    first_phase: FirstPhase | None = None
 
     def __post_init__(self) -> None:
         if self.size.ndim != 1 or not (
@@ -75,6 +80,7 @@ class Prospect:
         cost: ArrayLike = 1.0,
         share_by_size: float = SHARE_BY_SIZE,
         uniform: float | None = None,
+        first_phase: FirstPhase | None = None,
     ) -> Prospect:
         """Make a prospect of lists; the cost may be one number for all strata."""
         items, up = np.asarray(size, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
@@ -83,7 +89,7 @@ class Prospect:
             message = f"cost must be one positive number, or one for each stratum; got {cost!r}"
             raise ValueError(message)
         price = np.broadcast_to(price, items.shape)
-        return cls(items, up, prior_rates, price, share_by_size, uniform)
+        return cls(items, up, prior_rates, price, share_by_size, uniform, first_phase)
 
     @classmethod
     def assumed(
@@ -147,7 +153,7 @@ class Prospect:
             cost=np.array([np.average(self.cost[of], weights=self.size[of]) for of in classes]),
         )
 
-    def judged(self, tpr: ArrayLike, fpr: ArrayLike) -> Prospect:
+    def judged(self, tpr: ArrayLike, fpr: ArrayLike, items: int | None = None) -> Prospect:
         r"""Return the same window where the verdict of an assumed judge cuts each stratum in two.
 
         .. math:: q_h = \pi_h t + (1-\pi_h) f, \qquad
@@ -159,6 +165,8 @@ class Prospect:
             Shares t and f of the positives and of the negatives to which the judge says yes,
             strictly between 0 and 1: the same everywhere, or among the flagged and the passed,
             shape ``(2,)``.
+        items
+            Items of each stratum that the judge is asked about; all if not given.
 
         Examples
         --------
@@ -191,6 +199,9 @@ class Prospect:
             cost=self.cost[of],
             share_by_size=self.share_by_size,
             uniform=self.uniform,
+            first_phase=None
+            if items is None
+            else FirstPhase(np.rint(np.minimum(self.size[of], items) * share).astype(np.int64), of),
         )
 
     @property

@@ -80,6 +80,8 @@ def log_e_factor(
     missing
         Items handed out without an answer, shape ``(H,)``: they count in favor of the limit.
 
+    Raises ValueError where sizes are estimated: ``waves.log_e_of_waves`` knows what those need.
+
     Examples
     --------
     >>> from monitor.stats.core.counts import Counts
@@ -214,6 +216,9 @@ def _log_e(space: HalfSpace, alternative: Floats, counts: Counts) -> float:
 
 
 def _check_rates(rates: Floats, counts: Counts) -> None:
+    if counts.first_phase is not None:
+        message = "sizes are estimated from a first phase; use waves.log_e_of_waves"
+        raise ValueError(message)
     if rates.shape != counts.size.shape:
         message = f"the guess has shape {rates.shape}, the round {counts.size.shape}"
         raise ValueError(message)

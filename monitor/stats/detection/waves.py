@@ -29,13 +29,15 @@ import numpy as np
 
 from monitor.stats.detection.alternatives import ERRORS
 from monitor.stats.detection.e_detector import log_e_factor
-from monitor.stats.detection.recovery import log_recovery_factor
+from monitor.stats.detection.first_phase import log_e_of_first_phase
+from monitor.stats.detection.recovery import ERRORS as WITHIN
+from monitor.stats.detection.recovery import log_recovery_factor, opposite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.counts import Counts, StratumArrays
     from monitor.stats.detection.half_space import Limit
 
 
@@ -44,6 +46,7 @@ def log_e_of_waves(
     waves: Sequence[Counts],
     rates: Sequence[Floats | None],
     missing: Sequence[Ints] | None = None,
+    earlier: Sequence[StratumArrays] = (),
 ) -> Floats:
     """Log e of each alternative over the waves of one round, ``(alternatives,)``; 0.0 says nothing.
 
@@ -56,6 +59,9 @@ def log_e_of_waves(
         So the second wave of a first round already gathers evidence, by the rates of the first.
     missing
         Of each wave its items without an answer, by stratum; none if not given.
+    earlier
+        Rounds of the same strata before this one, in slot order; what ``first_phase`` chooses its
+        bet by, where sizes are estimated.
 
     Examples
     --------
@@ -68,6 +74,9 @@ def log_e_of_waves(
     >>> print(log_e_of_waves(limit, [one, two], [None, guess([one])]).round(2))
     [2.21 3.71 5.14]
     """
+    if waves and waves[0].first_phase is not None:
+        lost = _each(missing, waves)
+        return log_e_of_first_phase(limit, waves, rates, lost, earlier, ERRORS)
     result = np.zeros(len(ERRORS))
     for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True):
         result = result + log_e_factor(limit, wave, guess, missing=lost)
@@ -79,8 +88,12 @@ def log_recovery_of_waves(
     waves: Sequence[Counts],
     rates: Sequence[Floats | None],
     missing: Sequence[Ints] | None = None,
+    earlier: Sequence[StratumArrays] = (),
 ) -> float:
     """Log e of a round in waves that the metric of an alert keeps its limit again; as above."""
+    if waves and waves[0].first_phase is not None:
+        lost, errors = _each(missing, waves), (WITHIN,)
+        return float(log_e_of_first_phase(opposite(limit), waves, rates, lost, earlier, errors)[0])
     return sum(
         log_recovery_factor(limit, wave, guess, missing=lost)
         for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True)

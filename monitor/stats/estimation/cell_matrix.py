@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.core.counts import FirstPhase
 
     ClassLaw = Callable[[bool, Floats, EffectiveCounts], BetaMixture]
 
@@ -49,6 +50,7 @@ def class_counts(
     labeled: ArrayLike,
     positive: ArrayLike,
     is_flagged: ArrayLike,
+    first_phase: FirstPhase | None = None,
     *,
     prior: float = PRIOR,
 ) -> EffectiveCounts:
@@ -60,7 +62,13 @@ def class_counts(
     items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
     up = np.asarray(is_flagged, dtype=np.bool_)
     class_results = [
-        cell_counts(items[members], n[..., members], y[..., members], prior=prior)
+        cell_counts(
+            items[members],
+            n[..., members],
+            y[..., members],
+            first_phase and first_phase.taken(members),
+            prior=prior,
+        )
         for members in (up, ~up)
     ]
     return EffectiveCounts(
@@ -160,7 +168,12 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
     """
     size = class_sizes(counts)
     effective = class_counts(
-        counts.size, counts.labeled, counts.positive, counts.is_flagged, prior=prior
+        counts.size,
+        counts.labeled,
+        counts.positive,
+        counts.is_flagged,
+        counts.first_phase,
+        prior=prior,
     )
     # Never more labels than items.
     share = np.minimum(1.0, size / np.maximum(effective.labeled, 1.0))
@@ -189,24 +202,29 @@ class _CellArrays(NamedTuple):
     size: Floats
     labeled: Floats
     positive: Floats
+    first_phase: FirstPhase | None
 
 
 def _classes(counts: Counts) -> list[_CellArrays]:
     up = counts.is_flagged
     columns = [each.astype(np.float64) for each in (counts.size, counts.labeled, counts.positive)]
-    return [_CellArrays(*(column[members] for column in columns)) for members in (up, ~up)]
+    sample = counts.first_phase
+    return [
+        _CellArrays(*(column[members] for column in columns), sample and sample.taken(members))
+        for members in (up, ~up)
+    ]
 
 
 def _rest(
     cells: _CellArrays, in_window: bool, law: Callable[[Floats, EffectiveCounts], BetaMixture]
 ) -> _Rest:
-    size, labeled, positive = cells
+    size, labeled, positive, _ = cells
     if not in_window:
         return _Rest(0.0, 0.0, float(size.sum()), 0.0, law(size, cell_counts(*cells)))
     unlabeled = size - labeled
     counted = float(positive.sum()), float((labeled - positive).sum())
-    by_chance = float(np.ceil(items_by_chance(unlabeled, labeled, positive)))
-    rest_law = law(unlabeled, counts_of_the_rest(unlabeled, labeled, positive))
+    by_chance = float(np.ceil(items_by_chance(unlabeled, *cells[1:])))
+    rest_law = law(unlabeled, counts_of_the_rest(unlabeled, *cells[1:]))
     return _Rest(*counted, float(unlabeled.sum()), by_chance, rest_law)
 
 

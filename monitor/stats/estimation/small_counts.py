@@ -167,10 +167,13 @@ class SmallCounts:
 
     @cached_property
     def _unseen(self) -> list[Unseen]:
-        counts = self.counts
+        counts, sample = self.counts, self.counts.first_phase
         columns = counts.size, counts.labeled, counts.positive
         classes = counts.is_flagged, ~counts.is_flagged
-        return [unseen_answers(*(each[members] for each in columns)) for members in classes]
+        return [
+            unseen_answers(*(each[members] for each in columns), sample and sample.taken(members))
+            for members in classes
+        ]
 
     @cached_property
     def _spread(self) -> Floats:

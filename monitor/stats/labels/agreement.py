@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.fixed_text import fixed_texts
-from monitor.stats.core.counts import Counts
+from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.stats.core.levels import check_probability, normal_quantile
 from monitor.stats.estimation.posterior import estimates
 
@@ -192,6 +192,7 @@ def disagreement(
     level: float = 0.95,
     seed: int = 0,
     cells: bool = False,
+    first_phase: FirstPhase | None = None,
 ) -> Interval | None:
     r"""Share of the window's items on which two annotators would disagree; None if no item has two.
 
@@ -206,6 +207,8 @@ def disagreement(
     doubled, disagreed
         Items with two answers or more, drawn uniformly, and those among them on which the
         answers differ, shape ``(H,)`` each.
+    first_phase
+        What the sizes were estimated from; None where they were counted.
 
     Examples
     --------
@@ -218,6 +221,11 @@ def disagreement(
         labeled=np.append(np.asarray(doubled, dtype=np.int64), 0),
         positive=np.append(np.asarray(disagreed, dtype=np.int64), 0),
         is_flagged=[False] * len(np.atleast_1d(size)) + [True],
+        first_phase=first_phase
+        and FirstPhase(
+            np.append(first_phase.judged, 0),
+            np.append(first_phase.parent, first_phase.parent.max() + 1),
+        ),
     )
     if not counts.labeled.any():
         return None

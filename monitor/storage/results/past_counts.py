@@ -16,10 +16,11 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from monitor.domain.state import RoundState
-from monitor.stats.core.counts import CountArrays, StratumArrays
+from monitor.stats.core.counts import CountArrays, FirstPhase, StratumArrays
 from monitor.storage.database import put_all
 from monitor.storage.queries import is_latest
 from monitor.storage.results.estimate_store import read_counts
+from monitor.storage.samples.first_phases import first_phase_of
 from monitor.storage.tables import packed_counts, rounds
 
 if TYPE_CHECKING:
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from monitor.storage.samples.frame_store import StratumTally
 
     Packed: TypeAlias = NDArray[np.int64]
-    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``."""
+    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``; with the
+    judged items and the parent where a judge was asked about a sample: ``(7, H)``."""
 
 _STORED = np.dtype("<i8")
-_LAYOUT = -5
-"""Stands before the counts of a row. Older rows, without it and without the missing, are made anew;
-they begin with a size, which is never negative."""
+_LAYOUTS = (-5, -7)
+"""Stands before the counts of a row, the number of its columns. Older rows, without it and without
+the missing, are made anew; they begin with a size, which is never negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +70,25 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
         .order_by(rounds.c.slot)
     )
     rounds_read = connection.execute(query).all()
-    readable = {
-        row.id: np.frombuffer(row.counts, dtype=_STORED)[1:].reshape(-_LAYOUT, -1)
-        for row in rounds_read
-        if _is_readable(row.counts)
-    }
+    readable = {row.id: _unpacked(row.counts) for row in rounds_read if _is_readable(row.counts)}
     unreadable = [row.id for row in rounds_read if row.id not in readable]
     stored = read_counts(connection, unreadable) if unreadable else {}
-    packed_rounds = readable | {each: _pack(strata) for each, strata in stored.items()}
-    if not rounds_read:
-        return []
-    # The rounds of a history have the same strata, so they share one array.
-    is_flagged = packed_rounds[rounds_read[0].id][3].astype(np.bool_)
-    past: list[PastRound] = []
-    for row in rounds_read:
-        size, labeled, positive, _, missing = packed_rounds[row.id]
-        past.append(
-            PastRound(
-                id=row.id,
-                version=row.version,
-                counts=CountArrays(size, labeled, positive, is_flagged),
-                missing=missing,
-                is_changed=row.label_revision != row.estimated_revision,
-                is_packed=row.id in readable,
-            )
+    packed_rounds = [
+        readable[row.id] if row.id in readable else _pack(stored[row.id]) for row in rounds_read
+    ]
+    return [
+        PastRound(
+            id=row.id,
+            version=row.version,
+            counts=arrays,
+            missing=packed_round[4],
+            is_changed=row.label_revision != row.estimated_revision,
+            is_packed=row.id in readable,
         )
-    return past
+        for row, arrays, packed_round in zip(
+            rounds_read, _arrays(packed_rounds), packed_rounds, strict=True
+        )
+    ]
 
 
 def write_packed(
@@ -106,14 +101,13 @@ def write_packed(
     for round_ in past:
         if not round_.is_packed:
             c = round_.counts
-            packed[round_.id, round_.version] = np.array(
-                [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
-            )
+            columns = [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
+            packed[round_.id, round_.version] = _with_first_phase(np.array(columns), c.first_phase)
     rows = [
         {
             "round_id": round_id,
             "version": version,
-            "counts": np.append(_LAYOUT, counts).astype(_STORED).tobytes(),
+            "counts": np.append(-len(counts), counts).astype(_STORED).tobytes(),
         }
         for (round_id, version), counts in packed.items()
     ]
@@ -124,8 +118,28 @@ def _pack(strata: Sequence[StratumTally]) -> Packed:
     columns = (
         (s.size, s.labeled, s.positive, s.stratum.flagged, s.planned - s.labeled) for s in strata
     )
-    return np.array(list(columns), dtype=np.int64).T
+    return _with_first_phase(np.array(list(columns), dtype=np.int64).T, first_phase_of(strata))
+
+
+def _with_first_phase(packed: Packed, of: FirstPhase | None) -> Packed:
+    return packed if of is None else np.vstack([packed, of.judged, of.parent])
 
 
 def _is_readable(stored: bytes | None) -> bool:
-    return stored is not None and np.frombuffer(stored, dtype=_STORED, count=1)[0] == _LAYOUT
+    return stored is not None and np.frombuffer(stored, dtype=_STORED, count=1)[0] in _LAYOUTS
+
+
+def _unpacked(stored: bytes) -> Packed:
+    values = np.frombuffer(stored, dtype=_STORED)
+    return values[1:].reshape(-int(values[0]), -1)
+
+
+def _arrays(packed: Sequence[Packed]) -> list[CountArrays]:
+    """Take counts apart; the rounds of a history have the same strata, so they share one array."""
+    if not packed:
+        return []
+    is_flagged = packed[0][3].astype(np.bool_)
+    return [
+        CountArrays(*rows[:3], is_flagged, FirstPhase(*rows[5:]) if len(rows) > 5 else None)  # noqa: PLR2004
+        for rows in packed
+    ]

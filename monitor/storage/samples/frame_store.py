@@ -50,7 +50,8 @@ class StratumTally:
     """A stratum of a round: its size, how many items were planned, and the labels of a version.
 
     Before any label its counts are 0. ``first_wave`` is how many of the planned items, the first
-    in order, go out before the others; None if all go out at once.
+    in order, go out before the others; None if all go out at once. ``judged`` is how many items of
+    the sample that a judge was asked about are in it; None where its size was counted.
     """
 
     stratum: Stratum
@@ -60,6 +61,7 @@ class StratumTally:
     positive: int = 0
     declined: int = 0
     first_wave: int | None = None
+    judged: int | None = None
 
 
 def newest_history(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from monitor.rounds.estimation.attribution import pooled, precision_cause
+from monitor.rounds.estimation.attribution import precision_cause
+from monitor.stats.core.counts import summed
 from tests.rounds.estimation.tallies import tally_by_class
 
 POINTS = 2**10
@@ -29,7 +30,7 @@ def test_nothing_is_told_where_a_class_has_no_label():
 
 
 def test_rounds_are_pooled_label_by_label():
-    both = pooled([tally().counts, tally(tp=40, fp=10, flagged=100, passed=1_900).counts])
+    both = summed([tally().counts, tally(tp=40, fp=10, flagged=100, passed=1_900).counts])
 
     assert both.size.tolist() == [3_400, 98_600]
     assert both.labeled.tolist() == [550, 2_000]

@@ -1,0 +1,133 @@
+r"""Noise of the shares of a judge's verdicts, where the judge was asked about a sample only.
+
+Of the :math:`N_h` items of score cell h a uniform first-phase sample of :math:`m_h` is judged, and
+people label among those: double sampling for stratification (Neyman, "Contribution to the theory of
+sampling human populations", *JASA* 33, 1938; Cochran, *Sampling Techniques*, 3rd ed. 1977, ch. 12).
+Stratum hv of verdict v then has the estimated share :math:`s_{hv} = m_{hv}/m_h`, and to the
+variance that labels leave comes the variance of the shares. Of the positives of a class this is
+
+.. math:: \sum_h N_h^2\, \frac{f_h}{m_h - 1} \sum_v s_{hv} (p_{hv} - p_h)^2,
+    \qquad p_h = \sum_v s_{hv} p_{hv}
+
+(the second part of the estimator of J. N. K. Rao, "On double sampling for stratification and
+analytical surveys", *Biometrika* 60, 1973, doi:10.1093/biomet/60.1.125). For the items of the
+window :math:`f_h = 1 - m_h/N_h`; for the rate behind them :math:`f_h = 1`, since its shares are of
+all items to come. Where all of a cell was judged its sizes are counted, and
+:math:`f_h = 0` for both, as for a judge that is a column of the source.
+
+Here :math:`p_{hv}` are the rates of groups of cells (``cell_counts``). Their own noise makes the
+term larger by :math:`\sum_v s_{hv}(1 - s_{hv}) \mathrm{Var}(p_{hv})/m_h`, which Rao subtracts.
+It is kept: beside the variance that the same noise has in the class's rate it is about one in as
+many as the judged items of the rarer verdict, and without it no estimate falls below 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from monitor.stats.core.arrays import Bools, Floats
+    from monitor.stats.core.counts import FirstPhase
+
+
+def share_covariance(first_phase: FirstPhase, size: ArrayLike, of_item: Floats) -> Floats:
+    """Covariance of totals over all strata that the noise of the shares makes, shape ``(K, K)``.
+
+    Parameters
+    ----------
+    first_phase, size
+        The strata and their items by estimate, shape ``(H,)``.
+    of_item
+        What an item of each stratum adds to each of K totals, shape ``(H, K)``.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import FirstPhase
+    >>> sample = FirstPhase(np.array([280, 20]), np.array([0, 0]))
+    >>> share_covariance(sample, [1400, 100], np.eye(2)).round(1)
+    array([[ 468.2, -468.2],
+           [-468.2,  468.2]])
+    """
+    noise = ShareNoise.of(first_phase, size, in_window=False)
+    mean = noise.share @ of_item
+    each = (noise.factor @ noise.share)[:, np.newaxis] * of_item
+    return np.asarray(of_item.T @ each - mean.T @ (noise.factor[:, np.newaxis] * mean))
+
+
+def share_variances(
+    first_phase: FirstPhase,
+    size: Floats,
+    is_flagged: Bools,
+    rates: Floats,
+    *,
+    in_window: bool,
+) -> dict[str, float]:
+    """Variance of precision and of recall that no label takes away, by the delta method.
+
+    Parameters
+    ----------
+    first_phase, size, is_flagged, rates
+        Strata of both classes, the items by estimate, and the rates to plan by, shape ``(H,)``.
+    in_window
+        Whether the metrics are of the window's own items.
+    """
+    of_class = [
+        float(
+            ShareNoise.of(first_phase.taken(of), size[of], in_window=in_window).variance(rates[of])
+        )
+        for of in (is_flagged, ~is_flagged)
+    ]
+    hits, positive = float((size * rates)[is_flagged].sum()), float(size @ rates)
+    recall = hits / max(positive, 1e-9)
+    of_recall = (1 - recall) ** 2 * of_class[0] + recall**2 * of_class[1]
+    return {
+        "precision": of_class[0] / max(float(size[is_flagged].sum()), 1.0) ** 2,
+        "recall": of_recall / max(positive, 1e-9) ** 2,
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShareNoise:
+    """Shares of the strata of one class, and what their noise weighs.
+
+    Parameters
+    ----------
+    share
+        :math:`s_{hv}` in the parent of each stratum, shape ``(parents, C)``; 0 in the others.
+    factor
+        :math:`N_h^2 f_h / (m_h - 1)` of each parent.
+    """
+
+    share: Floats
+    factor: Floats
+
+    @classmethod
+    def of(cls, first_phase: FirstPhase, size: ArrayLike, *, in_window: bool) -> ShareNoise:
+        """Take the strata of a class, whose items by estimate are ``size``, shape ``(C,)``."""
+        cell = first_phase.parent == np.unique(first_phase.parent)[:, np.newaxis]
+        judged, items = (cell @ np.asarray(each, float) for each in (first_phase.judged, size))
+        share = cell * first_phase.judged / np.maximum(judged, 1)[:, np.newaxis]
+        open_share = np.where(judged < items, 1 - in_window * judged / np.maximum(items, 1), 0.0)
+        return cls(share, items**2 * open_share / np.maximum(judged - 1, 1))
+
+    def variance(self, rates: Floats) -> Floats:
+        """Variance of the number of positives at the rates of the strata, shape ``(..., C)``.
+
+        Examples
+        --------
+        >>> from monitor.stats.core.counts import FirstPhase
+        >>> sample = FirstPhase(np.array([280, 20]), np.array([0, 0]))
+        >>> of_rate, of_window = (
+        ...     ShareNoise.of(sample, [1400, 100], in_window=each) for each in (False, True)
+        ... )
+        >>> rates = np.array([0.01, 0.8])
+        >>> print(of_rate.variance(rates).round(1), of_window.variance(rates).round(1))
+        292.2 233.8
+        """
+        between = rates**2 @ self.share.T - (rates @ self.share.T) ** 2
+        return np.asarray(np.maximum(between, 0.0) @ self.factor)

@@ -1,0 +1,268 @@
+r"""Evidence on a limit where the sizes of strata are estimated from a first-phase sample.
+
+Of the :math:`N_h` items of score cell h a judge was asked about :math:`m_h`, of which
+:math:`M_{hv}` have verdict v, and people label :math:`n_{hv}` of these (``double_sampling``). The
+limit is kept while :math:`\sum_h C_h P_h \ge d`, with :math:`C_h` the half-space's coefficient of
+all items of the cell and :math:`P_h = \sum_v w_{hv} p_{hv}` its rate; the shares :math:`w_{hv}` are
+not known. The bet K > 0 is chosen before the round, from earlier rounds, with
+:math:`K C_h < m_h`. Then
+
+.. math:: e = \exp\Big(K d - \sum_{hv} q_{hv} x_{hv}\Big)
+    \prod_{\text{labels}} \Big(1 - \frac{q_{hv}}{n_{hv}} (y - x_{hv})\Big), \qquad
+    q_{hv} = \kappa_h M_{hv}, \quad \kappa_h = -\ln\Big(1 - \frac{K C_h}{m_h}\Big)
+
+has a mean of 1 at most for all shares and rates that keep the limit. **Proof.** Given the first
+phase, labels are draws at rates :math:`p_{hv}`, and :math:`1 + u \le e^u` gives
+
+.. math:: E[e \mid M] \le \exp\Big(K d - \sum_{hv} q_{hv} x_{hv}
+    - \sum_{hv} q_{hv} (p_{hv} - x_{hv})\Big) = \exp\Big(K d - \sum_h \kappa_h
+    \sum_v M_{hv} p_{hv}\Big)
+
+for any :math:`x_{hv}` and :math:`n_{hv}`, which may follow M. The :math:`M_{hv}` of a cell
+are multinomial, and :math:`e^{-\kappa p} \le 1 - p(1 - e^{-\kappa})` for p in [0, 1], so that
+
+.. math:: E\Big[e^{-\kappa_h \sum_v M_{hv} p_{hv}}\Big]
+    = \Big(\sum_v w_{hv} e^{-\kappa_h p_{hv}}\Big)^{m_h}
+    \le \big(1 - P_h (1 - e^{-\kappa_h})\big)^{m_h} \le e^{-m_h P_h (1 - e^{-\kappa_h})}
+    = e^{-K C_h P_h}.
+
+Cells are independent: :math:`E[e] \le \exp(K (d - \sum_h C_h P_h)) \le 1`. It also holds for the
+window's own items, drawn without replacement in both phases: given the judged items the product is
+convex in the positives that labels find, so its mean is at most the one of draws with replacement
+(Hoeffding 1963, Theorem 4), and what remains is :math:`E\,e^{-\kappa_h T}`, T the positives among
+the judged, at most the one of a binomial T by the same theorem.
+
+A stratum without labels has x at its worst, 1 where :math:`C_h > 0` and 0 where :math:`C_h < 0`.
+Elsewhere x is the ``projection.tilted`` one: the factors are then the likelihood ratio of the
+alternative against x, the largest expected log e for this K. Missing answers count in favor of the
+limit, by the proof in ``e_detector``. A cell that was judged whole, or that no verdict cuts, has
+counted sizes: there :math:`q_{hv} = K c_{hv}`, as in ``e_detector``, whose e-value this is where
+that holds for all cells and K is the multiplier of the projection.
+
+**Waves.** The first phase enters once: wave j, with :math:`n_j` of the round's n labels, has the
+share :math:`a_j = n_j/n` of K d and of all q. Given M and the waves before it, its mean is at most
+:math:`\exp(a_j (K d - \sum_h \kappa_h \sum_v M_{hv} p_{hv}))` for any sizes by stratum and any x
+that follow them, so the mean of the product is at most the same without :math:`a_j`, and the rest
+of the proof is as for one wave. The total n must not depend on the answers, as a plan's does not.
+
+K is chosen with the shares and the labels of earlier rounds, so that log e is expected to be
+largest at the alternative. So the first round of a history says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import optimize
+
+from monitor.stats.core.counts import completed
+from monitor.stats.detection.alternatives import DECAY, alternatives, decayed_labels, steps
+from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
+from monitor.stats.detection.projection import inside, tilted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.core.counts import Counts, FirstPhase, StratumArrays
+
+
+_LARGEST_BET = 1 - 1e-6  # of the K at which a factor would be 0
+
+
+def log_e_of_first_phase(
+    limit: Limit,
+    waves: Sequence[Counts],
+    rates: Sequence[Floats | None],
+    missing: Sequence[Ints | None],
+    earlier: Sequence[StratumArrays],
+    errors: Sequence[float],
+) -> Floats:
+    """Log e of each alternative over the waves of one round.
+
+    Parameters
+    ----------
+    limit
+        The limit watched.
+    waves
+        Of each wave its own labels and answers, and the sizes and the first phase of the round.
+    rates
+        The guess for each wave, by the rounds and the waves before it.
+    missing
+        Of each wave its items without an answer, by stratum; None for none.
+    earlier
+        Rounds of the same strata before this one, in slot order.
+    errors
+        How far beyond the limit each alternative lies, in standard errors of a round's estimate.
+
+    Returns
+    -------
+    log e of shape ``(alternatives,)``; 0.0 where uninformative.
+    """
+    nothing, planned = np.zeros(len(errors)), [int(wave.labeled.sum()) for wave in waves]
+    for i, lost in enumerate(missing):
+        planned[i] += 0 if lost is None else int(lost.sum())
+    if rates[0] is None or not any(counts.labeled.any() for counts in earlier):
+        return nothing
+    try:
+        bets = _bets(limit, waves[0], rates[0], earlier, errors)
+        return np.sum(
+            [
+                _log_e(limit, wave, guess, lost, bets, items / max(sum(planned), 1))
+                for wave, guess, lost, items in zip(waves, rates, missing, planned, strict=True)
+                if guess is not None
+            ],
+            axis=0,
+        )
+    except LimitCannotBeTested:  # in this week's window
+        return nothing
+
+
+@dataclass(frozen=True, slots=True)
+class _Bet:
+    """K of an alternative, and r, by which it lies beyond the limit."""
+
+    k: float
+    beyond: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cells:
+    """Score cells of a round as they are before the judge; an entry for each stratum, ``(H,)``.
+
+    ``coefficient`` is C, ``judged`` m, and ``is_counted`` whether sizes by verdict are counted.
+    """
+
+    sample: FirstPhase
+    coefficient: Floats
+    judged: Ints
+    is_counted: Bools
+
+    @classmethod
+    def of(cls, space: HalfSpace, first_phase: FirstPhase, size: Ints) -> _Cells:
+        strata, judged = first_phase.summed(np.ones_like(size)), first_phase.of_parent
+        is_counted = (strata == 1) | (judged >= first_phase.summed(size))
+        return cls(first_phase, first_phase.summed(space.c), judged, is_counted)
+
+    @property
+    def largest(self) -> float:
+        """The K at which a factor of the first phase would be 0."""
+        bounded = ~self.is_counted & (self.coefficient > 0)
+        return float(np.min(self.judged[bounded] / self.coefficient[bounded], initial=np.inf))
+
+    def weight(self, k: float, share: Floats) -> Floats:
+        """Give q of each stratum, which has a share of its cell's sample."""
+        sampled = ~self.is_counted
+        weight = k * self.coefficient * share
+        m, c = self.judged[sampled], self.coefficient[sampled]
+        weight[sampled] = -np.log1p(-k * c / np.maximum(m, 1)) * m * share[sampled]
+        return weight
+
+    def slope(self, k: float, share: Floats) -> Floats:
+        """Give dq/dK."""
+        ratio = np.where(self.is_counted, 0.0, k * self.coefficient / np.maximum(self.judged, 1))
+        return self.coefficient * share / (1 - ratio)
+
+
+def _bets(
+    limit: Limit,
+    counts: Counts,
+    rates: Floats,
+    earlier: Sequence[StratumArrays],
+    errors: Sequence[float],
+) -> list[_Bet]:
+    """Choose K for each alternative, by earlier rounds and the counted items of the cells alone."""
+    sample, up = _sample(counts), counts.is_flagged
+    share, labeled = _usual(sample, earlier)
+    space = half_space(limit, counts.size, up)
+    cells = _Cells.of(space, sample, counts.size)
+    usual_size = np.rint(sample.summed(counts.size) * share).astype(np.int64)
+    window = limit, usual_size, up, rates
+    at_limit = alternatives(*window, beyond=(0.0,), labeled=labeled)[0]
+    beyond = steps(*window, labeled, errors) * _widened(cells, share, at_limit, labeled)
+    rows = alternatives(*window, beyond, labeled=labeled)
+    return [
+        _Bet(_best(space.d, cells, share, row, labeled), float(r))
+        for row, r in zip(rows, beyond, strict=True)
+    ]
+
+
+def _sample(counts: Counts) -> FirstPhase:
+    sample = counts.first_phase
+    assert sample is not None  # noqa: S101  asked by the caller
+    return sample
+
+
+def _usual(sample: FirstPhase, earlier: Sequence[StratumArrays]) -> tuple[Floats, Floats]:
+    """Shares of the verdicts in each cell, and labels of each stratum, in earlier rounds."""
+    judged = np.zeros(len(sample.parent))
+    for counts in earlier:
+        own = counts.size if counts.first_phase is None else counts.first_phase.judged
+        judged = DECAY * judged + own
+    of_cell, strata = sample.summed(judged), sample.summed(np.ones_like(judged))
+    share = np.where(of_cell > 0, judged / np.maximum(of_cell, 1e-9), 1 / strata)
+    _, labeled = decayed_labels(earlier)
+    return share, labeled / (DECAY ** np.arange(len(earlier))).sum()
+
+
+def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: Floats) -> float:
+    """Divide the standard error of a round's estimate by that with counted sizes."""
+    c, seen = cells.coefficient * share, labeled > 0
+    of_labels = float((c**2 * rates * (1 - rates))[seen] @ (1 / labeled[seen]))
+    between = share * (rates - cells.sample.summed(share * rates)) ** 2
+    of_shares = cells.coefficient**2 / np.maximum(cells.judged, 1) * between
+    more = float(of_shares[~cells.is_counted].sum())
+    return math.sqrt(1 + more / of_labels) if of_labels > 0 else 1.0
+
+
+def _best(d: float, cells: _Cells, share: Floats, alternative: Floats, labeled: Floats) -> float:
+    """Find the K with the largest expected log e at an alternative; 0 if that keeps the limit."""
+    seen = labeled > 0
+    at_worst = cells.coefficient > 0
+
+    def excess(k: float) -> float:
+        x = np.where(at_worst, 1.0, 0.0)
+        weight = cells.weight(k, share)
+        x[seen] = tilted(inside(alternative[seen]), labeled[seen], weight[seen])
+        return float(cells.slope(k, share) @ x) - d
+
+    if excess(0.0) >= 0:
+        return 0.0
+    high = _LARGEST_BET * cells.largest
+    if math.isinf(high):
+        high = next((k for k in 2.0 ** np.arange(-60, 200) if excess(k) >= 0), 0.0)
+    if excess(high) <= 0:
+        return high
+    return float(optimize.brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-9))
+
+
+def _log_e(
+    limit: Limit,
+    counts: Counts,
+    rates: Floats,
+    missing: Ints | None,
+    bets: Sequence[_Bet],
+    part: float,
+) -> Floats:
+    """Log e of a wave that has a part of the round's labels."""
+    space, sample = half_space(limit, counts.size, counts.is_flagged), _sample(counts)
+    cells = _Cells.of(space, sample, counts.size)
+    if missing is not None and missing.any():
+        counts = completed(counts, missing, space.c > 0)
+    seen = counts.labeled > 0
+    window = limit, counts.size, counts.is_flagged, rates
+    rows = alternatives(*window, [bet.beyond for bet in bets], labeled=counts.labeled)
+    share = sample.judged / np.maximum(sample.of_parent, 1)
+    y, n = counts.positive[seen], counts.labeled[seen]
+    result = []
+    for bet, row in zip(bets, rows, strict=True):
+        weight, alt = part * cells.weight(bet.k, share), inside(row[seen])
+        x = np.where(space.c > 0, 1.0, 0.0)
+        x[seen] = inside(tilted(alt, n, weight[seen]))
+        first = part * bet.k * space.d - float(weight @ x)
+        of_yes, of_no = np.log(alt / x[seen]), np.log1p(-alt) - np.log1p(-x[seen])
+        result.append(first + float(y @ of_yes + (n - y) @ of_no))
+    return np.array(result)
