@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class FirstPhase:
         """Items of the sample in the parent of each stratum."""
         return self.summed(self.judged)
 
-    def summed(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def summed(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sum over the strata of a parent, given to each of them."""
         total = np.zeros(int(self.parent.max(initial=0)) + 1, dtype=values.dtype)
         np.add.at(total, self.parent, values)
