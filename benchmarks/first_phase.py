@@ -134,7 +134,7 @@ def of_round(design: Asked, most: int, replicates: int, *, seed: int) -> tuple[V
         counts, own = design.drawn(most, rng)
         kinds = (counts, "window", own), (counts, "rate", design.truth)
         for i, (each, estimand, truth) in enumerate((*kinds, (without(counts), "window", own))):
-            low, high = ends(cell_matrix(each, estimand, seed=1, points=POINTS))
+            low, high = ends(cell_matrix(each, estimand, seed=1, points=POINTS))  # type: ignore[arg-type]
             held[i] += (low <= truth) & (truth <= high)
             half += (i == 0) * (high - low) / 2
     return held / replicates, half / replicates

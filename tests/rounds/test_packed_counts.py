@@ -165,17 +165,17 @@ def test_a_row_keeps_which_items_a_judge_was_asked_about():
 
     names = [of.name for of in frame]
     cells = [
-        {name for name, parent in zip(names, sample.parent, strict=True) if parent == cell}
-        for cell in np.unique(sample.parent)
+        {name for name, parent in zip(names, sample.parent, strict=True) if parent == cell}  # type: ignore[union-attr]
+        for cell in np.unique(sample.parent)  # type: ignore[union-attr]
     ]
-    judged = dict(zip(names, sample.judged.tolist(), strict=True))
+    judged = dict(zip(names, sample.judged.tolist(), strict=True))  # type: ignore[union-attr]
     assert nothing is None
     assert {"flagged-no-2", "flagged-yes-2", "flagged-missing-2"} in cells
     assert {"flagged-unscored"} in cells
     assert {"passed-no-1", "passed-yes-1", "passed-missing-1"} in cells
     assert judged["flagged-no-2"] == 2
     assert judged["flagged-unscored"] == 30 * 7  # its size was counted
-    assert Tally(tuple(asked)).counts.first_phase.judged.tolist() == sample.judged.tolist()
+    assert Tally(tuple(asked)).counts.first_phase.judged.tolist() == sample.judged.tolist()  # type: ignore[union-attr]
 
 
 def rounds_whose_counts_are_read(scene):

@@ -159,10 +159,10 @@ def _judged(
     """Estimate the judge on the windows of some rounds; None where no item has a verdict."""
     verdict = np.tile(verdicts, len(rounds))
     names = ("size", "labeled", "positive", "is_flagged")
-    counts = CountArrays(
-        *(np.concatenate([getattr(of, name) for of in rounds]) for name in names),
-        first_phase=side_by_side(rounds),
+    size, labeled, positive, is_flagged = (
+        np.concatenate([getattr(of, name) for of in rounds]) for name in names
     )
+    counts = CountArrays(size, labeled, positive, is_flagged, side_by_side(rounds))
     judged = np.isin(verdict, (Verdict.YES, Verdict.NO))
     if not counts.size[judged].any():
         return None

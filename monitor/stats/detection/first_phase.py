@@ -109,14 +109,12 @@ def log_e_of_first_phase(
         return nothing
     try:
         bets = _bets(limit, waves[0], rates[0], earlier, errors)
-        return np.sum(
-            [
-                _log_e(limit, wave, guess, lost, bets, items / max(sum(planned), 1))
-                for wave, guess, lost, items in zip(waves, rates, missing, planned, strict=True)
-                if guess is not None
-            ],
-            axis=0,
-        )
+        parts = [
+            _log_e(limit, wave, guess, lost, bets, items / max(sum(planned), 1))
+            for wave, guess, lost, items in zip(waves, rates, missing, planned, strict=True)
+            if guess is not None
+        ]
+        return np.asarray(np.sum(parts, axis=0))
     except LimitCannotBeTested:  # in this week's window
         return nothing
 
@@ -156,7 +154,7 @@ class _Cells:
     def weight(self, k: float, share: Floats) -> Floats:
         """Give q of each stratum, which has a share of its cell's sample."""
         sampled = ~self.is_counted
-        weight = k * self.coefficient * share
+        weight: Floats = k * self.coefficient * share
         m, c = self.judged[sampled], self.coefficient[sampled]
         weight[sampled] = -np.log1p(-k * c / np.maximum(m, 1)) * m * share[sampled]
         return weight
@@ -164,7 +162,7 @@ class _Cells:
     def slope(self, k: float, share: Floats) -> Floats:
         """Give dq/dK."""
         ratio = np.where(self.is_counted, 0.0, k * self.coefficient / np.maximum(self.judged, 1))
-        return self.coefficient * share / (1 - ratio)
+        return np.asarray(self.coefficient * share / (1 - ratio))
 
 
 def _bets(
@@ -196,7 +194,9 @@ def _sample(counts: Counts) -> FirstPhase:
     return sample
 
 
-def _usual(sample: FirstPhase, earlier: Sequence[StratumArrays]) -> tuple[Floats, Floats]:
+def _usual(
+    sample: FirstPhase, earlier: Sequence[StratumArrays]
+) -> tuple[Floats, NDArray[np.int64]]:
     """Shares of the verdicts in each cell, and labels of each stratum, in earlier rounds."""
     judged = np.zeros(len(sample.parent))
     for counts in earlier:
@@ -205,10 +205,11 @@ def _usual(sample: FirstPhase, earlier: Sequence[StratumArrays]) -> tuple[Floats
     of_cell, strata = sample.summed(judged), sample.summed(np.ones_like(judged))
     share = np.where(of_cell > 0, judged / np.maximum(of_cell, 1e-9), 1 / strata)
     _, labeled = decayed_labels(earlier)
-    return share, labeled / (DECAY ** np.arange(len(earlier))).sum()
+    usual = labeled / (DECAY ** np.arange(len(earlier))).sum()
+    return share, np.ceil(usual - 1e-9).astype(np.int64)
 
 
-def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: Floats) -> float:
+def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: NDArray[np.int64]) -> float:
     """Divide the standard error of a round's estimate by that with counted sizes."""
     c, seen = cells.coefficient * share, labeled > 0
     of_labels = float((c**2 * rates * (1 - rates))[seen] @ (1 / labeled[seen]))
@@ -218,15 +219,18 @@ def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: Floats) -> fl
     return math.sqrt(1 + more / of_labels) if of_labels > 0 else 1.0
 
 
-def _best(d: float, cells: _Cells, share: Floats, alternative: Floats, labeled: Floats) -> float:
+def _best(
+    d: float, cells: _Cells, share: Floats, alternative: Floats, labeled: NDArray[np.int64]
+) -> float:
     """Find the K with the largest expected log e at an alternative; 0 if that keeps the limit."""
     seen = labeled > 0
+    n = labeled[seen].astype(np.float64)
     at_worst = cells.coefficient > 0
 
     def excess(k: float) -> float:
         x = np.where(at_worst, 1.0, 0.0)
         weight = cells.weight(k, share)
-        x[seen] = tilted(inside(alternative[seen]), labeled[seen], weight[seen])
+        x[seen] = tilted(inside(alternative[seen]), n, weight[seen])
         return float(cells.slope(k, share) @ x) - d
 
     if excess(0.0) >= 0:
@@ -256,7 +260,7 @@ def _log_e(
     window = limit, counts.size, counts.is_flagged, rates
     rows = alternatives(*window, [bet.beyond for bet in bets], labeled=counts.labeled)
     share = sample.judged / np.maximum(sample.of_parent, 1)
-    y, n = counts.positive[seen], counts.labeled[seen]
+    y, n = (each[seen].astype(float) for each in (counts.positive, counts.labeled))
     result = []
     for bet, row in zip(bets, rows, strict=True):
         weight, alt = part * cells.weight(bet.k, share), inside(row[seen])

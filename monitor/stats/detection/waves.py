@@ -75,8 +75,8 @@ def log_e_of_waves(
     [2.21 3.71 5.14]
     """
     if waves and waves[0].first_phase is not None:
-        lost = _each(missing, waves)
-        return log_e_of_first_phase(limit, waves, rates, lost, earlier, ERRORS)
+        absent = _each(missing, waves)
+        return log_e_of_first_phase(limit, waves, rates, absent, earlier, ERRORS)
     result = np.zeros(len(ERRORS))
     for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True):
         result = result + log_e_factor(limit, wave, guess, missing=lost)
@@ -92,8 +92,10 @@ def log_recovery_of_waves(
 ) -> float:
     """Log e of a round in waves that the metric of an alert keeps its limit again; as above."""
     if waves and waves[0].first_phase is not None:
-        lost, errors = _each(missing, waves), (WITHIN,)
-        return float(log_e_of_first_phase(opposite(limit), waves, rates, lost, earlier, errors)[0])
+        absent, errors = _each(missing, waves), (WITHIN,)
+        return float(
+            log_e_of_first_phase(opposite(limit), waves, rates, absent, earlier, errors)[0]
+        )
     return sum(
         log_recovery_factor(limit, wave, guess, missing=lost)
         for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True)

@@ -207,10 +207,14 @@ class _CellArrays(NamedTuple):
 
 def _classes(counts: Counts) -> list[_CellArrays]:
     up = counts.is_flagged
-    columns = [each.astype(np.float64) for each in (counts.size, counts.labeled, counts.positive)]
+    size, labeled, positive = (
+        each.astype(np.float64) for each in (counts.size, counts.labeled, counts.positive)
+    )
     sample = counts.first_phase
     return [
-        _CellArrays(*(column[members] for column in columns), sample and sample.taken(members))
+        _CellArrays(
+            size[members], labeled[members], positive[members], sample and sample.taken(members)
+        )
         for members in (up, ~up)
     ]
 

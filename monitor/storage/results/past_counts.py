@@ -140,6 +140,12 @@ def _arrays(packed: Sequence[Packed]) -> list[CountArrays]:
         return []
     is_flagged = packed[0][3].astype(np.bool_)
     return [
-        CountArrays(*rows[:3], is_flagged, FirstPhase(*rows[5:]) if len(rows) > 5 else None)  # noqa: PLR2004
+        CountArrays(
+            rows[0],
+            rows[1],
+            rows[2],
+            is_flagged,
+            FirstPhase(rows[5], rows[6]) if -len(rows) != _LAYOUTS[0] else None,
+        )
         for rows in packed
     ]

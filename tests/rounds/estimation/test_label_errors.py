@@ -38,7 +38,7 @@ def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(
         id=found.id,
     )
     counts = Counts.of_arrays(
-        **{name: [row[name] for row in counted] for name in ("size", "labeled", "positive")},
+        **{name: [row[name] for row in counted] for name in ("size", "labeled", "positive")},  # type: ignore[arg-type]
         is_flagged=[True, False],
     )
 

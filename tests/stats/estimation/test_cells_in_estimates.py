@@ -186,7 +186,7 @@ def test_a_cell_whose_items_all_stayed_without_an_answer_is_like_its_neighbours(
 def test_a_cell_without_items_changes_nothing():
     counts = a_round()
     columns = {of: getattr(counts, of) for of in ("size", "labeled", "positive", "is_flagged")}
-    emptier = Counts.of_arrays(**{of: np.insert(each, 30, 0) for of, each in columns.items()})
+    emptier = Counts.of_arrays(**{of: np.insert(each, 30, 0) for of, each in columns.items()})  # type: ignore[arg-type]
 
     for with_it, without in zip(every_estimate(emptier), every_estimate(counts), strict=True):
         assert with_it.reason == without.reason

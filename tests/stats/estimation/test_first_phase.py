@@ -137,7 +137,7 @@ def test_a_history_without_a_first_phase_is_pooled_as_before_one_existed():
 def test_rounds_added_up_have_the_first_phases_of_all_of_them():
     both = summed([tenth(), counts()])
 
-    assert both.first_phase.judged.tolist() == (np.maximum(SIZE // 10, LABELED) + SIZE).tolist()
+    assert both.first_phase.judged.tolist() == (np.maximum(SIZE // 10, LABELED) + SIZE).tolist()  # type: ignore[union-attr]
     assert summed([counts(), counts()]).first_phase is None
 
 
