@@ -159,8 +159,7 @@ def test_a_row_keeps_which_items_a_judge_was_asked_about():
     ]
     counted = [StratumTally(of, 30, 4, 3, 1) for of in frame]
 
-    rows = [past_counts._unpacked(past_counts._stored(past_counts._pack(each)))
-            for each in (asked, counted)]  # fmt: skip
+    rows = [past_counts._pack(each) for each in (asked, counted)]
     sample, nothing = (each.first_phase for each in past_counts._arrays(rows))
 
     names = [of.name for of in frame]

@@ -19,6 +19,8 @@ from monitor.fixed_text import fixed_texts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from monitor.stats.core.arrays import Bools, Ints
 
 
@@ -87,7 +89,7 @@ class FirstPhase:
     @property
     def of_parent(self) -> Ints:
         """Items of the sample in the parent of each stratum."""
-        return self.summed(self.judged)
+        return np.asarray(self.summed(self.judged))
 
     def summed(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sum over the strata of a parent, given to each of them."""

@@ -194,9 +194,7 @@ def _sample(counts: Counts) -> FirstPhase:
     return sample
 
 
-def _usual(
-    sample: FirstPhase, earlier: Sequence[StratumArrays]
-) -> tuple[Floats, NDArray[np.int64]]:
+def _usual(sample: FirstPhase, earlier: Sequence[StratumArrays]) -> tuple[Floats, Ints]:
     """Shares of the verdicts in each cell, and labels of each stratum, in earlier rounds."""
     judged = np.zeros(len(sample.parent))
     for counts in earlier:
@@ -209,7 +207,7 @@ def _usual(
     return share, np.ceil(usual - 1e-9).astype(np.int64)
 
 
-def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: NDArray[np.int64]) -> float:
+def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: Ints) -> float:
     """Divide the standard error of a round's estimate by that with counted sizes."""
     c, seen = cells.coefficient * share, labeled > 0
     of_labels = float((c**2 * rates * (1 - rates))[seen] @ (1 / labeled[seen]))
@@ -219,9 +217,7 @@ def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: NDArray[np.in
     return math.sqrt(1 + more / of_labels) if of_labels > 0 else 1.0
 
 
-def _best(
-    d: float, cells: _Cells, share: Floats, alternative: Floats, labeled: NDArray[np.int64]
-) -> float:
+def _best(d: float, cells: _Cells, share: Floats, alternative: Floats, labeled: Ints) -> float:
     """Find the K with the largest expected log e at an alternative; 0 if that keeps the limit."""
     seen = labeled > 0
     n = labeled[seen].astype(np.float64)

@@ -6,8 +6,8 @@ import pytest
 from monitor.stats.core.counts import CountArrays, Counts, FirstPhase, side_by_side
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.notes import OutOfReach
-from monitor.stats.design.planning import Prospect
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.judge_rates import judge_rates
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.agreement import disagreement
@@ -21,9 +21,9 @@ SAMPLE = FirstPhase(np.array([30, 20, 120, 180, 380, 140, 20, 60]), PARENT)
 
 
 def planned(first_phase, **asked):
-    return allocate(
-        SIZE, UP, PriorRates.of_rates(RATE), uniform=0.5, first_phase=first_phase, **asked
-    )
+    rates = PriorRates.of_rates(RATE)
+    window = Prospect.of(SIZE, UP, rates, uniform=0.5, first_phase=first_phase)
+    return allocate(window, **asked)
 
 
 def test_a_plan_labels_only_what_was_judged_and_expects_the_widths_that_come():
@@ -117,5 +117,5 @@ def test_a_prospect_of_an_asked_judge_needs_more_labels_than_one_of_a_column():
 
     assert asked.size.tolist() == column.size.tolist()
     assert asked.first_phase.of_parent.max() <= 401  # type: ignore[union-attr]
-    widths = [each.allocate(max_labels=300).margins["recall"] for each in (asked, column)]
+    widths = [allocate(each, max_labels=300).margins["recall"] for each in (asked, column)]
     assert widths[0] > 1.1 * widths[1]
