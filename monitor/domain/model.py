@@ -150,7 +150,9 @@ class StratumFrame:
     """A stratum as counted: its size and its first candidates in random order, no id twice.
 
     ``segments`` holds the size of each value, for each of the frame's segment columns; they add
-    up to ``size``. ``challenged`` is what the challenger decided on its items.
+    up to ``size``. ``challenged`` is what the challenger decided on its items. ``judged`` is how
+    many items of the first phase are in it, by which its size is estimated; None where its size was
+    counted.
     """
 
     stratum: Stratum
@@ -158,6 +160,7 @@ class StratumFrame:
     candidates: tuple[Candidate, ...]
     segments: tuple[Mapping[str, int], ...] = ()
     challenged: Decisions | None = None
+    judged: int | None = None
 
 
 class BadRow(StrEnum):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 from monitor.presentation.forecasts import plausible_text
+from monitor.presentation.numbers import plural
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.table import Table
 from monitor.results.plan_figure import widths_svg
@@ -97,6 +98,11 @@ def sentences(forecast: PlanForecast) -> list[str]:
         lines.append(
             f"With a judge that says yes to {tpr} of the positives and {fpr} of the negatives, "
             f"{judged.total:,} labels give {_widths(judged.margins)}."
+        )
+    if phase := forecast.planned.first_phase:
+        lines.append(
+            f"The judge is asked about {phase['items']:,} items of each round, in "
+            f"{plural(phase['calls'], 'call')}."
         )
     if whole := _whole(forecast):
         names = "the window" if len(whole) == len(forecast.bands()) else ", ".join(whole)

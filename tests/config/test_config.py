@@ -231,7 +231,17 @@ MONITOR_SETTINGS = [
     way for way in _settings(MonitorConfig) if way[:1] != ("limits",) or way[-1] != "bounds"
 ]
 LISTS_OF_SECTIONS = {"show"}
-MAY_BE_LISTS = {"hooks", "path", "show", "table", "segments", "positive", "negative"}
+MAY_BE_LISTS = {
+    "command",
+    "environment",
+    "hooks",
+    "path",
+    "show",
+    "table",
+    "segments",
+    "positive",
+    "negative",
+}
 
 
 def _opened(part):

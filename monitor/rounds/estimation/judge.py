@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Member
     from monitor.rounds.estimation.tally import Counted
     from monitor.stats.core.counts import Interval, StratumArrays
+    from monitor.storage.samples.verdict_store import Judging
 
     Values = NDArray[np.float64]
 
@@ -61,10 +62,13 @@ _UNSCORED = "unscored"
 _SIGN: dict[Verdict | None, float] = {Verdict.NO: -1.0, Verdict.YES: 1.0}
 
 
-def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
+def judge_row(
+    member: Member, earlier: Sequence[Counted], judging: Judging | None = None
+) -> JudgeRow | None:
     """Report how good a round's judge is; None without one.
 
     earlier: The rounds before it in its history, whose strata are the same.
+    judging: What asking it has cost; None for a column.
     """
     judge, strata, own = member.round.settings.judge, member.tally.frame, member.tally.counts
     if judge is None or all(one.verdict is None for one in strata):
@@ -72,14 +76,20 @@ def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
     verdicts = np.array([one.verdict or _UNSCORED for one in strata])
     counted = [each.counts for each in earlier]
     seed = member.round.sobol_seed
+    resolved = getattr(judge, "resolved", None)
     return JudgeRow(
-        title=judge.title,
+        title=judge.title if resolved is None else f"{judge.title}, version {resolved}",
         level=CREDIBLE_LEVEL,
         size=int(own.size[verdicts != _UNSCORED].sum()),
         missing=int(own.size[verdicts == Verdict.MISSING].sum()),
         alone=_judged([own], verdicts, seed),
         pooled=_judged([*counted, own], verdicts, seed) if counted else None,
         saved=_saved([*counted, own], strata, member.round.settings.sample),
+        first_phase=None if judging is None else judging.items,
+        calls=None if judging is None else judging.calls,
+        tokens=None if judging is None else judging.tokens,
+        seconds=None if judging is None else round(judging.seconds, 1),
+        why=None if judging is None else judging.why,
     )
 
 

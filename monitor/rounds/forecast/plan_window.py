@@ -7,7 +7,7 @@ is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,10 +19,11 @@ from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.cells import uniform_of
+from monitor.rounds.sampling.first_phase import foreseen_scan
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import rates_before, reference_of
 from monitor.rounds.sampling.second_wave import has_two_waves
-from monitor.rounds.sampling.window_scan import WindowScan, scan_window, why_unusable
+from monitor.rounds.sampling.window_scan import WindowScan, why_unusable
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
@@ -43,6 +44,8 @@ class PlannedWindow:
     """A window as its plan sees it: the band of each stratum and where the rates come from.
 
     ``two_waves`` is whether its labels go out in two waves; margins assume a single wave.
+    ``first_phase`` is how many items a judge is to be asked about, in how many calls; empty without
+    such a one.
     """
 
     prospect: Prospect
@@ -50,6 +53,7 @@ class PlannedWindow:
     basis: str
     window: Window | None = None
     two_waves: bool = False
+    first_phase: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,7 @@ class PlanForecast:
             "limits_assumed": self.limits_assumed,
             "false_alarm_every": self.every,
             "judged": self._judged_json(),
+            "first_phase": dict(self.planned.first_phase) or None,
         }
 
     def _judged_json(self) -> dict[str, Any] | None:
@@ -167,8 +172,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
 
     Raises `SourceRefused` if there are no predictions yet, or the window could not be sampled.
     """
-    round_ = _as_if_drawn(context)
-    seen = scan_window(context, round_)
+    round_, seen, first_phase = foreseen_scan(context, _as_if_drawn(context))
     reason = why_unusable(seen.frame, round_.settings)
     if reason is not None:
         raise SourceRefused(reason)
@@ -186,7 +190,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     names = tuple(band.name for band in bands)
     basis = PLAN_SOURCES[prior_rates.source] if existing is None else _basis(context, seen)
     two_waves = existing is None and has_two_waves(seen.frame, round_.settings)
-    return PlannedWindow(prospect, names, basis, round_.window, two_waves)
+    return PlannedWindow(prospect, names, basis, round_.window, two_waves, first_phase)
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:

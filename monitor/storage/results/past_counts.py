@@ -27,19 +27,22 @@ if TYPE_CHECKING:
     from monitor.storage.samples.frame_store import StratumTally
 
     Packed: TypeAlias = NDArray[np.int64]
-    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``."""
+    """Size, labeled, positive, class (1: flagged), missing and judged of each stratum: ``(6, H)``.
+
+    Judged is -1 where the size was counted."""
 
 _STORED = np.dtype("<i8")
-_LAYOUT = -5
-"""Stands before the counts of a row. Older rows, without it and without the missing, are made anew;
-they begin with a size, which is never negative."""
+_LAYOUT = -6
+"""Stands before the counts of a row. Older rows are made anew: those without it begin with a size,
+which is never negative."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastRound:
     """A closed round as its latest version counted it.
 
-    ``missing`` are its items without a usable answer. ``is_changed`` is whether it has labels that
+    ``missing`` are its items without a usable answer, ``judged`` counts each stratum's items of
+    the first phase, -1 where its size was counted. ``is_changed`` is whether it has labels that
     no version has counted, and ``is_packed`` whether its counts are in one row already.
     """
 
@@ -47,6 +50,7 @@ class PastRound:
     version: int
     counts: StratumArrays
     missing: NDArray[np.int64]
+    judged: NDArray[np.int64]
     is_changed: bool
     is_packed: bool
 
@@ -83,6 +87,7 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
             version=row.version,
             counts=arrays,
             missing=packed_round[4],
+            judged=packed_round[5],
             is_changed=row.label_revision != row.estimated_revision,
             is_packed=row.id in readable,
         )
@@ -101,7 +106,7 @@ def write_packed(
         if not round_.is_packed:
             c = round_.counts
             packed[round_.id, round_.version] = np.array(
-                [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
+                [c.size, c.labeled, c.positive, c.is_flagged, round_.missing, round_.judged]
             )
     rows = [
         {"round_id": round_id, "version": version, "counts": _stored(counts)}
@@ -112,7 +117,15 @@ def write_packed(
 
 def _pack(strata: Sequence[StratumTally]) -> Packed:
     columns = (
-        (s.size, s.labeled, s.positive, s.stratum.flagged, s.planned - s.labeled) for s in strata
+        (
+            s.size,
+            s.labeled,
+            s.positive,
+            s.stratum.flagged,
+            s.planned - s.labeled,
+            -1 if s.judged is None else s.judged,
+        )
+        for s in strata
     )
     return np.array(list(columns), dtype=np.int64).T
 

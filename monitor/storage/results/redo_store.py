@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, func, select, update
 
+from monitor.domain.model import Verdict
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.results.concern_store import forget_concerns
 from monitor.storage.rounds.round_transitions import note_move
@@ -14,6 +15,7 @@ from monitor.storage.samples.margin_store import forget_plan
 from monitor.storage.tables import (
     challenger_sizes,
     items,
+    judgings,
     label_events,
     payloads,
     reserve,
@@ -22,6 +24,7 @@ from monitor.storage.tables import (
     segment_sizes,
     strata,
     tasks,
+    verdicts,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ _OF_THE_DRAW = (
     segment_sizes,
     challenger_sizes,
     strata,
+    judgings,
 )
 """Tables that hold what was drawn; each before those that it refers to."""
 
@@ -87,6 +91,9 @@ def reopen_abandoned(
     # No label refers to an item, as was asked above, so the sample can go.
     for table in _OF_THE_DRAW:
         connection.execute(delete(table).where(table.c.round_id == round_.id))
+    # Verdicts stay; where there is none, the judge is asked once more, with a whole budget.
+    silent = verdicts.c.verdict == Verdict.MISSING
+    connection.execute(delete(verdicts).where(verdicts.c.round_id == round_.id, silent))
     forget_concerns(connection, round_.id)
     forget_plan(connection, round_.id)
     note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)

@@ -50,7 +50,8 @@ class StratumTally:
     """A stratum of a round: its size, how many items were planned, and the labels of a version.
 
     Before any label its counts are 0. ``first_wave`` is how many of the planned items, the first
-    in order, go out before the others; None if all go out at once.
+    in order, go out before the others; None if all go out at once. ``judged`` is how many items of
+    its first phase gave its size, which is estimated then; None where it was counted.
     """
 
     stratum: Stratum
@@ -60,6 +61,7 @@ class StratumTally:
     positive: int = 0
     declined: int = 0
     first_wave: int | None = None
+    judged: int | None = None
 
 
 def newest_history(
@@ -247,6 +249,7 @@ def write_strata(connection: Connection, round_id: int, planned: Sequence[Stratu
             "size": part.size,
             "planned": part.planned,
             "first_wave": part.first_wave,
+            "judged": part.judged,
         }
         for position, part in enumerate(planned)
     ]
@@ -290,7 +293,9 @@ def read_all_strata(
     )
     tallies: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
-        tally = StratumTally(stratum_of(row), row.size, row.planned, first_wave=row.first_wave)
+        tally = StratumTally(
+            stratum_of(row), row.size, row.planned, first_wave=row.first_wave, judged=row.judged
+        )
         tallies.setdefault(row.round_id, []).append(tally)
     return tallies
 
