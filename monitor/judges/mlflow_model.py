@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from monitor.domain.shown import Shown
 
 
+_LOGGED = "models:/"  # before the id of a logged model, at which a registered version points
+
+
 class MlflowModelSettings(OnDemandSettings):
     """A model of MLflow's registry, which is given the columns that people are shown.
 
@@ -130,13 +133,18 @@ class MlflowModelJudge:
             warnings.simplefilter(
                 "ignore"
             )  # of its own type hints, and of other packages' versions
-            from mlflow import pyfunc  # noqa: PLC0415, TID251  its code is what was asked for
+            from mlflow import MlflowClient, pyfunc  # noqa: PLC0415, TID251  its code was asked for
             from mlflow.artifacts import download_artifacts  # noqa: PLC0415
 
-            registry = self.site.registry_uri or self.site.tracking_uri
-            path = download_artifacts(
-                artifact_uri=uri, tracking_uri=self.site.tracking_uri, registry_uri=registry
-            )
+            tracking = self.site.tracking_uri
+            client = MlflowClient(tracking, self.site.registry_uri or tracking)
+            parts = MODEL_URI.fullmatch(uri)
+            assert parts is not None  # noqa: S101  checked with the settings
+            location = client.get_model_version_download_uri(parts["name"], parts["version"])
+            if location.startswith(_LOGGED):
+                logged = client.get_logged_model(location.removeprefix(_LOGGED))
+                location = logged.artifact_location
+            path = download_artifacts(artifact_uri=location, tracking_uri=tracking)
             return pyfunc.load_model(path)
 
 

@@ -21,8 +21,8 @@ _RATES = {
 
 
 SEGMENTS_OF_JUDGED = (
-    "sizes by verdict are estimated from the items that the judge was to judge, and these intervals "
-    "take them as counted"
+    "sizes by verdict are estimated from the items that the judge was to judge, and these "
+    "intervals take them as counted"
 )
 
 

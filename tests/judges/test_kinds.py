@@ -101,8 +101,9 @@ def log_model(uri, artifacts, every):
     before = mlflow.get_tracking_uri()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        from mlflow.pyfunc.model import PythonModel  # noqa: PLC0415  it warns of its type hints
 
-        class Second(mlflow.pyfunc.PythonModel):
+        class Second(PythonModel):
             def predict(self, model_input):  # type: ignore[override]
                 number = model_input["subject"].str.split().str[1].astype(int)
                 return ((number % every) == 0).astype(float)
