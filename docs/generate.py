@@ -29,7 +29,7 @@ from monitor.config.model import HOOKS, Classes, Config, MonitorConfig, Referenc
 from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings
 from monitor.config.web import WebSettings
 from monitor.domain.challenger import Challenger
-from monitor.domain.judge import Judge
+from monitor.domain.judge import Budget, Judge
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
 from monitor.domain.settings import (
     JUDGE_METRICS,
@@ -43,6 +43,9 @@ from monitor.domain.settings import (
     ReferenceMatrix,
     Schedule,
 )
+from monitor.judges.command import CommandJudgeSettings
+from monitor.judges.http import HttpSettings
+from monitor.judges.mlflow_model import MlflowModelSettings
 from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesSettings
 from monitor.plugins.label_studio.settings import LabelStudioSettings
@@ -76,6 +79,10 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: source.challenger": Challenger,
     "monitors: judge": Judge,
+    "monitors: judge of kind http": HttpSettings,
+    "monitors: judge of kind mlflow_model": MlflowModelSettings,
+    "monitors: judge of kind command": CommandJudgeSettings,
+    "monitors: judge.budget": Budget,
     "monitors: schedule": Schedule,
     "monitors: sample": Sample,
     "monitors: sample.margin": Margin,
@@ -154,10 +161,16 @@ NOTES = {
     "Challenger.predicted": "its predicted class, in place of both; read as `columns.predicted` is",
     "MonitorConfig.judge": "[a second opinion](../how-to/judge.md) that saves labels",
     "Judge.column": "the column of its verdicts",
-    "Judge.positive": "values that mean yes",
+    "JudgeSettings.positive": "values that mean yes",
     "Judge.negative": "values that mean no; every other one unless given",
-    "Judge.threshold": "numbers from it on mean yes, in place of `positive`",
-    "Judge.version": "what gave the verdicts; another one begins a new history",
+    "OnDemandSettings.negative": "values that mean no; `no`, 0 or false unless given",
+    "JudgeSettings.threshold": "numbers from it on mean yes, in place of `positive`",
+    "JudgeSettings.version": "what gave the verdicts; another one begins a new history",
+    "OnDemandSettings.items": "judged of each score cell, at most",
+    "OnDemandSettings.budget": "of a round",
+    "OnDemandSettings.timeout": "of one call",
+    "OnDemandSettings.within": "for all verdicts of a round",
+    "HttpSettings.model": "its name at the endpoint",
     "ShownColumn.column": "the column, shown under its own name",
     "ShownColumn.kind": "how it is shown: [what items may show](../how-to/shown-items.md)",
     "ShownColumn.table": "columns that are shown together, with a row for each",

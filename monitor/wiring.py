@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from monitor.config.adapters import LABELERS, SOURCES
+from monitor.config.adapters import JUDGES, LABELERS, SOURCES
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.adapters import MlflowEndpoint
 from monitor.domain.errors import ConfigRefused, SettingRefused
+from monitor.domain.judge import OnDemandSettings
+from monitor.domain.judging import JudgeSite
 from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
 from monitor.domain.time_limit import within
+from monitor.files.sqlite_address import absolute_address
 from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler
+from monitor.judges.ask import JudgeClient
 from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
@@ -173,7 +177,19 @@ def _context(
         labelers=partial(_labelers, monitor, labeler, make),
         class_monitors=config.class_monitors(monitor),
         settled=SettledWindows() if monitor.block is None else settled[monitor.block.name],
+        judge=_judge(config, monitor, aliases),
     )
+
+
+def _judge(config: Config, monitor: MonitorConfig, aliases: MlflowAliases) -> JudgeClient | None:
+    settings, mlflow = monitor.judge, config.mlflow
+    if not isinstance(settings, OnDemandSettings):
+        return None
+    uri = absolute_address(mlflow.tracking_uri, config.folder)
+    registry = mlflow.registry_uri and absolute_address(mlflow.registry_uri, config.folder)
+    with _refused("judge"):
+        site = JudgeSite(config.folder, uri, registry, aliases)
+        return JudgeClient(settings, JUDGES.make(settings, site))
 
 
 def _labelers(

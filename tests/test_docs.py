@@ -112,6 +112,8 @@ def test_each_config_in_the_docs_is_one_that_loads(code, tmp_path):
         pytest.skip("of another program, or not whole")
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump(merged(shown), sort_keys=False))
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "fraud.txt").write_text("Is this fraud? {subject}")
     environment = dict.fromkeys(re.findall(r"\$\{(\w+)\}", code), "x" * 32)
 
     try:

@@ -1,4 +1,4 @@
-"""Kinds of sources and labelers: those built in, and those that entry points add.
+"""Kinds of sources, labelers and judges: those built in, and those that entry points add.
 
 `monitor.plugins` and other packages add a kind by an entry point (`monitor.domain.adapters`). Only
 the names of entry points are read. The kind that a config uses is imported, and a fault in it is a
@@ -18,8 +18,11 @@ from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, Validat
 
 from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
 from monitor.domain.errors import MonitorError, SettingRefused
+from monitor.domain.judge import Judge, JudgeSettings, OnDemandSettings
+from monitor.domain.judging import JudgeAdapter
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
+from monitor.judges import command, http, mlflow_model
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.page_settings import PageSettings
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Labeler, Source
 
-AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter)
+AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter)
 SettingsT = TypeVar("SettingsT", bound=Settings)
 
 _KIND = "kind"
@@ -236,4 +239,23 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
         ),
         "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True, wants_block=True),
     },
+)
+
+
+def _column_judge(settings: Judge, _: object) -> Any:
+    """Refuse to make anything: the source reads the column."""
+    raise NotImplementedError(settings.column)
+
+
+JUDGES: Kinds[JudgeAdapter, JudgeSettings] = Kinds(
+    group="pr_monitor.judges",
+    wanted=JudgeAdapter,
+    base=OnDemandSettings,
+    built_in={
+        "column": JudgeAdapter(Judge, _column_judge),
+        "http": JudgeAdapter(http.HttpSettings, http.make),
+        "mlflow_model": JudgeAdapter(mlflow_model.MlflowModelSettings, mlflow_model.make),
+        "command": JudgeAdapter(command.CommandJudgeSettings, command.make),
+    },
+    default="column",
 )

@@ -7,11 +7,11 @@ beside its unit and its reason, and the reference of the config is made of these
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -27,7 +27,7 @@ from pydantic import (
     model_validator,
 )
 
-from monitor.config.adapters import LABELERS, SOURCES
+from monitor.config.adapters import JUDGES, LABELERS, SOURCES
 from monitor.config.block_checks import NAME
 from monitor.config.block_requests import CLASSES
 from monitor.config.pages import PagesSettings, takes_passwords
@@ -35,7 +35,7 @@ from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
-from monitor.domain.judge import Judge
+from monitor.domain.judge import Judge, JudgeSettings, OnDemandJudge, OnDemandSettings
 from monitor.domain.masking import one_at
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
@@ -159,7 +159,7 @@ class MonitorConfig(Settings):
     source: Annotated[SerializeAsAny[SourceSettings], SOURCES]
     schedule: Schedule
     sample: Sample = Sample()
-    judge: Judge | None = None
+    judge: Annotated[SerializeAsAny[JudgeSettings] | None, JUDGES] = None
     labeling: Annotated[SerializeAsAny[Labeling], LABELERS]
     reference: Reference | None = None
     limits: Limits = Limits()
@@ -189,10 +189,13 @@ class MonitorConfig(Settings):
     @model_validator(mode="after")
     def _the_judge_is_read(self) -> MonitorConfig:
         judge = self.judge
-        if judge is None:
-            if on_judge := self.limits.on_judge():
-                message = "the monitor has no judge whose rate could be limited"
-                raise SettingRefused(setting=f"limits.{on_judge[0].metric}", why=message)
+        if judge is None and (on_judge := self.limits.on_judge()):
+            message = "the monitor has no judge whose rate could be limited"
+            raise SettingRefused(setting=f"limits.{on_judge[0].metric}", why=message)
+        if isinstance(judge, OnDemandSettings):
+            for where, why_not in self._judge_conflicts(judge):
+                raise SettingRefused(setting=f"judge{where}", why=why_not)
+        if not isinstance(judge, Judge):
             return self
         why = self.source.why_no_judge(judge)
         if why is None and self._is_truth(judge.column):
@@ -203,6 +206,29 @@ class MonitorConfig(Settings):
             raise SettingRefused(setting="judge", why=why)
         self.source.judge_by(judge)
         return self
+
+    def _judge_conflicts(self, judge: OnDemandSettings) -> Iterator[tuple[str, str]]:
+        """Yield the settings that an on-demand judge does not go with: below it, and why."""
+        shown = self.source.shown_columns
+        if shown == ():
+            yield "", "it is asked about what people are shown; list that in source.columns.show"
+        for name in judge.placeholders:
+            if shown is not None and name not in shown:
+                available = ", ".join(f"{{{one}}}" for one in shown)
+                why = f"{{{name}}} is no column of source.columns.show, which has {available}"
+                yield ".prompt", why
+        if self.source.has_scores and self.sample.cells is None:
+            yield "", "it is asked about items of each score cell; leave out sample.cells: null"
+        for name, is_there in {
+            "source.challenger": self.source.challenged_by is not None,
+            "a reference file": isinstance(self.reference, ReferenceFile),
+        }.items():
+            if is_there:
+                why = (
+                    f"{name} is counted by stratum, and the sizes of strata by a judge that is "
+                    "asked are estimated; leave out one, or write its verdicts into a column"
+                )
+                yield "", why
 
     def _is_truth(self, column: str) -> bool:
         """Whether labels are read from this column of the predictions themselves."""
@@ -230,6 +256,13 @@ class MonitorConfig(Settings):
             raise SettingRefused(setting="labeling.gold", why=message)
         return self
 
+    @property
+    def _judge_of_rounds(self) -> Judge | OnDemandJudge | None:
+        judge = self.judge
+        return (
+            judge.frozen() if isinstance(judge, OnDemandSettings) else cast("Judge | None", judge)
+        )
+
     def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:
         """Return what the rounds need, without secrets or places.
 
@@ -249,7 +282,7 @@ class MonitorConfig(Settings):
                 model=self.model,
                 threshold=self.source.threshold,
                 challenger=self.source.challenged_by,
-                judge=self.judge,
+                judge=self._judge_of_rounds,
                 schedule=self.schedule,
                 sample=sample,
                 pooling=self.pooling,

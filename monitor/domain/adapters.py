@@ -76,6 +76,11 @@ class SourceSettings(Settings):
         return True
 
     @property
+    def shown_columns(self) -> tuple[str, ...] | None:
+        """Names of the columns that people are shown; None if only the source knows them."""
+        return None
+
+    @property
     def challenged_by(self) -> Challenger | None:
         """Another classifier whose decisions its frames have (`Frame.challenged`); None if not."""
         return None

@@ -34,6 +34,10 @@ class JudgeRow(Report):
     ``alone`` uses the labels of this round, ``pooled`` also labels of the rounds before it in its
     history; None if it is the first. Both are None where no item has a verdict. ``saved`` is the
     share of labels that the judge saves, about; None if unknown.
+
+    Of a judge that is asked, ``first_phase`` counts the items it was to judge, from which sizes
+    by verdict are estimated, and ``calls``, ``tokens`` and ``seconds`` what they cost; ``why`` is
+    why some have no verdict. All are None for a column.
     """
 
     title: str
@@ -43,3 +47,8 @@ class JudgeRow(Report):
     alone: JudgedRow | None = None
     pooled: JudgedRow | None = None
     saved: float | None = None
+    first_phase: int | None = None
+    calls: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    why: str | None = None

@@ -24,7 +24,7 @@ from pydantic import (
 
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
-from monitor.domain.judge import Judge
+from monitor.domain.judge import AnyJudge
 from monitor.domain.ports import utc_now
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
@@ -328,7 +328,7 @@ class RoundSettings(Settings):
     model: str | None = None
     threshold: float | None = None
     challenger: Challenger | None = None
-    judge: Judge | None = None
+    judge: AnyJudge | None = None
     schedule: Schedule
     sample: Sample = Sample()
     pooling: Pooling = Pooling()

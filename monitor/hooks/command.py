@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import IO, TYPE_CHECKING, Annotated, Literal
@@ -22,10 +23,12 @@ from monitor.hooks.receiver import Timeout
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from monitor.domain.model import Effect
     from monitor.hooks.context import HookContext
 
-_DATA_REFUSED, _TRY_LATER, _CONFIG = 65, 75, 78  # sysexits.h
+DATA_REFUSED, TRY_LATER, _CONFIG = 65, 75, 78  # sysexits.h
 _TAIL = 300  # characters of standard error that an error shows
 
 
@@ -43,8 +46,8 @@ def _variable(name: str) -> str:
     return name
 
 
-_Word = Annotated[str, AfterValidator(_word)]
-_Variable = Annotated[str, AfterValidator(_variable)]
+Word = Annotated[str, AfterValidator(_word)]
+Variable = Annotated[str, AfterValidator(_variable)]
 
 
 class CommandSettings(Settings):
@@ -59,8 +62,8 @@ class CommandSettings(Settings):
     """
 
     kind: Literal["command"]
-    command: Annotated[tuple[_Word, ...], Field(min_length=1)]
-    environment: tuple[_Variable, ...] = ()
+    command: Annotated[tuple[Word, ...], Field(min_length=1)]
+    environment: tuple[Variable, ...] = ()
     timeout: Timeout = timedelta(seconds=10)
 
     def handler(self, context: HookContext) -> CommandHandler:
@@ -101,41 +104,70 @@ class CommandHandler:
     def _run(self, stdin: IO[bytes], output: IO[bytes]) -> int:
         seconds = self._settings.timeout.total_seconds()
         program = self._settings.command[0]
-        try:
-            process = subprocess.Popen(  # noqa: S603  the words come from the config alone
-                self._settings.command,
-                stdin=stdin,
-                stdout=subprocess.DEVNULL,
-                stderr=output,
-                cwd=self._context.folder,
-                env=self._environment(),
-                start_new_session=True,  # a group of its own, to end all that it started
-            )
-        except OSError as error:
-            reason = f"{program} cannot be run: {(error.strerror or str(error)).lower()}"
-            raise self._context.refused(reason) from error
-        try:
-            return process.wait(seconds)
-        except subprocess.TimeoutExpired as error:
-            message = f"hook {self._context.name}: {program} did not end within {seconds:g} s"
-            raise DeliveryFailed(message) from error
-        finally:
-            _kill(process)
-
-    def _environment(self) -> dict[str, str]:
-        missing = [name for name in self._settings.environment if name not in os.environ]
+        passed, missing = environment(self._settings.environment)
         if missing:
             reason = f"the environment has no variable {', '.join(missing)}; set it"
             raise self._context.refused(reason)
-        passed = {name: os.environ[name] for name in self._settings.environment}
-        return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **passed}
+        try:
+            return run_program(
+                self._settings.command,
+                self._context.folder,
+                passed,
+                seconds,
+                stdin,
+                subprocess.DEVNULL,
+                output,
+            )
+        except TimeoutError as error:
+            message = f"hook {self._context.name}: {program} did not end within {seconds:g} s"
+            raise DeliveryFailed(message) from error
+        except OSError as error:
+            reason = f"{program} cannot be run: {(error.strerror or str(error)).lower()}"
+            raise self._context.refused(reason) from error
 
     def _failure(self, code: int, tail: str) -> DeliveryFailed:
         ended = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         message = f"hook {self._context.name}: {self._settings.command[0]} {ended}"
         message += f": {tail}" if tail else ""
-        lasting = code in {_DATA_REFUSED, _CONFIG}
-        return DeliveryFailed(message, sink_down=code == _TRY_LATER, lasting=lasting)
+        lasting = code in {DATA_REFUSED, _CONFIG}
+        return DeliveryFailed(message, sink_down=code == TRY_LATER, lasting=lasting)
+
+
+def environment(names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return all that a program sees of the environment, and which variables are missing in it."""
+    missing = [name for name in names if name not in os.environ]
+    passed = {name: os.environ[name] for name in names if name not in missing}
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **passed}, missing
+
+
+def run_program(
+    command: Sequence[str],
+    folder: Path,
+    variables: Mapping[str, str],
+    seconds: float,
+    stdin: IO[bytes],
+    stdout: IO[bytes] | int,
+    stderr: IO[bytes] | int = subprocess.DEVNULL,
+) -> int:
+    """Run a program between files, and return its exit code.
+
+    Raises `TimeoutError` if it did not end by itself, another `OSError` if it cannot be run.
+    """
+    process = subprocess.Popen(  # noqa: S603  the words come from the config alone
+        command,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=folder,
+        env=variables,
+        start_new_session=True,  # a group of its own, to end all that it started
+    )
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError from error
+    finally:
+        _kill(process)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

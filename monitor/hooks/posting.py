@@ -43,7 +43,7 @@ _ERROR = 400
 
 
 @dataclass(frozen=True, slots=True)
-class _HttpAnswer:
+class HttpAnswer:
     """The answer of a receiver; ``text`` is its beginning."""
 
     status: int
@@ -60,7 +60,7 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
     Raises `DeliveryFailed` if the receiver did not take it, or may not have taken it.
     """
     try:
-        answer = _posted(receiver, headers, body)
+        answer = posted(receiver, headers, body)
     except AddressRefused as error:
         raise receiver.failed(str(error), lasting=True) from None
     except httpcore.TimeoutException as error:
@@ -75,7 +75,7 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
     return answer.status
 
 
-def _check_taken(receiver: Receiver, answer: _HttpAnswer) -> None:
+def _check_taken(receiver: Receiver, answer: HttpAnswer) -> None:
     """Refuse a success whose text says the contrary."""
     if _is_page(answer.text):
         reason = (
@@ -89,7 +89,7 @@ def _check_taken(receiver: Receiver, answer: _HttpAnswer) -> None:
         raise receiver.failed(reason, sink_down=False)
 
 
-def _refused(receiver: Receiver, answer: _HttpAnswer) -> DeliveryFailed:
+def _refused(receiver: Receiver, answer: HttpAnswer) -> DeliveryFailed:
     passes = may_pass(answer.status)
     text = f": {clean(answer.text, 300)}" if receiver.repeats and answer.text.strip() else ""
     return receiver.failed(
@@ -100,7 +100,13 @@ def _refused(receiver: Receiver, answer: _HttpAnswer) -> DeliveryFailed:
     )
 
 
-def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _HttpAnswer:
+def posted(
+    receiver: Receiver, headers: Mapping[str, str], body: str, *, at_most: int = _ANSWER
+) -> HttpAnswer:
+    """Post and return the answer, of which at most so many bytes are read.
+
+    Raises `AddressRefused`, or an error of httpcore or the operating system, without an answer.
+    """
     seconds = receiver.timeout.total_seconds()
     backend = GuardedBackend(allow_private=receiver.allow_private, seconds=seconds)
     with (
@@ -117,10 +123,10 @@ def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _HttpA
             name.lower().decode(): value.decode("latin-1") for name, value in response.headers
         }
         status = int(response.status)
-        return _HttpAnswer(
+        return HttpAnswer(
             status=status,
             retry_after=retry_after(answers, utc_now()),
-            text=_beginning(response, is_success=status in _SUCCESS),
+            text=_beginning(response, at_most, is_success=status in _SUCCESS),
         )
 
 
@@ -130,18 +136,18 @@ def _trust() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def _beginning(response: httpcore.Response, *, is_success: bool) -> str:
+def _beginning(response: httpcore.Response, at_most: int, *, is_success: bool) -> str:
     """Read how an answer begins; of a success that breaks off, what came of it."""
     beginning = b""
     try:
         for part in response.iter_stream():
             beginning += part
-            if len(beginning) >= _ANSWER:  # an answer may be endless
+            if len(beginning) >= at_most:  # an answer may be endless
                 break
     except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError):
         if not is_success:
             raise
-    return beginning[:_ANSWER].decode(errors="replace")
+    return beginning[:at_most].decode(errors="replace")
 
 
 def _refusal(status: int) -> str:

@@ -58,8 +58,8 @@ def address(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname}{port}"
 
 
-def check_url(url: str, *, allow_private: bool) -> None:
-    """Refuse a URL that cannot be posted to, without repeating it."""
+def check_url(url: str, *, allow_private: bool, what: str = "the notice") -> None:
+    """Refuse a URL that cannot be posted to, without repeating it; ``what`` is what is posted."""
     try:
         parts = urlsplit(url)
         has_port_0 = parts.port == 0
@@ -80,7 +80,7 @@ def check_url(url: str, *, allow_private: bool) -> None:
             raise SettingRefused(setting="url", why=message)
     if parts.scheme == "http" and not allow_private:
         message = (
-            "plain http would show the notice to everyone on the way; use https, or set "
+            f"plain http would show {what} to everyone on the way; use https, or set "
             "allow_private: true if the receiver stands in your own network"
         )
         raise SettingRefused(setting="url", why=message)

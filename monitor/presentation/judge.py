@@ -10,7 +10,7 @@ from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text, plural, ra
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from monitor.domain.judge import Judge
+    from monitor.domain.judge import AnyJudge
     from monitor.domain.judge_rows import Ends, JudgedRow, JudgeRow
 
 _RATES = {
@@ -20,12 +20,18 @@ _RATES = {
 }
 
 
+SEGMENTS_OF_JUDGED = (
+    "sizes by verdict are estimated from the items that the judge was to judge, and these "
+    "intervals take them as counted"
+)
+
+
 def no_verdicts_sentence(fault: str) -> str:
     """Return the sentence that a window was drawn without its judge, and why."""
     return f"the judge has no verdicts, and labels are spent as without one: {fault}"
 
 
-def changed_judge_sentence(judge: Judge) -> str:
+def changed_judge_sentence(judge: AnyJudge) -> str:
     """Return the sentence that a round was opened with a judge that the config has no longer."""
     return (
         f"the round was opened with the judge {judge.title}, which the config has no longer, so it "
@@ -39,6 +45,33 @@ def unjudged_sentence(missing: int, size: int) -> str:
         f"the judge has no verdict on {missing:,} of {size:,} items "
         f"({percent_text(missing / size)}); people label these as without a judge"
     )
+
+
+def partly_judged_sentence(missing: int, requested: int, why: str) -> str:
+    """Return the sentence that a judge that was asked is silent on too many items, and why."""
+    return (
+        f"the judge has no verdict on {missing:,} of the {requested:,} items that it was to judge "
+        f"({percent_text(missing / requested)}): {why}; people label these as without a judge"
+    )
+
+
+def why_missing_text(faults: Mapping[str, int], stopped: str) -> str:
+    """Return why items have no verdict: how many for which reason, and what ended the asking.
+
+    >>> why_missing_text({"malformed": 3, "not asked about": 40}, "its time was over")
+    '40 not asked about, 3 malformed; its time was over'
+    """
+    by_count = sorted(faults.items(), key=lambda one: -one[1])
+    counted = ", ".join(f"{count:,} {fault}" for fault, count in by_count)
+    return f"{counted}; {stopped}" if stopped else counted
+
+
+def cost_sentence(row: JudgeRow) -> str:
+    """Return what asking the judge has cost a round."""
+    cost = [plural(row.calls or 0, "call")]
+    cost += [plural(row.tokens, "token")] if row.tokens else []
+    took = ", ".join([*cost, f"{row.seconds or 0:,.0f} s"])
+    return f"to judge {plural(row.first_phase or 0, 'item')} took {took}"
 
 
 def verdicts_text(sizes: Mapping[Verdict | None, int]) -> str:
@@ -73,7 +106,7 @@ def judge_moved_sentence(yes: int, expected: int) -> str:
     )
 
 
-def one_verdict_sentence(judge: Judge, yes: int, no: int) -> str:
+def one_verdict_sentence(judge: AnyJudge, yes: int, no: int) -> str:
     """Return the sentence that the judge says the same of all items."""
     verdict = "yes" if yes else "no"
     return (
@@ -97,11 +130,15 @@ def judge_lines(row: JudgeRow) -> Iterator[str]:
     """Describe what to know about the judge; it never counts as a label."""
     if row.alone is not None:
         share = percent_text(row.alone.yes / row.alone.size)
-        yield f"it says yes to {row.alone.yes:,} of {row.alone.size:,} items ({share})"
+        about = "" if row.first_phase is None else "about "
+        yield f"it says yes to {about}{row.alone.yes:,} of {row.alone.size:,} items ({share})"
+    if row.first_phase is not None:
+        yield cost_sentence(row)
     if row.saved is not None:
         yield saved_sentence(row.saved)
     if row.missing:
-        yield unjudged_sentence(row.missing, row.size)
+        why = f" ({row.why})" if row.why else ""
+        yield unjudged_sentence(row.missing, row.size) + why
     yield "verdicts only decide which items people label; the estimates rest on people's labels"
 
 

@@ -30,7 +30,7 @@ from monitor.presentation.estimates import (
     pooled_intervals_text,
     reason_text,
 )
-from monitor.presentation.judge import judge_lines, judge_tables
+from monitor.presentation.judge import SEGMENTS_OF_JUDGED, judge_lines, judge_tables
 from monitor.presentation.moves import waves_sentence
 from monitor.presentation.notices import gold_sentence
 from monitor.presentation.numbers import bound_sign, interval_text, limits_text, minute_text
@@ -114,9 +114,7 @@ def round_sections(
         _counts(report),
         _challenger(report),
         _judge(report),
-        Section(
-            SectionKind.SEGMENTS, "Segments", segment_tables(report.segments, report.unlabeled)
-        ),
+        _segments(report),
         _classes(classes),
     ]
     return [section for section in sections if section.tables or section.lines]
@@ -403,6 +401,13 @@ def _judge(report: RoundReport) -> Section:
         return Section(SectionKind.JUDGE, "Judge")
     tables, lines = [*judge_tables(row)], [*judge_lines(row)]
     return Section(SectionKind.JUDGE, f"Judge: {row.title}", tables, lines)
+
+
+def _segments(report: RoundReport) -> Section:
+    tables = [*segment_tables(report.segments, report.unlabeled)]
+    is_estimated = report.judge is not None and report.judge.first_phase is not None
+    lines = [SEGMENTS_OF_JUDGED] if tables and is_estimated else []
+    return Section(SectionKind.SEGMENTS, "Segments", tables, lines)
 
 
 def _classes(report: ClassReport | None) -> Section:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 from monitor.presentation.forecasts import plausible_text
+from monitor.presentation.numbers import plural
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.table import Table
 from monitor.results.plan_figure import widths_svg
@@ -15,7 +16,7 @@ from monitor.stats.design.notes import BudgetShort
 from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN, AlertPower
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -91,20 +92,29 @@ def sentences(forecast: PlanForecast) -> list[str]:
     if plan.needed is not None and plan.needed > plan.total:
         sure = "on average" if assurance is None else f"with probability {assurance:g}"
         lines.append(f"To be within that {sure} would take {plan.needed:,}.")
-    if forecast.judge is not None and forecast.judged is not None:
-        judged = forecast.judged
-        lines.append(
-            f"With a judge that says yes to {_judge_text(forecast.judge)}, "
-            f"{judged.total:,} labels give {_widths(judged.margins)}."
-        )
-        if forecast.judge.pilot is not None:
-            lines.append(forecast.judge.pilot)
+    lines += _of_judge(forecast)
     if whole := _whole(forecast):
         names = "the window" if len(whole) == len(forecast.bands()) else ", ".join(whole)
         lines.append(f"Every item of {names} gets a label: none of it is left to chance.")
     # What a short budget means is in the sentences above.
     notes = [note for note in plan.notes if not isinstance(note, BudgetShort)]
     return [*lines, *(f"Note: {plan_note(note)}." for note in notes)]
+
+
+def _of_judge(forecast: PlanForecast) -> Iterator[str]:
+    """Describe what an assumed judge would save, and what asking the monitor's own takes."""
+    if forecast.judge is not None and forecast.judged is not None:
+        yield (
+            f"With a judge that says yes to {_judge_text(forecast.judge)}, "
+            f"{forecast.judged.total:,} labels give {_widths(forecast.judged.margins)}."
+        )
+        if forecast.judge.pilot is not None:
+            yield forecast.judge.pilot
+    if phase := forecast.planned.first_phase:
+        yield (
+            f"The judge is asked about {phase['items']:,} items of each round, in "
+            f"{plural(phase['calls'], 'call')}."
+        )
 
 
 def _judge_text(judge: AssumedJudge) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from monitor.domain.judging import VerdictService
     from monitor.domain.ports import Aliases, Clock, Labeler, RoundRuns, Source
     from monitor.domain.settings import MonitorSettings, RoundSettings
     from monitor.storage.database import Database
@@ -80,7 +81,8 @@ class MonitorContext:
     rounds that MLflow has, should the store have forgotten some;
     ``aliases`` looks up which version of a model an alias names. ``class_monitors`` has, where the
     monitor is one of a block of classes, the name of each class's monitor, and ``settled`` the
-    windows whose averages need no look, in common with these.
+    windows whose averages need no look, in common with these. ``judge`` is asked for verdicts where
+    the config has such a one.
     """
 
     settings: MonitorSettings
@@ -96,6 +98,7 @@ class MonitorContext:
     aliases: Aliases | None = None
     class_monitors: Mapping[str, str] = field(default_factory=dict)
     settled: SettledWindows = field(default_factory=SettledWindows)
+    judge: VerdictService | None = None
 
     def labelers_of(self, settings: RoundSettings) -> tuple[Labeler, ...]:
         """Labelers of a round: the one it was opened with, and others its answers may come by."""

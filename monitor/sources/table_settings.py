@@ -188,6 +188,11 @@ class TableSettings(SourceSettings):
         """Another classifier whose decisions are in the same rows."""
         return self.challenger
 
+    @property
+    def shown_columns(self) -> tuple[str, ...]:
+        """Names under which columns are shown."""
+        return tuple(one.heading for one in listed(self.columns.show))
+
     def why_no_judge(self, judge: Judge) -> str | None:
         """Describe why a judge's column cannot be one; None if it can."""
         columns = self.columns

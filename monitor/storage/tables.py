@@ -148,6 +148,7 @@ strata = Table(
     Column("size", BigInteger, nullable=False),
     Column("planned", Integer, nullable=False),
     Column("first_wave", Integer),  # items of wave 1, the first in order; null: all at once
+    Column("judged", Integer),  # items that gave an estimated size; null: the size was counted
 )
 
 reserve = Table(
@@ -178,6 +179,33 @@ items = Table(
     Column("challenged", Boolean),  # whether the challenger flags it; nobody who labels sees it
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
     Index(None, "id", "round_id"),  # finds the rounds that asked about an item before
+)
+
+verdicts = Table(
+    "verdicts",
+    metadata,
+    Column("monitor_id", ForeignKey("monitors.id"), primary_key=True),
+    Column("judge", String(32), primary_key=True),
+    Column("item_id", Text, primary_key=True),
+    Column("round_id", ForeignKey("rounds.id"), nullable=False, index=True),
+    Column("verdict", String(10), nullable=False),
+    Column("fault", String(100)),  # why there is no verdict
+    Column("tokens", Integer, nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+    comment="What a judge that is asked said of items, so that none is asked about twice.",
+)
+
+judgings = Table(
+    "judgings",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("began_at", UtcDateTime, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("items", Integer),  # of the first phase; null until the round is drawn
+    Column("why", Text),  # why items of it have no verdict
+    comment="What asking its judge has cost a round.",
 )
 
 payloads = Table(

@@ -307,7 +307,8 @@ def _judge_metrics(report: RoundReport) -> dict[str, float]:
     """Name the judge's rates, such as ``judge/tpr`` with ``_low`` and ``_high``.
 
     ``judge/tpr_pooled`` is by the labels of all rounds, ``judge/missing`` the share of the
-    window's items on which the judge said nothing, ``judge/saved`` the share of labels it saves.
+    window's items on which the judge said nothing, ``judge/saved`` the share of labels it saves,
+    and ``judge/calls``, ``judge/tokens`` and ``judge/seconds`` what asking it has cost.
     """
     row = report.judge
     if row is None or not row.size:
@@ -320,7 +321,12 @@ def _judge_metrics(report: RoundReport) -> dict[str, float]:
         for end, value in zip(("", "_low", "_high"), ends, strict=True)
     }
     saved = {} if row.saved is None else {"judge/saved": row.saved}
-    return rates | saved | {"judge/missing": row.missing / row.size}
+    cost = {
+        f"judge/{name}": float(value)
+        for name in ("calls", "tokens", "seconds")
+        if (value := getattr(row, name)) is not None
+    }
+    return rates | saved | cost | {"judge/missing": row.missing / row.size}
 
 
 def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:

@@ -219,7 +219,17 @@ MONITOR_SETTINGS = [
     way for way in _settings(MonitorConfig) if way[:1] != ("limits",) or way[-1] != "bounds"
 ]
 LISTS_OF_SECTIONS = {"show"}
-MAY_BE_LISTS = {"hooks", "path", "show", "table", "segments", "positive", "negative"}
+MAY_BE_LISTS = {
+    "command",
+    "environment",
+    "hooks",
+    "path",
+    "show",
+    "table",
+    "segments",
+    "positive",
+    "negative",
+}
 
 
 @pytest.mark.parametrize("way", MONITOR_SETTINGS, ids=".".join)

@@ -67,6 +67,8 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
     for context in application.monitors:
         name = context.settings.name
         yield _tried(f"source of {name}", partial(check_source, context))
+        if context.judge is not None:
+            yield _tried(f"judge of {name}", partial(_judge, context))
         yield _tried(f"labels of {name}", partial(_labels, context))
         yield from _forecast(context)
     reached = _tried("MLflow", partial(_mlflow, application))
@@ -181,6 +183,12 @@ def _labels(context: MonitorContext) -> CheckResult | str:
 
         return check_truth(context, context.labeler)
     return check_labels(context)
+
+
+def _judge(context: MonitorContext) -> str:
+    from monitor.cli.commands.judge_check import check_judge
+
+    return check_judge(context)
 
 
 def _store(database: Database) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
+from monitor.domain.judge import Judge
 from monitor.domain.model import BandEdges, Frame, Window
 from monitor.domain.ports import ExcludesRows
 from monitor.domain.shown import Shown, is_picture
@@ -67,7 +68,8 @@ def check_source(context: MonitorContext) -> CheckResult:
     slot = newest_slot(settings.schedule, context.clock())
     window = window_of(settings.schedule, slot)
     at_most = max(settings.sample.max_labels, PROFILE)  # as a draw reads, so that ids are compared
-    strata = BandEdges(judged=settings.judge is not None).strata()
+    reads_verdicts = isinstance(settings.judge, Judge)
+    strata = BandEdges(judged=reads_verdicts).strata()
     frame = context.source.scan(window, strata, at_most, "check")
     newest = f"the newest window, {window}"
     if not frame.rows:
@@ -91,7 +93,7 @@ def check_source(context: MonitorContext) -> CheckResult:
         *_reference_warnings(context),
         *_shown_warnings(context, frame),
     )
-    verdicts = [verdicts_text(verdict_sizes(frame))] if settings.judge is not None else []
+    verdicts = [verdicts_text(verdict_sizes(frame))] if reads_verdicts else []
     omitted = [f"left out: {', '.join(bad)}"] if bad else []
     text = "; ".join([summary, *verdicts, *omitted, *unexpected.notes])
     return CheckResult(text, warnings)

@@ -184,6 +184,9 @@ def _grouped(
 
 def _check_labeled(labels: RoundLabels, *, cells: bool) -> None:
     strata = labels.strata
+    if any(part.judged is not None for part in strata):
+        message = "sizes by verdict are estimated, and curves take them as counted"
+        raise NoCurves(message)
     holding = {part.stratum.name for part in strata if part.size}
     answered = {item.stratum for item in labels.labeled}
     if cells:  # one without an answer is taken with its neighbours

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Member
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import Interval, StratumArrays
+    from monitor.storage.samples.verdict_store import Judging
 
     Values = NDArray[np.float64]
 
@@ -95,10 +96,13 @@ def judge_estimates(now: Tally, limits: Limits, *, seed: int) -> list[ReportedEs
     return reported_rows(rows, corners)
 
 
-def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
+def judge_row(
+    member: Member, earlier: Sequence[Counted], judging: Judging | None = None
+) -> JudgeRow | None:
     """Report how good a round's judge is; None without one.
 
     earlier: The rounds before it in its history, whose strata are the same.
+    judging: What asking it has cost; None for a column.
     """
     judge, strata, own = member.round.settings.judge, member.tally.frame, member.tally.counts
     if judge is None or all(one.verdict is None for one in strata):
@@ -106,8 +110,9 @@ def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
     verdicts = np.array([one.verdict or _UNSCORED for one in strata])
     counted = [each.counts for each in earlier]
     seed = member.round.sobol_seed
+    resolved = getattr(judge, "resolved", None)
     return JudgeRow(
-        title=judge.title,
+        title=judge.title if resolved is None else f"{judge.title}, version {resolved}",
         level=CREDIBLE_LEVEL,
         size=int(own.size[verdicts != _UNSCORED].sum()),
         missing=int(own.size[verdicts == Verdict.MISSING].sum()),
@@ -116,6 +121,11 @@ def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
         saved=None
         if own.first_phase is not None  # labels do not take the noise of the shares away
         else _saved([*counted, own], strata, member.round.settings.sample),
+        first_phase=None if judging is None else judging.items,
+        calls=None if judging is None else judging.calls,
+        tokens=None if judging is None else judging.tokens,
+        seconds=None if judging is None else round(judging.seconds, 1),
+        why=None if judging is None else judging.why,
     )
 
 

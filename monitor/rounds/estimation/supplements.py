@@ -12,6 +12,7 @@ from monitor.rounds.estimation.judge import judge_row
 from monitor.rounds.estimation.segments import segment_rows
 from monitor.storage.labels import overlap_store
 from monitor.storage.results import challenger_store, segment_store
+from monitor.storage.samples import verdict_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -41,11 +42,12 @@ def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Suppl
     """Gather them for each affected round: computed, or as stored where no label changed."""
     with database.read() as connection:
         compared, gold = challenges(connection, batch), gold_rows(connection, batch)
+        judgings = verdict_store.read_judgings(connection, [one.round.id for one in batch.affected])
         return {
             (each := member.round.id): replace(
                 _supplements(connection, member.round, batch.labels[each]),
                 challenge=compared.get(each),
-                judge=judge_row(member, batch.before(index)),
+                judge=judge_row(member, batch.before(index), judgings.get(each)),
                 gold=gold.get(each),
             )
             for index, member in enumerate(batch.affected)

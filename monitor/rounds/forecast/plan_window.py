@@ -7,7 +7,7 @@ is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,10 +18,11 @@ from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
+from monitor.rounds.sampling.first_phase import foreseen_scan
 from monitor.rounds.sampling.plan import prospect_of
 from monitor.rounds.sampling.prior import rates_before, reference_of
 from monitor.rounds.sampling.second_wave import has_two_waves
-from monitor.rounds.sampling.window_scan import WindowScan, scan_window, why_unusable
+from monitor.rounds.sampling.window_scan import WindowScan, why_unusable
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, plan_options
@@ -43,6 +44,8 @@ class PlannedWindow:
     """A window as its plan sees it: the band of each stratum and where the rates come from.
 
     ``two_waves`` is whether its labels go out in two waves; margins assume a single wave.
+    ``first_phase`` is how many items a judge is to be asked about, in how many calls; empty without
+    such a one.
     """
 
     prospect: Prospect
@@ -50,6 +53,7 @@ class PlannedWindow:
     basis: str
     window: Window | None = None
     two_waves: bool = False
+    first_phase: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,7 @@ class PlanForecast:
             "limits_assumed": self.limits_assumed,
             "false_alarm_every": self.every,
             "judged": self._judged_json(),
+            "first_phase": dict(self.planned.first_phase) or None,
         }
 
     def _judged_json(self) -> dict[str, Any] | None:
@@ -175,8 +180,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
 
     Raises `SourceRefused` if there are no predictions yet, or the window could not be sampled.
     """
-    round_ = _as_if_drawn(context)
-    seen = scan_window(context, round_)
+    round_, seen, first_phase = foreseen_scan(context, _as_if_drawn(context))
     reason = why_unusable(seen.frame, round_.settings)
     if reason is not None:
         raise SourceRefused(reason)
@@ -186,7 +190,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     names = tuple(band.name for band in bands)
     basis = PLAN_SOURCES[prospect.prior_rates.source] if existing is None else _basis(context, seen)
     two_waves = existing is None and has_two_waves(seen.frame, round_.settings)
-    return PlannedWindow(prospect, names, basis, round_.window, two_waves)
+    return PlannedWindow(prospect, names, basis, round_.window, two_waves, first_phase)
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:

@@ -29,6 +29,7 @@ from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.completeness import doubts
+from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
 from monitor.rounds.sampling.items import broken_pictures, doubled, items_of
 from monitor.rounds.sampling.opinions import of_present_judge
 from monitor.rounds.sampling.plan import plan_labels
@@ -98,6 +99,8 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them.
     """
     round_, changed = of_present_judge(context, round_)
+    settings, unresolved = with_resolved_judge(context, round_.settings)
+    round_ = replace(round_, settings=settings)
     now = context.clock()
     first_scan = round_.first_look_at or now
     can_wait = now < waits_until(round_, first_scan)
@@ -113,8 +116,9 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     if seen.usable is None:
         _abandon(context, round_, claim, seen, first_scan)
     else:
-        concerns = (*seen.concerns, *seen.alias_concerns, *changed)
-        _write_sample(context, round_, claim, seen.usable, concerns, first_scan)
+        scan, silent = judged_scan(context, round_, claim, seen.usable)
+        concerns = (*seen.concerns, *seen.alias_concerns, *changed, *unresolved, *silent)
+        _write_sample(context, round_, claim, scan, concerns, first_scan)
     context.tries.forget(round_)
 
 
@@ -198,7 +202,11 @@ def _write_sample(
     untestable = _untestable(frame, existing, settings)
     invalid = check_baseline(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
-    planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
+    # Databases know no numpy integers; where sizes are estimated, not every item may be drawn.
+    planned: list[int] = [
+        min(labels, part.size if part.judged is None else len(part.candidates))
+        for labels, part in zip(plan.labels.tolist(), frame.strata, strict=True)
+    ]
     before = _as_before(frame, settings)
     expected = before or planned
     new = existing is None and before is None  # nothing is known of the strata
@@ -239,6 +247,7 @@ def _write_sample(
             rows=frame.rows,
             snapshot=frame.snapshot,
             registered=scan.registered,
+            **resolved_settings(settings),
             first_look_at=first_scan,
             deadline=deadline,
             second_wave_at=None
@@ -262,7 +271,7 @@ def _tallies(
 ) -> list[StratumTally]:
     """Give each stratum its items and its first wave."""
     return [
-        StratumTally(part.stratum, part.size, size, first_wave=early)
+        StratumTally(part.stratum, part.size, size, first_wave=early, judged=part.judged)
         for part, size, early in zip(frame.strata, expected, first, strict=True)
     ]
 

@@ -69,10 +69,12 @@ def check_judge(frame: Frame, settings: RoundSettings) -> OpinionCheck:
     if frame.judge_fault is not None:
         concern = Concern(_JUDGE, no_verdicts_sentence(frame.judge_fault), is_setting=True)
         return OpinionCheck((concern,))
+    is_estimated = any(part.judged is not None for part in frame.strata)
     sizes = verdict_sizes(frame)
     missing, yes, no = (sizes[each] for each in (Verdict.MISSING, Verdict.YES, Verdict.NO))
     size = missing + yes + no  # without the items that have no score
-    if missing > settings.bad_rows_max * size:
+    # Why verdicts are missing of which a judge was asked, its first phase says.
+    if missing > settings.bad_rows_max * size and not is_estimated:
         sentence = unjudged_sentence(missing, size)
         return OpinionCheck((Concern(_JUDGE, sentence, is_setting=missing == size),))
     if min(yes, no) == 0 < max(yes, no):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
+from monitor.domain.judge import OnDemandJudge
 from monitor.domain.model import BadRow, BandEdges, Frame, Stratum
 from monitor.domain.ports import Rescannable
 from monitor.domain.registered import spellings
@@ -60,7 +61,9 @@ def version_of(frame: Frame, alias: WatchedAlias | None) -> str | None:
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
     """List the settings whose change opens a new history."""
     bands, cells, judge = settings.sample.bands, settings.sample.cells, settings.judge
-    judged = () if judge is None else ("judge", judge.title)
+    judged: tuple[str, ...] = () if judge is None else ("judge", judge.title)
+    if isinstance(judge, OnDemandJudge) and judge.resolved is not None:
+        judged = (*judged, judge.resolved)
     if cells is None:
         return (settings.model, bands.flagged, bands.passed, *judged)
     return (settings.model, "cells", cells.flagged, cells.passed, *judged)
@@ -76,7 +79,7 @@ def scan_window(context: MonitorContext, round_: Round) -> WindowScan:
     alias = watched_alias(context, round_)
     with context.database.read() as connection:
         newest = _newest_history(connection, round_.monitor_id, settings)
-    at_most = settings.sample.max_labels
+    at_most = _candidates(settings)
     if newest is not None:
         frame = _scan(context, round_, newest.edges, at_most)
         same_model = newest.model_version in spellings(version_of(frame, alias))
@@ -105,10 +108,23 @@ def first_scan(
 ) -> tuple[tuple[Stratum, ...], int]:
     """Foresee the strata and candidates of a look's first scan, where that is no `Rescannable`."""
     newest = None if monitor_id is None else _newest_history(connection, monitor_id, settings)
-    at_most = settings.sample.max_labels
+    at_most = _candidates(settings)
     if newest is None:
         return BandEdges().strata(), max(at_most, PROFILE)
-    return newest.edges.strata(), at_most
+    return scanned_strata(newest.edges, settings), at_most
+
+
+def scanned_strata(edges: BandEdges, settings: RoundSettings) -> tuple[Stratum, ...]:
+    """Strata that the source counts: a judge that is asked cuts them afterwards."""
+    if isinstance(settings.judge, OnDemandJudge):
+        edges = replace(edges, judged=False)
+    return edges.strata()
+
+
+def _candidates(settings: RoundSettings) -> int:
+    """Items to draw of each stratum: all that may be labeled, or judged."""
+    judged = settings.judge.items if isinstance(settings.judge, OnDemandJudge) else 0
+    return max(settings.sample.max_labels, judged)
 
 
 def _newest_history(
@@ -150,16 +166,18 @@ def _parts(sample: Sample) -> int:
 def _rescan(
     context: MonitorContext, round_: Round, before: Frame, edges: BandEdges, at_most: int
 ) -> Frame:
-    source = context.source
-    if edges.judged or not isinstance(source, Rescannable):  # candidates have no verdict
+    source, strata = context.source, scanned_strata(edges, round_.settings)
+    has_verdicts = any(one.verdict is not None for one in strata)  # which no candidate has
+    if has_verdicts or not isinstance(source, Rescannable):
         return _scan(context, round_, edges, at_most)
     with outside("scan"):
-        return source.rescan(before, edges.strata(), at_most, round_.seed)
+        return source.rescan(before, strata, at_most, round_.seed)
 
 
 def _scan(context: MonitorContext, round_: Round, edges: BandEdges, at_most: int) -> Frame:
     with outside("scan"):
-        return context.source.scan(round_.window, edges.strata(), at_most, round_.seed)
+        strata = scanned_strata(edges, round_.settings)
+        return context.source.scan(round_.window, strata, at_most, round_.seed)
 
 
 def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:

@@ -15,7 +15,7 @@ from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import insert_all, listed
-from monitor.storage.tables import items, label_events, payloads, reserve, rounds, tasks
+from monitor.storage.tables import items, label_events, payloads, reserve, rounds, tasks, verdicts
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
 """Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""
@@ -188,10 +188,10 @@ def adjudicator_of(connection: Connection, round_id: int) -> str | None:
 def forget_payloads(connection: Connection, round_id: int, *, first_version: int) -> None:
     """Delete what labelers saw of a round, unless it is done again; items and labels stay.
 
-    What they were yet to see goes as well.
+    What they were yet to see goes as well, and what a judge said of items.
     """
     same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
-    for table in (payloads, reserve):
+    for table in (payloads, reserve, verdicts):
         connection.execute(delete(table).where(table.c.round_id == round_id, same))
 
 

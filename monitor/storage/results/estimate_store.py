@@ -93,6 +93,7 @@ def read_counts(
             row.positive,
             row.declined,
             row.first_wave,
+            row.judged,
         )
         tallies.setdefault(row.round_id, []).append(tally)
     return {round_id: tuple(rows) for round_id, rows in tallies.items()}

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, func, select, update
 
+from monitor.domain.model import Verdict
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.rounds.round_transitions import note_move
 from monitor.storage.tables import (
     challenger_sizes,
     concerns,
     items,
+    judgings,
     label_events,
     payloads,
     planned_margins,
@@ -22,6 +24,7 @@ from monitor.storage.tables import (
     segment_sizes,
     strata,
     tasks,
+    verdicts,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ _WITHDRAWN = (
     segment_sizes,
     challenger_sizes,
     strata,
+    judgings,
 )
 """Tables that hold what was drawn and noted; each before those that it refers to."""
 
@@ -89,5 +93,8 @@ def reopen_abandoned(
     # No label refers to an item, as was asked above, so the sample can go.
     for table in _WITHDRAWN:
         connection.execute(delete(table).where(table.c.round_id == round_.id))
+    # Verdicts stay; where there is none, the judge is asked once more, with a whole budget.
+    silent = verdicts.c.verdict == Verdict.MISSING
+    connection.execute(delete(verdicts).where(verdicts.c.round_id == round_.id, silent))
     note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
     return True

@@ -222,6 +222,7 @@ def write_strata(connection: Connection, round_id: int, planned: Sequence[Stratu
             "size": part.size,
             "planned": part.planned,
             "first_wave": part.first_wave,
+            "judged": part.judged,
         }
         for position, part in enumerate(planned)
     ]
@@ -274,7 +275,9 @@ def read_all_strata(
     )
     tallies: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
-        tally = StratumTally(stratum_of(row), row.size, row.planned, first_wave=row.first_wave)
+        tally = StratumTally(
+            stratum_of(row), row.size, row.planned, first_wave=row.first_wave, judged=row.judged
+        )
         tallies.setdefault(row.round_id, []).append(tally)
     return tallies
 

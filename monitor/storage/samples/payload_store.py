@@ -10,16 +10,23 @@ from sqlalchemy import Connection, delete, exists, or_, select
 from monitor.storage.database import listed
 from monitor.storage.queries import named
 from monitor.storage.rounds.round_store import Round, read_round
-from monitor.storage.tables import items, monitors, payloads, reserve, rounds, tasks
+from monitor.storage.tables import items, monitors, payloads, reserve, rounds, tasks, verdicts
 
 
 def rounds_with_item(
     connection: Connection, item_id: str, monitor: str | None = None
 ) -> list[Round]:
-    """Read the rounds into which an item was drawn, or may yet be, in slot order."""
+    """Read the rounds into which an item was drawn, or may yet be, or that had it judged, in order.
+
+    That is the order of their slots.
+    """
     holding = [
-        exists().where(table.c.round_id == rounds.c.id, table.c.id == item_id)
-        for table in (items, reserve)
+        exists().where(table.c.round_id == rounds.c.id, column == item_id)
+        for table, column in (
+            (items, items.c.id),
+            (reserve, reserve.c.id),
+            (verdicts, verdicts.c.item_id),
+        )
     ]
     query = (
         select(rounds.c.id)
@@ -41,6 +48,7 @@ def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
     held = [
         delete(payloads).where(payloads.c.round_id == round_id, payloads.c.item_id == item_id),
         delete(reserve).where(reserve.c.round_id == round_id, reserve.c.id == item_id),
+        delete(verdicts).where(verdicts.c.round_id == round_id, verdicts.c.item_id == item_id),
     ]
     return sum(connection.execute(statement).rowcount for statement in held) > 0
 

@@ -1,0 +1,160 @@
+"""Asking a judge about many items: several calls at once, repeats, a budget, and an end in time."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.judging import JudgeFailed, Opinion, Reply
+from monitor.domain.model import Verdict
+
+if TYPE_CHECKING:
+    from monitor.domain.judge import OnDemandSettings
+    from monitor.domain.judging import JudgeModel
+    from monitor.domain.shown import Shown
+
+_ROUNDS = 4  # calls of each thread in a group, so that one slow call holds up few others
+_PAUSE = 0.5  # seconds before the first repeat; twice as long each time
+_LONGEST_PAUSE = 30.0
+_SILENT, _FAILED, _ENOUGH = 1, 10, 50
+"""A call that failed weighs as much as ten replies that are no verdict; at this sum, with no
+verdict in between, no more is asked."""
+
+_FEWEST_SECONDS = 0.05
+_CHARACTERS_OF_TOKEN = 4
+
+
+def estimated_tokens(*texts: str) -> int:
+    """Tokens of some texts, about, where an endpoint does not count them."""
+    return sum(map(len, texts)) // _CHARACTERS_OF_TOKEN + 1
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeClient:
+    """Asks a judge as its settings say."""
+
+    settings: OnDemandSettings
+    model: JudgeModel
+
+    def resolved(self) -> str | None:
+        """Find the version that the name of its model stands for now; None if that is fixed."""
+        return self.model.resolved()
+
+    def calls_of(self, items: int) -> int:
+        """Count the calls that so many items take if none is repeated."""
+        return -(-items // self.model.batch)
+
+    def session(self, *, calls: int, tokens: int, seconds: float) -> JudgeSession:
+        """Begin to ask, with so many calls, tokens and seconds left."""
+        return JudgeSession(self, calls, tokens, time.monotonic() + seconds)
+
+
+class JudgeSession:
+    """The asking of one round."""
+
+    def __init__(self, client: JudgeClient, most_calls: int, most_tokens: int, end: float) -> None:
+        self._settings, self._model = client.settings, client.model
+        self._most_calls, self._most_tokens, self._end = most_calls, most_tokens, end
+        self._lock = threading.Lock()
+        self._score = 0
+        self._stopped = ""
+        self.calls = self.tokens = 0
+        self.size = self._settings.concurrency * _ROUNDS * self._model.batch
+
+    @property
+    def stopped(self) -> str:
+        """Why no more items are asked about; empty while they are."""
+        with self._lock:
+            if not self._stopped:
+                self._stopped = self._limit()
+            return self._stopped
+
+    def ask(self, items: Sequence[Shown]) -> Sequence[Opinion | None]:
+        """Return the opinion on each item, in their order; None where it was not asked about."""
+        batch = self._model.batch
+        parts = [items[start : start + batch] for start in range(0, len(items), batch)]
+        with ThreadPoolExecutor(self._settings.concurrency, "judge") as pool:
+            return [opinion for part in pool.map(self._ask, parts) for opinion in part]
+
+    def _ask(self, items: Sequence[Shown]) -> Sequence[Opinion | None]:
+        fault = ""
+        for attempt in range(self._settings.retries + 1):
+            if not self._take_call():
+                break
+            try:
+                replies = self._replies(items)
+            except JudgeFailed as error:
+                fault = str(error)
+                if error.lasting or not error.passes or attempt == self._settings.retries:
+                    self._note_failure(fault, lasting=error.lasting)
+                    break
+                pause = min(_PAUSE * 2**attempt, _LONGEST_PAUSE) * random.uniform(0.5, 1)  # noqa: S311  spreads repeats
+                if error.retry_after is not None:
+                    pause = max(pause, error.retry_after.total_seconds())
+                if not self._wait(pause):
+                    self._note_failure(fault, lasting=False)
+                    break
+            else:
+                opinions = [self._opinion(reply) for reply in replies]
+                self._note(opinions)
+                return opinions
+        return [Opinion(Verdict.MISSING, fault) if fault else None] * len(items)
+
+    def _replies(self, items: Sequence[Shown]) -> Sequence[Reply]:
+        seconds = min(self._settings.timeout.total_seconds(), self._end - time.monotonic())
+        with outside("judge"):
+            replies = self._model.ask(items, max(seconds, _FEWEST_SECONDS))
+        if len(replies) != len(items):
+            message = "malformed"
+            raise JudgeFailed(message)
+        return replies
+
+    def _opinion(self, reply: Reply) -> Opinion:
+        if reply.fault:
+            return Opinion(Verdict.MISSING, reply.fault, reply.tokens)
+        verdict = self._settings.verdict_of(reply.value)
+        if verdict is None:
+            return Opinion(Verdict.MISSING, "malformed", reply.tokens)
+        return Opinion(verdict, "", reply.tokens)
+
+    def _take_call(self) -> bool:
+        with self._lock:
+            self._stopped = self._stopped or self._limit()
+            self.calls += not self._stopped
+            return not self._stopped
+
+    def _limit(self) -> str:
+        """Which limit is reached; empty if none is."""
+        if self.calls >= self._most_calls:
+            return "its budget of calls is spent"
+        if self.tokens >= self._most_tokens:
+            return "its budget of tokens is spent"
+        return "its time was over" if time.monotonic() >= self._end else ""
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait before a repeat; false if the time, or another call, ends the asking before."""
+        if time.monotonic() + seconds >= self._end:
+            return False
+        time.sleep(seconds)
+        return not self.stopped
+
+    def _note(self, opinions: Sequence[Opinion]) -> None:
+        with self._lock:
+            self.tokens += sum(one.tokens for one in opinions)
+            silent = all(one.verdict is Verdict.MISSING for one in opinions)
+            self._weigh(_SILENT * len(opinions) if silent else -self._score, opinions[-1].fault)
+
+    def _note_failure(self, fault: str, *, lasting: bool) -> None:
+        with self._lock:
+            self._weigh(_ENOUGH if lasting else _FAILED, fault)
+
+    def _weigh(self, weight: int, fault: str) -> None:
+        self._score += weight
+        if self._score >= _ENOUGH and not self._stopped:
+            self._stopped = f"it gave no verdict any more ({fault})"

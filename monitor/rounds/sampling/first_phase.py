@@ -1,0 +1,291 @@
+"""The first phase of a round whose judge is asked: a sample of each score cell gets verdicts.
+
+Then the cells are cut by them. How large a stratum is, is estimated: the items of its cell times
+the share of its verdict among those that were judged (double sampling for stratification; Cochran,
+Sampling Techniques, ch. 12). People label among the judged items.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import RoundMoved
+from monitor.domain.judge import OnDemandJudge
+from monitor.domain.judging import JudgeFailed
+from monitor.domain.model import Candidate, Stratum, Verdict
+from monitor.domain.ports import as_counted
+from monitor.presentation.judge import (
+    no_verdicts_sentence,
+    partly_judged_sentence,
+    why_missing_text,
+)
+from monitor.rounds.sampling.plausibility import Concern
+from monitor.rounds.sampling.verdict_cut import Part, cut_frame
+from monitor.rounds.sampling.window_scan import scan_window
+from monitor.storage.results.past_counts import read_past
+from monitor.storage.rounds import round_claims
+from monitor.storage.samples import verdict_store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from monitor.domain.judging import Opinion, VerdictService, VerdictSession
+    from monitor.domain.model import Frame
+    from monitor.domain.settings import RoundSettings
+    from monitor.domain.shown import Shown
+    from monitor.rounds.context import MonitorContext
+    from monitor.rounds.sampling.window_scan import WindowScan
+    from monitor.storage.results.past_counts import PastRound
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.verdict_store import Judging
+
+JUDGE = "judge"
+_SHOWN = 500  # items that the source is asked for at once
+
+
+def with_resolved_judge(
+    context: MonitorContext, settings: RoundSettings
+) -> tuple[RoundSettings, tuple[Concern, ...]]:
+    """Return settings with the version that an asked judge's alias names now.
+
+    Without the judge, and with a concern, where that cannot be known.
+    """
+    judge = settings.judge
+    if not isinstance(judge, OnDemandJudge) or context.judge is None:
+        return settings, ()
+    try:
+        with outside("judge"):
+            resolved = context.judge.resolved()
+    except JudgeFailed as error:
+        concern = Concern(JUDGE, no_verdicts_sentence(str(error)), is_setting=True)
+        return settings.model_copy(update={"judge": None}), (concern,)
+    return settings.model_copy(
+        update={"judge": judge.model_copy(update={"resolved": resolved})}
+    ), ()
+
+
+def resolved_settings(settings: RoundSettings) -> dict[str, Any]:
+    """Return what a drawn round has to keep of its settings that was not known when it opened."""
+    judge = settings.judge
+    if not isinstance(judge, OnDemandJudge) or judge.resolved is None:
+        return {}
+    return {"settings": settings.model_dump(mode="json")}
+
+
+def judged_scan(
+    context: MonitorContext, round_: Round, claim: Claim, scan: WindowScan
+) -> tuple[WindowScan, tuple[Concern, ...]]:
+    """Ask a round's judge, if it has such a one, and cut the cells of its window by verdict.
+
+    What is stored already is not asked again. Items without a verdict are labeled as without a
+    judge, with a concern if they are many; the round never waits for more.
+
+    Raises `RoundMoved` once another worker has the round.
+    """
+    judge = round_.settings.judge
+    if not isinstance(judge, OnDemandJudge):
+        return scan, ()
+    chosen = _first_phase(scan.frame, judge.items)
+    with context.database.read() as connection:
+        opinions = verdict_store.read_opinions(connection, round_, chosen)
+    missing = [item for item in chosen if item not in opinions]
+    stopped = ""
+    if missing and context.judge is not None:
+        with context.database.write() as connection:
+            _hold(connection, claim)
+            judging = verdict_store.begin_judging(connection, round_.id, context.clock())
+        shown = _shown(context, round_, scan.frame, missing)
+        session = context.judge.session(**_remaining(context, judge, judging))
+        for answered in _query(context, context.judge, session, shown, round_, claim):
+            opinions |= answered
+        stopped = session.stopped
+    return _cut_by(context, round_, claim, scan, opinions, stopped)
+
+
+def foreseen_scan(
+    context: MonitorContext, round_: Round
+) -> tuple[Round, WindowScan, dict[str, int]]:
+    """Scan a window to plan it, with what asking its judge would take: items and calls.
+
+    Nothing is asked: the cells are cut as the rounds before it in its history were. Where there is
+    none, the round that is planned has no judge.
+    """
+    settings, _ = with_resolved_judge(context, round_.settings)
+    round_ = replace(round_, settings=settings)
+    scan, judge = scan_window(context, round_), settings.judge
+    if not isinstance(judge, OnDemandJudge) or context.judge is None:
+        return round_, scan, {}
+    items = len(_first_phase(scan.frame, judge.items))
+    cost = {"items": items, "calls": context.judge.calls_of(items)}
+    earlier: list[PastRound] = []
+    if scan.known is not None:
+        with context.database.read() as connection:
+            earlier = read_past(connection, scan.known.id, before=round_.slot)
+    if earlier:
+        return round_, _cut_as(scan, earlier), cost
+    round_ = replace(round_, settings=settings.model_copy(update={"judge": None}))
+    return round_, scan_window(context, round_), cost
+
+
+def _first_phase(frame: Frame, items: int) -> list[str]:
+    """Take the first items of each score cell, all first ones before all second ones.
+
+    So where no more can be asked, what was asked is a random part of each cell.
+    """
+    cells = [part.candidates[:items] for part in frame.strata if not part.stratum.unscored]
+    return [each.id for rank in zip_longest(*cells) for each in rank if each is not None]
+
+
+class _Remaining(TypedDict):
+    calls: int
+    tokens: int
+    seconds: float
+
+
+def _remaining(context: MonitorContext, judge: OnDemandJudge, spent: Judging) -> _Remaining:
+    """Return what a round has left to ask with, though a process that asked was killed."""
+    elapsed = context.clock() - spent.began_at
+    return {
+        "calls": judge.budget.calls - spent.calls,
+        "tokens": judge.budget.tokens - spent.tokens,
+        "seconds": (judge.within - max(elapsed, timedelta(0))).total_seconds(),
+    }
+
+
+def _shown(
+    context: MonitorContext, round_: Round, frame: Frame, ids: Sequence[str]
+) -> Iterator[tuple[str, Shown]]:
+    """Read what people would see of items; those that have left the predictions are left out."""
+    source = as_counted(context.source, frame.snapshot)
+    for start in range(0, len(ids), _SHOWN):
+        some = ids[start : start + _SHOWN]
+        with outside("show"):
+            shown = source.show(some, round_.window)
+        yield from ((item, shown[item]) for item in some if item in shown)
+
+
+def _query(
+    context: MonitorContext,
+    judge: VerdictService,
+    session: VerdictSession,
+    items: Iterator[tuple[str, Shown]],
+    round_: Round,
+    claim: Claim,
+) -> Iterator[dict[str, Opinion]]:
+    """Ask about items group by group, each stored before the next.
+
+    Its calls are counted before they are made, so that a process that is killed spends nothing
+    that the next one does not know of.
+    """
+    while not session.stopped and (group := dict(islice(items, session.size))):
+        before, expected = (session.calls, session.tokens), judge.calls_of(len(group))
+        with context.database.write() as connection:
+            _hold(connection, claim)
+            verdict_store.spend(connection, round_.id, calls=expected)
+        began = time.monotonic()
+        replies = session.ask(list(group.values()))
+        seconds = time.monotonic() - began
+        opinions = {
+            item: opinion
+            for item, opinion in zip(group, replies, strict=True)
+            if opinion is not None
+        }
+        with context.database.write() as connection:
+            _hold(connection, claim)
+            verdict_store.spend(
+                connection,
+                round_.id,
+                calls=session.calls - before[0] - expected,
+                tokens=session.tokens - before[1],
+                seconds=seconds,
+            )
+            verdict_store.add_opinions(connection, round_, opinions, context.clock())
+        yield opinions
+
+
+def _hold(connection: Connection, claim: Claim) -> None:
+    if not round_claims.renew_round(connection, claim):
+        message = f"round {claim.round_id} was taken over by another worker; it asks on there"
+        raise RoundMoved(message)
+
+
+def _cut_by(
+    context: MonitorContext,
+    round_: Round,
+    claim: Claim,
+    scan: WindowScan,
+    opinions: Mapping[str, Opinion],
+    stopped: str,
+) -> tuple[WindowScan, tuple[Concern, ...]]:
+    judge = round_.settings.judge
+    assert isinstance(judge, OnDemandJudge)  # noqa: S101  asked by the caller
+    chosen = _first_phase(scan.frame, judge.items)
+    verdicts = {item: each.verdict for item, each in opinions.items()}
+    silent = [item for item in chosen if verdicts.get(item, Verdict.MISSING) is Verdict.MISSING]
+    faults = Counter(
+        opinions[item].fault if item in opinions else "not asked about" for item in silent
+    )
+    why = why_missing_text(faults, stopped) if silent else None
+    with context.database.write() as connection:
+        _hold(connection, claim)
+        verdict_store.begin_judging(connection, round_.id, context.clock())
+        verdict_store.end_judging(connection, round_.id, len(chosen), why)
+    strata, most = scan.edges.strata(), judge.items
+    if len(silent) == len(chosen):  # nothing is estimated, and all are as without a judge
+        frame = cut_frame(
+            scan.frame,
+            strata,
+            lambda cell: {Verdict.MISSING: Part(1, cell.candidates)},
+            estimated=False,
+        )
+        return replace(scan, frame=replace(frame, judge_fault=why)), ()
+    frame = cut_frame(
+        scan.frame,
+        strata,
+        lambda cell: _by_verdict(cell.candidates[:most], verdicts),
+        estimated=True,
+    )
+    if len(silent) <= round_.settings.bad_rows_max * len(chosen):
+        return replace(scan, frame=frame), ()
+    sentence = partly_judged_sentence(len(silent), len(chosen), why or "")
+    return replace(scan, frame=frame), (Concern(JUDGE, sentence),)
+
+
+def _by_verdict(
+    judged: Sequence[Candidate], verdicts: Mapping[str, Verdict]
+) -> dict[Verdict, Part]:
+    """Part judged items by verdict, each part in the order of the draw."""
+    parts = defaultdict[Verdict, list[Candidate]](list)
+    for each in judged:
+        parts[verdicts.get(each.id, Verdict.MISSING)].append(each)
+    return {verdict: Part(len(items), items) for verdict, items in parts.items()}
+
+
+def _cut_as(scan: WindowScan, earlier: Sequence[PastRound]) -> WindowScan:
+    """Cut a window that is not judged as earlier rounds of its history were."""
+    strata = scan.edges.strata()
+    sizes = np.sum([each.counts.size for each in earlier], axis=0)
+    weights = defaultdict[Stratum, dict[Verdict, Part]](dict)
+    for one, size in zip(strata, sizes.tolist(), strict=True):
+        if one.verdict is not None:
+            weights[replace(one, name="", verdict=None)][one.verdict] = Part(size)
+    frame = cut_frame(
+        scan.frame,
+        strata,
+        lambda cell: {
+            verdict: part._replace(candidates=cell.candidates)
+            for verdict, part in weights[replace(cell.stratum, name="")].items()
+        },
+        estimated=False,
+    )
+    return replace(scan, frame=frame)

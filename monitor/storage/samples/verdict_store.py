@@ -1,0 +1,117 @@
+"""What a judge that is asked said of items, and what asking it has cost a round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, select, update
+
+from monitor.domain.judge import OnDemandJudge
+from monitor.domain.judging import Opinion
+from monitor.domain.model import Verdict
+from monitor.storage.database import add_missing, listed
+from monitor.storage.tables import judgings, verdicts
+
+if TYPE_CHECKING:
+    from monitor.storage.rounds.round_store import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What asking its judge has cost a round since ``began_at``.
+
+    ``items`` is how many were in the first phase, None until the round is drawn, and ``why`` why
+    some of them have no verdict; None if all have one.
+    """
+
+    began_at: datetime
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    items: int | None = None
+    why: str | None = None
+
+
+def read_opinions(connection: Connection, round_: Round, ids: Sequence[str]) -> dict[str, Opinion]:
+    """Read what a round's judge said of these items, for any round of its monitor."""
+    query = select(*verdicts.c["item_id", "verdict", "fault", "tokens"]).where(
+        verdicts.c.monitor_id == round_.monitor_id,
+        verdicts.c.judge == _key(round_),
+        verdicts.c.item_id.in_(listed(connection, ids)),
+    )
+    return {
+        item: Opinion(Verdict(verdict), fault or "", tokens)
+        for item, verdict, fault, tokens in connection.execute(query)
+    }
+
+
+def add_opinions(
+    connection: Connection, round_: Round, opinions: Mapping[str, Opinion], now: datetime
+) -> None:
+    """Keep what a round's judge said of items."""
+    judge = _key(round_)
+    rows = [
+        {
+            "monitor_id": round_.monitor_id,
+            "judge": judge,
+            "item_id": item,
+            "round_id": round_.id,
+            "verdict": opinion.verdict,
+            "fault": opinion.fault or None,
+            "tokens": opinion.tokens,
+            "at": now,
+        }
+        for item, opinion in opinions.items()
+    ]
+    add_missing(connection, verdicts, rows)
+
+
+def _key(round_: Round) -> str:
+    judge = round_.settings.judge
+    assert isinstance(judge, OnDemandJudge)  # noqa: S101  no other is asked
+    return judge.key
+
+
+def read_judging(connection: Connection, round_id: int) -> Judging | None:
+    """Read what asking its judge has cost a round; None if it was not asked."""
+    return read_judgings(connection, [round_id]).get(round_id)
+
+
+def read_judgings(connection: Connection, round_ids: Iterable[int]) -> dict[int, Judging]:
+    """Read what asking has cost some rounds, by round."""
+    query = select(judgings).where(judgings.c.round_id.in_(list(round_ids)))
+    return {
+        row.round_id: Judging(row.began_at, row.calls, row.tokens, row.seconds, row.items, row.why)
+        for row in connection.execute(query)
+    }
+
+
+def begin_judging(connection: Connection, round_id: int, now: datetime) -> Judging:
+    """Return what asking has cost a round so far: nothing, if it begins now."""
+    row = {"round_id": round_id, "began_at": now, "calls": 0, "tokens": 0, "seconds": 0.0}
+    add_missing(connection, judgings, [row])
+    judging = read_judging(connection, round_id)
+    assert judging is not None  # noqa: S101  it was just written
+    return judging
+
+
+def spend(
+    connection: Connection, round_id: int, *, calls: int, tokens: int = 0, seconds: float = 0.0
+) -> None:
+    """Add to what asking has cost a round."""
+    c = judgings.c
+    connection.execute(
+        update(judgings)
+        .where(c.round_id == round_id)
+        .values(calls=c.calls + calls, tokens=c.tokens + tokens, seconds=c.seconds + seconds)
+    )
+
+
+def end_judging(connection: Connection, round_id: int, items: int, why: str | None) -> None:
+    """Note how many items the first phase had, and why some of them have no verdict."""
+    connection.execute(
+        update(judgings).where(judgings.c.round_id == round_id).values(items=items, why=why)
+    )

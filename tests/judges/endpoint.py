@@ -1,0 +1,78 @@
+"""An OpenAI-compatible endpoint on loopback that answers as a test wants, also wrongly."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Endpoint:
+    """What was asked, and how to answer: ``answer(text, number)`` returns status, headers, body."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked: list[str] = []
+        self.keys: set[str | None] = set()
+        self.url = ""
+        self.lock = threading.Lock()
+
+    def take(self, handler):
+        body = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
+        text = body["messages"][1]["content"]
+        with self.lock:
+            self.asked.append(text)
+            self.keys.add(handler.headers.get("authorization"))
+            number = len(self.asked)
+        assert body["temperature"] == 0
+        assert handler.path == "/v1/chat/completions"
+        return self.answer(text, number)
+
+
+def said(content, **more):
+    """A reply as an LLM's endpoint writes it."""
+    choice = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop"} | more
+    return 200, {}, json.dumps({"choices": [choice], "usage": {"total_tokens": 50}})
+
+
+def verdict(value):
+    return said(json.dumps({"verdict": value}))
+
+
+@contextmanager
+def endpoint(answer):
+    """Serve until the block ends."""
+    state = Endpoint(answer)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            status, headers, body = state.take(self)
+            time.sleep(float(headers.pop("delay", 0)))
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            data = body.encode()
+            self.send_header("content-length", headers.get("content-length", str(len(data))))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_):
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_):
+            pass
+
+    server = Server(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    state.url = f"http://127.0.0.1:{server.server_port}/v1"
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,82 @@
+"""A process that ends while it asks loses no verdict and forgets no call."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from monitor.domain.errors import TryLater
+from monitor.domain.state import RoundState
+from tests.judges.asking import asking, http_settings
+from tests.judges.endpoint import endpoint, verdict
+
+ROOT = Path(__file__).parents[2]
+GROUP = 16
+BUDGET = 100
+
+
+def killed(database, folder, url, point, number):
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tests.judges.killed"),
+            *(database.engine.url.render_as_string(hide_password=False), str(folder), url),
+            *(point, str(number)),
+        ],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == -9, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("point", "number", "stored"),
+    [
+        ("after judge", 5, 0),
+        ("after judge", 2 * GROUP + 3, 2 * GROUP),
+        ("commit", 11, None),
+        ("committed", 11, None),
+    ],
+)
+def test_a_process_that_is_killed_while_it_asks_is_followed_by_one_that_goes_on(
+    database, tmp_path, point, number, stored
+):
+    with endpoint(lambda *_: verdict("no")) as judge:
+        killed(database, tmp_path, judge.url, point, number)
+        before = len(judge.asked)
+        scene = asking(database, http_settings(tmp_path, judge.url, budget={"calls": BUDGET}))
+        known = {one["item_id"] for one in scene.judged()}
+        assert scene.judging()["calls"] >= before
+        scene.run(1)
+
+        again = {line.split("\n")[1] for line in judge.asked[before:]}
+    texts = {row["id"]: row["text"] for row in scene.source.rows}
+    assert stored is None or len(known) == stored
+    assert not {texts[item] for item in known} & again
+    assert len(judge.asked) <= scene.judging()["calls"] <= BUDGET
+    assert scene.round(1).state is RoundState.LABELING
+    assert len(scene.judged()) >= 90 - GROUP
+
+
+def test_whoever_lost_the_round_asks_no_more(database, tmp_path):
+    def taken_over(_, number):
+        if number == GROUP:
+            with database.write() as connection:
+                connection.execute(text("update rounds set attempt = attempt + 1"))
+        return verdict("no")
+
+    with endpoint(taken_over) as judge:
+        scene = asking(database, http_settings(tmp_path, judge.url))
+        with pytest.raises(TryLater, match="taken over by another worker"):
+            scene.run(1)
+
+    assert len(judge.asked) == GROUP
+    assert scene.round(1).state is RoundState.OPEN
+    assert scene.judged() == []
