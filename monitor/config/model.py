@@ -217,6 +217,9 @@ class MonitorConfig(Settings):
                 available = ", ".join(f"{{{one}}}" for one in shown)
                 why = f"{{{name}}} is no column of source.columns.show, which has {available}"
                 yield ".prompt", why
+        if limited := self.limits.on_judge():
+            why = f"{limited[0].metric} has a limit, and its evidence needs verdicts on all items"
+            yield "", f"{why}; leave out the limit, or write the verdicts into a column"
         if self.source.has_scores and self.sample.cells is None:
             yield "", "it is asked about items of each score cell; leave out sample.cells: null"
         for name, is_there in {
@@ -271,10 +274,12 @@ class MonitorConfig(Settings):
         """
         provided = self.reference if isinstance(self.reference, ReferenceMatrix) else reference
         scored = self.source.has_scores
+        # Only estimates by cells count that the sizes of an asked judge's strata are estimated.
+        cells = ONE_CELL if isinstance(self.judge, OnDemandSettings) else None
         sample = (
             self.sample
             if scored
-            else self.sample.model_copy(update={"bands": ONE_BAND, "cells": None})
+            else self.sample.model_copy(update={"bands": ONE_BAND, "cells": cells})
         )
         return MonitorSettings(
             name=self.name,

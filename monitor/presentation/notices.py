@@ -69,7 +69,7 @@ def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
     )
 
 
-FALLEN = 0.001
+FALLEN = 0.0001
 """Chance of so few right answers under which people do not answer gold items as before."""
 
 

@@ -166,6 +166,11 @@ SAFE = f"{HTTP}, url: 'https://llm.example/v1'"
             {"more": ("      threshold: 0.5", f"      threshold: 0.5\n{CHALLENGER}")},
             "source.challenger is counted by stratum",
         ),
+        (
+            SAFE,
+            {"limits": ("    labeling:", "    limits: {judge_tpr: 0.7}\n    labeling:")},
+            "judge_tpr has a limit, and its evidence needs verdicts on all items",
+        ),
         (f"{SAFE}, negative: 'yes'", {}, "would mean both yes and no"),
         ("kind: mlflow_model, model: second, positive: 1", {}, "write models:/NAME/VERSION"),
         ("kind: command, command: [], positive: 1", {}, "judge.command"),
