@@ -10,6 +10,7 @@ from monitor.storage.pages.control_store import ControlRates, GoldItem
 from monitor.storage.pages.page_store import PageRound
 from tests.rounds.scene import LIMITS, Scene, settings
 
+GOLD = {"kind": "page", "gold": "gold.csv"}
 ITEMS = [GoldItem(Answer.POSITIVE, {"text": f"gold {i}"}) for i in range(20)]
 
 
@@ -32,7 +33,7 @@ def play(scene, number, right, **changes):
 
 
 def test_people_who_answer_gold_items_worse_than_before_are_noticed(database):
-    scene = Scene(database, settings())
+    scene = Scene(database, settings(labeling=GOLD))
 
     first, second, third = play(scene, 1, 19), play(scene, 2, 18), play(scene, 3, 8)
 
@@ -62,7 +63,7 @@ def test_people_who_answer_gold_items_worse_than_before_are_noticed(database):
     ids=["as before", "worse", "not asked"],
 )
 def test_an_alert_tells_whether_the_people_may_have_changed(database, right, sentence):
-    scene = Scene(database, settings(limits=LIMITS))
+    scene = Scene(database, settings(labeling=GOLD, limits=LIMITS))
     for number in (1, 2, 3):
         play(scene, number, None if right is None else 19)
     play(scene, 4, right, precision=0.3)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def gold_rows(connection: Connection, batch: HistoryBatch) -> dict[int, GoldRow]:
     """Count the right answers to gold items, by the id of each affected round with any."""
     due = batch.affected[0].round
-    if (due.settings.labeling or {}).get("kind", "page") != "page":
+    if not (due.settings.labeling or {}).get("gold"):
         return {}
     rounds = {one.id: one for one in round_store.closed_rounds(connection, batch.history.id)}
     rounds |= {member.round.id: member.round for member in batch.affected}
