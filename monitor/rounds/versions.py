@@ -56,7 +56,6 @@ from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.results.restatement_store import read_restated
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.samples import frame_store
-from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -241,8 +240,7 @@ def _read_batch(
         message = f"round {this_round.id} was not drawn, so it has no history to publish into"
         raise AssertionError(message)
     with context.database.read() as connection:
-        store = store_id(connection)
-        history = frame_store.read_history(connection, this_round.history_id)
+        history, store_id = frame_store.read_history_here(connection, this_round.history_id)
         past = read_past(connection, history.id, before=this_round.slot)
         # Read again here: whoever published meanwhile gave the due round a later version too.
         rounds = round_store.rounds_from(connection, history.id, this_round)
@@ -256,7 +254,7 @@ def _read_batch(
         rounds = [restating.requested_for(round_) for round_ in rounds]
         labels = restating.with_changes(labels)
     return HistoryBatch(
-        store_id=store,
+        store_id=store_id,
         history=history,
         earlier=tuple(_earlier(each, labels) for each in past),
         affected=tuple(

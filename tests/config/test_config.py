@@ -77,7 +77,8 @@ def test_without_a_score_each_class_is_one_stratum(load):
 )
 def test_without_a_score_estimated_sizes_count_as_they_do_in_cells(load, judge, cells):
     text = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
-    text = text.replace("    labeling:", f'    judge: {{{judge}, positive: "yes"}}\n    labeling:', 1)
+    named = f'    judge: {{{judge}, positive: "yes"}}\n    labeling:'
+    text = text.replace("    labeling:", named, 1)
 
     assert load(text).monitors[0].settings().round.sample.cells == cells
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from monitor.domain.judge import OnDemandJudge
 from monitor.rounds.estimation.agreement import agreement_row
 from monitor.rounds.estimation.challenge import Challenge, challenges
 from monitor.rounds.estimation.gold_answers import gold_rows
@@ -42,7 +43,7 @@ def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Suppl
     """Gather them for each affected round: computed, or as stored where no label changed."""
     with database.read() as connection:
         compared, gold = challenges(connection, batch), gold_rows(connection, batch)
-        judgings = verdict_store.read_judgings(connection, [one.round.id for one in batch.affected])
+        judgings = verdict_store.read_judgings(connection, _asked(batch))
         return {
             (each := member.round.id): replace(
                 _supplements(connection, member.round, batch.labels[each]),
@@ -52,6 +53,12 @@ def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Suppl
             )
             for index, member in enumerate(batch.affected)
         }
+
+
+def _asked(batch: HistoryBatch) -> list[int]:
+    """List the affected rounds whose judge was asked, by id."""
+    rounds = [member.round for member in batch.affected]
+    return [one.id for one in rounds if isinstance(one.settings.judge, OnDemandJudge)]
 
 
 def _supplements(connection: Connection, round_: Round, labels: RoundLabels) -> Supplements:

@@ -57,8 +57,7 @@ def read_surroundings(
     """Read them; ``reason`` is why the due round has a new version."""
     rounds = [member.round for member in batch.affected]
     due, *later = ids = [round_.id for round_ in rounds]
-    closed = round_store.newest_closed(connection, rounds[0].monitor, now)
-    newest = None if closed is None else closed.id
+    newest = round_store.newest_closed_id(connection, rounds[0].monitor, now)
     return Surroundings(
         alerts=evidence.alerts,
         recoveries=evidence.recoveries,

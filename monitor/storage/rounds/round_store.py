@@ -28,6 +28,7 @@ from sqlalchemy import (
 from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
+from monitor.storage import queries
 from monitor.storage.claims import wait_for_turn, wait_if_recorded
 from monitor.storage.database import insert_new, listed
 from monitor.storage.queries import named
@@ -184,6 +185,12 @@ def newest_scheduled(
 def newest_closed(connection: Connection, name: str, until: datetime) -> Round | None:
     """Read the closed round with the latest slot up to a time: a clock ahead makes later ones."""
     return _newest(connection, monitors.c.name == name, _is_closed(), rounds.c.slot <= until)
+
+
+def newest_closed_id(connection: Connection, name: str, until: datetime) -> int | None:
+    """Read the id of that round alone."""
+    query = select(queries.newest_round(until, _is_closed())).where(monitors.c.name == name)
+    return connection.execute(query.select_from(monitors)).scalar()
 
 
 def round_before(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:

@@ -114,6 +114,12 @@ def read_history(connection: Connection, history_id: int) -> History:
     return _history(connection.execute(select(histories).where(histories.c.id == history_id)).one())
 
 
+def read_history_here(connection: Connection, history_id: int) -> tuple[History, str]:
+    """Read one history, and the id of the store that it is in."""
+    row = connection.execute(select(histories, _STORE_ID).where(histories.c.id == history_id)).one()
+    return _history(row), row.store_id
+
+
 def read_histories(connection: Connection, ids: Collection[int]) -> dict[int, History]:
     """Read some histories, by id."""
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -80,9 +80,11 @@ def read_judging(connection: Connection, round_id: int) -> Judging | None:
     return read_judgings(connection, [round_id]).get(round_id)
 
 
-def read_judgings(connection: Connection, round_ids: Iterable[int]) -> dict[int, Judging]:
+def read_judgings(connection: Connection, round_ids: Collection[int]) -> dict[int, Judging]:
     """Read what asking has cost some rounds, by round."""
-    query = select(judgings).where(judgings.c.round_id.in_(list(round_ids)))
+    if not round_ids:
+        return {}
+    query = select(judgings).where(judgings.c.round_id.in_(round_ids))
     return {
         row.round_id: Judging(row.began_at, row.calls, row.tokens, row.seconds, row.items, row.why)
         for row in connection.execute(query)
