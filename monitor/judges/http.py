@@ -11,16 +11,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import httpcore
 from pydantic import Field, PrivateAttr, SecretStr, ValidationInfo, model_validator
 
 from monitor.domain.errors import SettingRefused
 from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeFailed, Reply
 from monitor.domain.shown import plain_texts
-from monitor.hooks.posting import posted
 from monitor.hooks.receiver import Receiver, check_url, may_pass
-from monitor.hooks.ssrf import AddressRefused
 from monitor.judges.ask import estimated_tokens
 
 if TYPE_CHECKING:
@@ -146,6 +143,11 @@ class HttpJudge:
         )
 
     def _posted(self, body: str, seconds: float) -> HttpAnswer:
+        import httpcore  # noqa: PLC0415  only needed where a judge is asked
+
+        from monitor.hooks.posting import posted  # noqa: PLC0415  likewise
+        from monitor.hooks.ssrf import AddressRefused  # noqa: PLC0415  likewise
+
         key = self.settings.key
         headers = {"content-type": "application/json", "content-length": str(len(body.encode()))}
         if key is not None:
