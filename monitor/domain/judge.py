@@ -98,6 +98,9 @@ class Judge(JudgeSettings):
         return self.rule if self.version is None else f"{self.rule} ({self.version})"
 
 
+_LONGEST = timedelta(minutes=45)  # after an hour in one round a service is taken for stuck
+
+
 class Budget(Settings):
     """What a judge may cost a round: ``calls`` of it, repeats too, and ``tokens`` of an LLM."""
 
@@ -123,7 +126,7 @@ class OnDemandSettings(JudgeSettings):
     )
     retries: Annotated[int, Field(ge=0, le=10)] = 3
     concurrency: Annotated[int, Field(ge=1, le=64)] = 8
-    within: Annotated[Duration, Field(ge=timedelta(seconds=1))] = timedelta(hours=1)
+    within: Annotated[Duration, Field(ge=timedelta(seconds=1), le=_LONGEST)] = timedelta(minutes=30)
 
     @model_validator(mode="after")
     def _a_value_means_one_verdict(self) -> OnDemandSettings:
@@ -154,7 +157,8 @@ class OnDemandSettings(JudgeSettings):
     def identity(self) -> dict[str, Any]:
         """Return the settings, no secrets, without which its verdicts would be another judge's."""
         secrets = {name for name, value in self if isinstance(value, SecretStr)}
-        return self.model_dump(mode="json", exclude={*OnDemandSettings.model_fields, *secrets})
+        others = {*OnDemandSettings.model_fields, *secrets, "batch", "environment"}
+        return self.model_dump(mode="json", exclude=others)
 
     def frozen(self) -> OnDemandJudge:
         """Return what a round freezes of it."""
@@ -174,7 +178,8 @@ class OnDemandSettings(JudgeSettings):
         """Read a reply; None if it is not exactly one of the values that mean yes or no."""
         if self.threshold is not None:
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not math.isfinite(value):  # type: ignore[arg-type]
+            # An int may be too large for a float, and is finite all the same.
+            if not number or (isinstance(value, float) and not math.isfinite(value)):
                 return None
             return Verdict.YES if value >= self.threshold else Verdict.NO  # type: ignore[operator]
         spelled = _spelled(value)

@@ -89,11 +89,15 @@ class JudgeAdapter:
 
 
 class Opinion(NamedTuple):
-    """What a judge said of an item; ``fault`` is why it said nothing that counts."""
+    """What a judge said of an item; ``fault`` is why it said nothing that counts.
+
+    ``is_reply`` is false where a call failed: another one may get a verdict.
+    """
 
     verdict: Verdict
     fault: str = ""
     tokens: int = 0
+    is_reply: bool = True
 
 
 class VerdictSession(Protocol):

@@ -79,8 +79,15 @@ class JudgeSession:
         """Return the opinion on each item, in their order; None where it was not asked about."""
         batch = self._model.batch
         parts = [items[start : start + batch] for start in range(0, len(items), batch)]
-        with ThreadPoolExecutor(self._settings.concurrency, "judge") as pool:
+        pool = ThreadPoolExecutor(self._settings.concurrency, "judge")
+        try:
             return [opinion for part in pool.map(self._ask, parts) for opinion in part]
+        except BaseException:  # such as Ctrl-C: nothing is asked or repeated any more
+            with self._lock:
+                self._stopped = self._stopped or "it was interrupted"
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, items: Sequence[Shown]) -> Sequence[Opinion | None]:
         fault = ""
@@ -104,12 +111,19 @@ class JudgeSession:
                 opinions = [self._opinion(reply) for reply in replies]
                 self._note(opinions)
                 return opinions
-        return [Opinion(Verdict.MISSING, fault) if fault else None] * len(items)
+        failed = Opinion(Verdict.MISSING, fault, is_reply=False) if fault else None
+        return [failed] * len(items)
 
     def _replies(self, items: Sequence[Shown]) -> Sequence[Reply]:
         seconds = min(self._settings.timeout.total_seconds(), self._end - time.monotonic())
-        with outside("judge"):
-            replies = self._model.ask(items, max(seconds, _FEWEST_SECONDS))
+        try:
+            with outside("judge"):
+                replies = self._model.ask(items, max(seconds, _FEWEST_SECONDS))
+        except JudgeFailed:
+            raise
+        except Exception as error:  # a round never fails for its judge
+            reason = f"it failed with {type(error).__name__}"
+            raise JudgeFailed(reason) from error
         if len(replies) != len(items):
             message = "malformed"
             raise JudgeFailed(message)

@@ -32,6 +32,7 @@ _OK = 200
 _NEVER = {401, 403, 404, 405, 410}  # the key or the address is wrong
 _LONGEST_PROMPT = 100_000  # bytes
 _LONGEST_ANSWER = 1_000_000  # bytes
+_MOST_TOKENS = 10_000_000  # of a call
 
 
 class HttpSettings(OnDemandSettings):
@@ -175,7 +176,9 @@ def _reply(text: str, body: str) -> Reply:
         answer = json.loads(text)
         [choice] = answer["choices"]
         content, usage = choice["message"].get("content"), answer.get("usage") or {}
-        tokens = int(usage.get("total_tokens") or estimated_tokens(body, content or ""))
+        tokens = usage.get("total_tokens")
+        if not isinstance(tokens, int) or not 0 < tokens <= _MOST_TOKENS:
+            tokens = estimated_tokens(body, content or "")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return Reply(fault="malformed", tokens=estimated_tokens(body))
     if choice.get("finish_reason") == "content_filter" or choice["message"].get("refusal"):

@@ -355,7 +355,8 @@ def _counts(report: RoundReport) -> Section:
 
 def _counted_lines(report: RoundReport) -> list[str]:
     caution = [BANDS_OF_CELLS] if len(report.cells) > len(report.strata) else []
-    return [*caution, *_drawn_lines(report.strata, None)]
+    is_estimated = report.judge is not None and report.judge.first_phase is not None
+    return [*caution, *_drawn_lines([] if is_estimated else report.strata, None)]
 
 
 def _strata(rows: Sequence[StratumRow], lines: Iterable[str], *, counted: bool) -> Section:

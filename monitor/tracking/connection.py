@@ -300,4 +300,5 @@ def _brief(error: BaseException) -> str:
     for pattern in (r"\[Errno -?\d+\] ([\w ]+)", r"(Read timed out|timed out)", r"(too many \d+)"):
         if match := re.search(pattern, text):
             return match[1].strip().lower()
-    return textwrap.shorten(text.partition("[SQL:")[0], _LONGEST, placeholder=" ...")
+    brief = text.partition("[SQL:")[0]
+    return textwrap.shorten(brief, _LONGEST, placeholder=" ...", break_on_hyphens=False)

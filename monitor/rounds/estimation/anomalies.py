@@ -81,8 +81,7 @@ def round_anomalies(
         counts.size @ of_band, _sizes(earlier, len(bands)) @ of_band, is_flagged
     )
     notices = _frame_notices(distances, counts, earlier)
-    if all(part.judged is None for part in now.strata):  # else its sizes are estimates
-        notices += _judge_notices(now.frame, counts, earlier)
+    notices += _judge_notices(now.frame, counts, earlier)
     if history_state.before is not None:
         drawn = counts if settings.sample.cells is None else plain_counts(counts)
         notices += _predictive_notices(history_state.before, counts, drawn, seed)

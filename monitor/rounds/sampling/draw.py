@@ -11,6 +11,7 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
+from monitor.domain.judge import OnDemandJudge
 from monitor.domain.ports import as_counted
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
@@ -223,7 +224,8 @@ def _write_sample(
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         history_id = _history_of(connection, round_, scan, reference, now)
-        planned_strata = _tallies(frame, expected, first or waves_before(frame, settings))
+        waves = [None] * len(expected) if before is None else waves_before(frame, settings)
+        planned_strata = _tallies(frame, expected, first or waves)
         frame_store.write_strata(connection, round_.id, planned_strata)
         issues = _issues(frame) | dict.fromkeys(answers, (1, False))
         frame_store.write_issues(connection, round_.id, issues)
@@ -318,7 +320,10 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
     before = settings.planned or {}
     if not is_same_strata(sizes_of(frame), before):
         return None
-    return [min(before.get(part.stratum.name, 0), len(part.candidates)) for part in frame.strata]
+    again = [min(before.get(part.stratum.name, 0), len(part.candidates)) for part in frame.strata]
+    if isinstance(settings.judge, OnDemandJudge) and sum(again) < sum(before.values()):
+        return None  # its verdicts were lost, and asked again it says something else, or nothing
+    return again
 
 
 def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings) -> list[str]:

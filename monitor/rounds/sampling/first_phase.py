@@ -21,7 +21,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import RoundMoved
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.judging import JudgeFailed
-from monitor.domain.model import Candidate, Stratum, Verdict
+from monitor.domain.model import Candidate, Stratum, StratumFrame, Verdict
 from monitor.domain.ports import as_counted
 from monitor.presentation.judge import (
     no_verdicts_sentence,
@@ -29,7 +29,7 @@ from monitor.presentation.judge import (
     why_missing_text,
 )
 from monitor.rounds.sampling.plausibility import Concern
-from monitor.rounds.sampling.verdict_cut import Part, cut_frame
+from monitor.rounds.sampling.verdict_cut import Part, cut_frame, scaled
 from monitor.rounds.sampling.window_scan import scan_window
 from monitor.storage.results.past_counts import read_past
 from monitor.storage.rounds import round_claims
@@ -132,7 +132,7 @@ def foreseen_scan(
         with context.database.read() as connection:
             earlier = read_past(connection, scan.known.id, before=round_.slot)
     if earlier:
-        return round_, _cut_as(scan, earlier), cost
+        return round_, _cut_as(scan, earlier, judge.items), cost
     round_ = replace(round_, settings=settings.model_copy(update={"judge": None}))
     return round_, scan_window(context, round_), cost
 
@@ -271,7 +271,7 @@ def _by_verdict(
     return {verdict: Part(len(items), items) for verdict, items in parts.items()}
 
 
-def _cut_as(scan: WindowScan, earlier: Sequence[PastRound]) -> WindowScan:
+def _cut_as(scan: WindowScan, earlier: Sequence[PastRound], most: int) -> WindowScan:
     """Cut a window that is not judged as earlier rounds of its history were."""
     strata = scan.edges.strata()
     sizes = np.sum([each.counts.size for each in earlier], axis=0)
@@ -279,13 +279,16 @@ def _cut_as(scan: WindowScan, earlier: Sequence[PastRound]) -> WindowScan:
     for one, size in zip(strata, sizes.tolist(), strict=True):
         if one.verdict is not None:
             weights[replace(one, name="", verdict=None)][one.verdict] = Part(size)
-    frame = cut_frame(
-        scan.frame,
-        strata,
-        lambda cell: {
-            verdict: part._replace(candidates=cell.candidates)
+
+    def parts(cell: StratumFrame) -> dict[Verdict, Part]:
+        of = {
+            verdict: part.weight
             for verdict, part in weights[replace(cell.stratum, name="")].items()
-        },
-        estimated=False,
-    )
+        }
+        if not any(of.values()):
+            return {}
+        judged = scaled(of, min(most, cell.size))
+        return {verdict: Part(items, cell.candidates) for verdict, items in judged.items()}
+
+    frame = cut_frame(scan.frame, strata, parts, estimated=True)
     return replace(scan, frame=frame)

@@ -245,6 +245,7 @@ def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[st
         margins=round_.settings.sample.margin.wanted() or None,
         uniform=uniform_of(round_.settings, round_.seed, wave=2),
         terms=None if cut is None else cut.terms,
+        most=[part.size if part.judged is None else part.judged for part in tallies],
     )
     sizes: list[int] = more.tolist()
     return {part.stratum.name: size for part, size in zip(tallies, sizes, strict=True)}

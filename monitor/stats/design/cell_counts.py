@@ -220,6 +220,8 @@ class _Groups(NamedTuple):
     """Groups of a class's cells, shape ``(..., G)``; zeros beyond the last.
 
     ``items`` counts all items, ``group`` is the group of each cell, ``shares`` the noise of sizes.
+    ``held`` are the cells that hold an item, ``closed`` the rates of cells by their own answers,
+    for those of which every item is labeled.
     """
 
     weight: Floats
@@ -229,6 +231,8 @@ class _Groups(NamedTuple):
     items: float
     group: Ints
     shares: ShareNoise | None
+    held: Bools
+    closed: Floats | None
 
 
 def _checked(
@@ -263,10 +267,12 @@ def _grouped(
     of_the_rest: bool = False,
 ) -> _Groups:
     size, labeled, positive, held = _checked(items, answers, positives)
-    shares = None
+    shares = closed = None
     if first_phase is not None:
-        drawn = labeled.reshape(-1, len(size))[0] if of_the_rest else 0.0
-        shares = ShareNoise.of(first_phase.taken(held), size + drawn, in_window=of_the_rest)
+        n, y = np.broadcast_arrays(np.asarray(answers, float), np.asarray(positives, float))
+        drawn = n[(0,) * (n.ndim - 1)] if of_the_rest else 0.0
+        shares = ShareNoise.of(first_phase, np.asarray(items, float) + drawn, in_window=of_the_rest)
+        closed = np.divide(y, n, out=np.zeros(n.shape), where=n > 0)
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
     index = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
@@ -290,6 +296,8 @@ def _grouped(
         items=float(size.sum()),
         group=group,
         shares=shares,
+        held=held,
+        closed=closed,
     )
 
 
@@ -312,9 +320,10 @@ def _variance(groups: _Groups, doubted: Floats) -> Floats:
     spread = groups.weight**2 * (doubted * (1 - doubted))
     each = spread * _unbiased(groups.answers) / np.maximum(groups.worth, 1e-9)
     variance = np.asarray(each.sum(axis=-1))
-    if groups.shares is None:
+    if groups.shares is None or groups.closed is None:
         return variance
-    rates = np.take_along_axis(doubted, groups.group, axis=-1)
+    rates = groups.closed.copy()
+    rates[..., groups.held] = np.take_along_axis(doubted, groups.group, axis=-1)
     return variance + groups.shares.variance(rates) / max(groups.items, 1.0) ** 2
 
 

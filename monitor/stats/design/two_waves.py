@@ -101,6 +101,7 @@ def second_wave(
     margins: Mapping[str, float] | None = None,
     uniform: ArrayLike | None = None,
     terms: ArrayLike | None = None,
+    most: ArrayLike | None = None,
 ) -> Ints:
     """Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
 
@@ -167,6 +168,7 @@ def second_wave(
         first=before[there],
         margins=expected,
         uniform=u,
+        most=size[there] if most is None else np.asarray(most, dtype=np.int64)[there],
     )
     return more
 
@@ -181,6 +183,7 @@ def towards_optimum(
     first: Ints,
     margins: Mapping[str, float],
     uniform: Floats | None = None,
+    most: Ints | None = None,
 ) -> Ints:
     """Spend what wave 1 left of a plan so that it comes near the optimum by these rates.
 
@@ -201,7 +204,7 @@ def towards_optimum(
     target = learned * total * own + (1 - learned) * plan
     floor = FLOOR if uniform is None else CELL_FLOOR
     least = np.maximum(first, np.minimum(floor, plan)).astype(np.float64)
-    labels = _filled(target, least, items, total)
+    labels = _filled(target, least, items if most is None else most.astype(np.float64), total)
     if uniform is not None:
         return systematic_sizes(labels - first, uniform)
     return np.asarray(_whole_numbers(labels, total) - first)

@@ -199,7 +199,7 @@ def _usual(sample: FirstPhase, earlier: Sequence[StratumArrays]) -> tuple[Floats
     judged = np.zeros(len(sample.parent))
     for counts in earlier:
         own = counts.size if counts.first_phase is None else counts.first_phase.judged
-        judged = DECAY * judged + own
+        judged = DECAY * judged + own / np.maximum(sample.summed(own), 1)
     of_cell, strata = sample.summed(judged), sample.summed(np.ones_like(judged))
     share = np.where(of_cell > 0, judged / np.maximum(of_cell, 1e-9), 1 / strata)
     _, labeled = decayed_labels(earlier)

@@ -48,10 +48,13 @@ def read_opinions(connection: Connection, round_: Round, ids: Sequence[str]) -> 
     }
 
 
+_LONGEST_FAULT = 100  # characters, as its column has
+
+
 def add_opinions(
     connection: Connection, round_: Round, opinions: Mapping[str, Opinion], now: datetime
 ) -> None:
-    """Keep what a round's judge said of items."""
+    """Keep what a round's judge said of items; not that it could not be asked."""
     judge = _key(round_)
     rows = [
         {
@@ -60,11 +63,12 @@ def add_opinions(
             "item_id": item,
             "round_id": round_.id,
             "verdict": opinion.verdict,
-            "fault": opinion.fault or None,
+            "fault": opinion.fault[:_LONGEST_FAULT] or None,
             "tokens": opinion.tokens,
             "at": now,
         }
         for item, opinion in opinions.items()
+        if opinion.is_reply
     ]
     add_missing(connection, verdicts, rows)
 
