@@ -59,8 +59,8 @@ def removed_monitors(connection: Connection, names: Collection[str]) -> list[Rem
     rounds: dict[str, list[int]] = {}
     for alert in alert_store.find_alerts(connection, state=AlertState.FIRING):
         alerts.setdefault(alert.monitor, []).append(alert)
-    for round_ in round_store.find_rounds(connection, states=_OPEN):
-        rounds.setdefault(round_.monitor, []).append(round_.number)
+    for name, number in round_store.numbers_of(connection, _OPEN):
+        rounds.setdefault(name, []).append(number)
     return [
         RemovedMonitor(
             monitor=name,

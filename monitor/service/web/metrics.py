@@ -121,8 +121,8 @@ def _all(fleet: FleetState, monitors: Collection[str], now: datetime) -> Iterato
     names = sorted(monitors)
     yield _rounds(fleet, names)
     yield from _labels(fleet, names)
-    yield from _estimates(fleet, names)
-    yield from _evidence(fleet, names)
+    yield from _estimates(fleet, frozenset(names))
+    yield from _evidence(fleet, frozenset(names))
     yield from _effects(fleet, now)
 
 
@@ -135,7 +135,7 @@ def _rounds(fleet: FleetState, monitors: list[str]) -> Metric:
 
 
 def _labels(fleet: FleetState, monitors: list[str]) -> Iterator[Metric]:
-    labeling = {name: one for name, one in fleet.labeling.items() if name in monitors}
+    labeling = {name: fleet.labeling[name] for name in monitors if name in fleet.labeling}
     none = dict.fromkeys(monitors, 0)
     planned = {name: one.wanted for name, one in labeling.items()}
     received = {name: one.received for name, one in labeling.items()}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection, func, select, true, update
 
 from monitor.domain.model import Answer
-from monitor.storage.database import add_missing, insert_all
+from monitor.storage.database import add_missing, insert_all, listed
 from monitor.storage.pages.page_tables import (
     page_answers,
     page_control_answers,
@@ -123,7 +123,8 @@ def gold_items(connection: Connection, names: Collection[str]) -> dict[str, dict
     """Read the truth of each gold item of some rounds."""
     query = select(page_gold.c.round_name, page_gold.c.item, page_gold.c.truth)
     result: dict[str, dict[str, Answer]] = {}
-    for name, item, truth in connection.execute(query.where(page_gold.c.round_name.in_(names))):
+    of_rounds = page_gold.c.round_name.in_(listed(connection, list(names)))
+    for name, item, truth in connection.execute(query.where(of_rounds)):
         result.setdefault(name, {})[item] = Answer(truth)
     return result
 
@@ -143,7 +144,8 @@ def controls(
 ) -> list[Control]:
     """Read the controls of some rounds that somebody was shown, or anybody."""
     of_person = true() if annotator is None else page_controls.c.annotator == annotator
-    query = select(*_CONTROL).where(page_controls.c.round_name.in_(names), of_person)
+    of_rounds = page_controls.c.round_name.in_(listed(connection, list(names)))
+    query = select(*_CONTROL).where(of_rounds, of_person)
     return [Control(*row) for row in connection.execute(query.order_by(page_controls.c.key))]
 
 
@@ -151,7 +153,13 @@ def find_control(
     connection: Connection, names: Collection[str], annotator: str, key: str
 ) -> Control | None:
     """Find a control of some rounds by its key; None if that person was not shown it."""
-    return next((one for one in controls(connection, names, annotator) if one.key == key), None)
+    query = select(*_CONTROL).where(
+        page_controls.c.key == key,
+        page_controls.c.annotator == annotator,
+        page_controls.c.round_name.in_(names),
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Control(*row)
 
 
 def make_control(
@@ -185,7 +193,7 @@ def latest_answers(connection: Connection, names: Collection[str]) -> dict[str, 
     query = (
         select(*_ANSWERED)
         .join(page_controls, page_controls.c.key == page_control_answers.c.control_key)
-        .where(page_controls.c.round_name.in_(names))
+        .where(page_controls.c.round_name.in_(listed(connection, list(names))))
         .order_by(page_control_answers.c.revision)
     )
     statements = (ControlStatement._make(row) for row in connection.execute(query))

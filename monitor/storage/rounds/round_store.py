@@ -117,6 +117,13 @@ def find_monitor(connection: Connection, name: str) -> int | None:
     return connection.execute(select(monitors.c.id).where(monitors.c.name == name)).scalar()
 
 
+def numbers_of(connection: Connection, states: Collection[RoundState]) -> list[tuple[str, int]]:
+    """Name the rounds in some states by monitor and number, in slot order."""
+    query = select(monitors.c.name, rounds.c.number).join_from(rounds, monitors)
+    rows = connection.execute(query.where(rounds.c.state.in_(states)).order_by(rounds.c.slot))
+    return [(name, number) for name, number in rows]
+
+
 def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
     """Find or add the monitor's row, and wait for its turn to be written to."""
     monitor_id = wait_if_recorded(connection, monitors.c.name == name)
