@@ -162,3 +162,26 @@ def test_pooled_intervals_hold_the_truth_and_would_not_if_shares_were_taken_as_k
     pooled, known = held
     assert pooled.min() > 0.92
     assert known[1] < 0.88
+
+
+def test_a_verdict_that_is_labeled_out_still_leaves_its_unjudged_items_open():
+    """A flagged class that is labeled whole beside passed cells of which 40 of 45 are judged."""
+    rng, held, reps = np.random.default_rng(5), 0, 60
+    parent = np.array([0, *np.repeat(np.arange(1, 9), 2)])
+    for _ in range(reps):
+        yes = rng.binomial(45, 0.05, 8)  # by a judge that is always right
+        judged_yes = rng.hypergeometric(yes, 45 - yes, 40)
+        judged = np.stack([40 - judged_yes, judged_yes], axis=1).ravel()
+        in_yes = np.rint(45 / 40 * judged_yes).astype(int)
+        labeled = np.stack([np.minimum(40 - judged_yes, 35), judged_yes], axis=1).ravel()
+        found = Counts.of_arrays(
+            size=[20, *np.stack([45 - in_yes, in_yes], axis=1).ravel()],
+            labeled=[20, *labeled],
+            positive=[15, *np.stack([0 * yes, judged_yes], axis=1).ravel()],
+            is_flagged=[True, *[False] * 16],
+            first_phase=FirstPhase(np.array([20, *judged]), parent),
+        )
+        recall = intervals(found, "window")[1]
+        held += recall.low <= 15 / (15 + yes.sum()) <= recall.high
+
+    assert held / reps > 0.9

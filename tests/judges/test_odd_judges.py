@@ -1,0 +1,177 @@
+"""What a judge may do to a round: reply oddly, change, or lose its verdicts. It never fails one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from monitor.domain.judging import JudgeFailed, Reply
+from monitor.domain.model import Answer
+from monitor.domain.sample_settings import Cells, Sample
+from monitor.domain.state import RoundState
+from monitor.judges.ask import JudgeClient
+from monitor.judges.command import CommandJudgeSettings
+from tests.judges.asking import AskingScene, asking, http_settings
+from tests.judges.endpoint import endpoint, said
+from tests.rounds.scene import settings
+
+
+class Model:
+    """A judge in the process: a reply to each item by its text."""
+
+    batch = 10
+
+    def __init__(self, reply):
+        self.reply = reply
+
+    def resolved(self):
+        return None
+
+    def ask(self, items, _):
+        return [self.reply(item["text"]) for item in items]
+
+
+def scene_of(database, folder, reply, *, items=30, sample=None, count=1200, **changes):
+    judge = http_settings(folder, "http://127.0.0.1:1/v1", items=items)
+    sample = sample or Sample(max_labels=200, cells=Cells(flagged=2, passed=4))
+    scene = AskingScene(database, settings(judge=judge.frozen(), sample=sample, **changes))
+    scene.judge = JudgeClient(judge, Model(lambda text: reply(scene, text)))
+    scene.week(1, count=count, share=0.15)
+    return scene
+
+
+def right(scene, text):
+    number = text.split()[1]
+    item = next(row["id"] for row in scene.source.rows if row["text"].split()[1] == number)
+    return Reply("yes" if scene.truth[item] is Answer.POSITIVE else "no")
+
+
+def finish(scene):
+    for _ in range(3):
+        scene.answer()
+        scene.run()
+
+
+def reply_of(content, tokens: Any):
+    body = {"choices": [{"message": {"content": content}}], "usage": {"total_tokens": tokens}}
+    return 200, {}, json.dumps(body)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        said('{"verdict": 1' + "0" * 400 + "}"),
+        reply_of('{"verdict": 5}', 10**30),
+        reply_of('{"verdict": 5}', -1000),
+        reply_of('{"verdict": 5}', 1e999),
+    ],
+    ids=["verdict of 400 digits", "10^30 tokens", "negative tokens", "infinite tokens"],
+)
+def test_a_number_out_of_all_range_stops_no_round_and_gives_no_budget_back(
+    database, tmp_path, reply
+):
+    with endpoint(lambda *_: reply) as judge:
+        scene: Any = asking(
+            database, http_settings(tmp_path, judge.url, threshold=4.0, positive=None)
+        )
+        scene.run(1)
+        spent = scene.judging()["tokens"]
+        row = scene.close()
+
+    assert len(judge.asked) == 180 // 2
+    assert 0 < spent < 100_000
+    assert row["alone"]["yes"] == row["alone"]["size"]
+
+
+def test_a_judge_with_a_fault_of_its_own_gives_no_verdict_and_its_failures_are_not_kept(
+    database, tmp_path
+):
+    def fails(_, text):
+        message = f"of {text}"
+        raise ZeroDivisionError(message)
+
+    scene = scene_of(database, tmp_path, fails)
+    scene.run(1)
+
+    assert scene.round(1).state is RoundState.LABELING
+    assert "it failed with ZeroDivisionError" in scene.judging()["why"]
+    assert "item" not in scene.judging()["why"]
+    assert scene.judged() == []  # a later round asks again
+
+
+def test_a_class_that_is_labeled_whole_beside_one_that_is_judged_in_part_closes(database, tmp_path):
+    sample = Sample(max_labels=400, cells=Cells(flagged=2, passed=4))
+    scene = scene_of(database, tmp_path, right, items=60, sample=sample, count=1000)
+    scene.run(1)
+    finish(scene)
+
+    assert scene.round(1).state is RoundState.CLOSED
+    rows = scene.rows("select stratum, size, labeled, judged from strata join counts using"
+                      " (round_id, stratum) where size > 0")  # fmt: skip
+    assert any(row["labeled"] == row["judged"] for row in rows)
+
+
+def test_the_second_wave_hands_out_all_that_the_plan_had(database, tmp_path):
+    sample = Sample(max_labels=200, cells=Cells(flagged=4, passed=8))
+    scene = scene_of(database, tmp_path, right, items=40, sample=sample, count=4000)
+    scene.run(1)
+    before = scene.rows("select sum(planned) as n from strata")[0]["n"]
+    scene.answer()
+    scene.run()
+
+    assert scene.rows("select sum(planned) as n from strata")[0]["n"] == before
+    assert scene.rows("select count(*) as n from items")[0]["n"] == before
+
+
+def test_a_round_done_again_whose_judge_is_silent_now_is_planned_anew(database, tmp_path):
+    scene = scene_of(database, tmp_path, right)
+    scene.run(1)
+    rows = scene.rows("select stratum, planned from strata")
+    planned = {row["stratum"]: row["planned"] for row in rows}
+
+    def silent(*_):
+        message = "the connection failed"
+        raise JudgeFailed(message)
+
+    again = scene_of(database, tmp_path, silent, planned=planned)
+    again.name = "again"
+    again.run(1)
+
+    drawn = again.rows(
+        "select sum(planned) as n from strata where round_id = :id", id=again.round(1).id
+    )
+    assert drawn[0]["n"] == 200  # as without a judge, and not the few that still have a verdict
+    assert "the connection failed" in again.concerns(1)["judge"]
+
+
+def test_a_judge_that_is_asked_and_changes_is_noticed_by_what_it_judged(database, tmp_path):
+    changed: list[bool] = []
+
+    def reply(scene, text):
+        return Reply("yes") if changed else right(scene, text)
+
+    scene = scene_of(database, tmp_path, reply, items=100, count=3000)
+    scene.run(1)
+    finish(scene)
+    for number in (2, 3):
+        if number == 3:
+            changed.append(True)
+        scene.week(number, count=3000, share=0.15)
+        scene.run(number)
+        finish(scene)
+
+    assert [row for row in scene.report(2)["notices"] if row["kind"] == "judge"] == []
+    [notice] = [row for row in scene.report(3)["notices"] if row["kind"] == "judge"]
+    assert "of the items that it judged" in notice["sentence"]
+
+
+def test_how_much_is_asked_at_once_makes_no_other_judge():
+    asked = {"command": ["./judge"], "positive": "yes"}
+    one, other, third = (
+        CommandJudgeSettings.model_validate(asked | more).frozen()
+        for more in ({}, {"batch": 7, "environment": ["HOME"]}, {"negative": "never"})
+    )
+
+    assert one.digest == other.digest != third.digest
