@@ -194,7 +194,7 @@ def plan(
     judge_fpr: float | None = None,
     judge_pilot: pd.DataFrame | Path | str | None = None,
 ) -> LabelPlan:
-    """Return how many labels a round needs, in which strata, and what other numbers would buy.
+    """Return how many labels a round needs in which strata, and the margins of other numbers.
 
     Plan for a monitor of the config, from its predictions and its prior; or, with
     ``precision``, ``recall`` and ``flagged_rate``, for a window that is only assumed.

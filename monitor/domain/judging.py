@@ -101,9 +101,9 @@ class Opinion(NamedTuple):
 
 
 class VerdictSession(Protocol):
-    """The asking of one round, within what is left of its budget and time.
+    """One round's calls of its judge, within the rest of its budget and time.
 
-    ``size`` items are asked about together, and ``calls`` and ``tokens`` were spent so far.
+    ``size`` items go together, and ``calls`` and ``tokens`` were spent so far.
     """
 
     size: int

@@ -38,10 +38,10 @@ _MOST_TOKENS = 10_000_000  # of a call
 class HttpSettings(OnDemandSettings):
     """An LLM behind an OpenAI-compatible endpoint, which is asked about one item at a time.
 
-    ``url`` is what stands before ``/chat/completions``, ``key`` is sent as a bearer token.
-    ``prompt`` is a text file, relative to the config, in which ``{column}`` stands for a column of
-    ``source.columns.show`` and ``{{`` for a brace; it is read with the config. The form of the
-    reply is asked for besides. ``allow_private`` lets the endpoint be in a private network and
+    ``url`` is the address without ``/chat/completions``, ``key`` is sent as a bearer token.
+    ``prompt`` is a text file, relative to the config. In it ``{column}`` becomes the item's column
+    of ``source.columns.show``, and ``{{`` a brace; it is read with the config. The form of the
+    reply is added. ``allow_private`` lets the endpoint be in a private network and
     speak plain http.
     """
 
@@ -67,7 +67,7 @@ class HttpSettings(OnDemandSettings):
 
     @property
     def placeholders(self) -> tuple[str, ...]:
-        """Columns that stand in the prompt."""
+        """Columns that the prompt names."""
         return tuple(
             dict.fromkeys(name[1] for name in _PLACEHOLDER.finditer(self._text) if name[1])
         )
@@ -90,7 +90,7 @@ class HttpSettings(OnDemandSettings):
         )
 
     def message(self, item: Shown) -> str:
-        """Return the prompt about an item; what stands in the item is not filled in again."""
+        """Return the prompt about an item; braces of the item's own text stay as they are."""
         texts = plain_texts(item)
         return _PLACEHOLDER.sub(
             lambda match: texts.get(match[1], "") if match[1] else match[0][0], self._text

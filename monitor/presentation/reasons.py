@@ -60,7 +60,7 @@ def undefined_reason(why: Undefined) -> str:
 
 
 def no_estimate_reason(why: NoEstimate | None) -> str | None:
-    """Describe why there is no estimate; None if there is one.
+    """Describe why an estimate is missing; None if it is not.
 
     >>> no_estimate_reason(Unlabeled("passed", 9500))
     'none of the 9500 passed items is labeled'

@@ -29,7 +29,7 @@ from monitor.presentation.judge import (
     why_missing_text,
 )
 from monitor.rounds.sampling.plausibility import Concern
-from monitor.rounds.sampling.verdict_cut import Part, cut_frame, scaled
+from monitor.rounds.sampling.verdict_cut import VerdictPart, cut_frame, scaled
 from monitor.rounds.sampling.window_scan import scan_window
 from monitor.storage.results.past_counts import read_past
 from monitor.storage.rounds import round_claims
@@ -140,7 +140,7 @@ def foreseen_scan(
 def _first_phase(frame: Frame, items: int) -> list[str]:
     """Take the first items of each score cell, all first ones before all second ones.
 
-    So where no more can be asked, what was asked is a random part of each cell.
+    So if asking ends early, the judged items are a random part of each cell.
     """
     cells = [part.candidates[:items] for part in frame.strata if not part.stratum.unscored]
     return [each.id for rank in zip_longest(*cells) for each in rank if each is not None]
@@ -245,7 +245,7 @@ def _cut_by(
         frame = cut_frame(
             scan.frame,
             strata,
-            lambda cell: {Verdict.MISSING: Part(1, cell.candidates)},
+            lambda cell: {Verdict.MISSING: VerdictPart(1, cell.candidates)},
             estimated=False,
         )
         return replace(scan, frame=replace(frame, judge_fault=why)), ()
@@ -263,24 +263,24 @@ def _cut_by(
 
 def _by_verdict(
     judged: Sequence[Candidate], verdicts: Mapping[str, Verdict]
-) -> dict[Verdict, Part]:
-    """Part judged items by verdict, each part in the order of the draw."""
+) -> dict[Verdict, VerdictPart]:
+    """VerdictPart judged items by verdict, each part in the order of the draw."""
     parts = defaultdict[Verdict, list[Candidate]](list)
     for each in judged:
         parts[verdicts.get(each.id, Verdict.MISSING)].append(each)
-    return {verdict: Part(len(items), items) for verdict, items in parts.items()}
+    return {verdict: VerdictPart(len(items), items) for verdict, items in parts.items()}
 
 
 def _cut_as(scan: WindowScan, earlier: Sequence[PastRound], most: int) -> WindowScan:
     """Cut a window that is not judged as earlier rounds of its history were."""
     strata = scan.edges.strata()
     sizes = np.sum([each.counts.size for each in earlier], axis=0)
-    weights = defaultdict[Stratum, dict[Verdict, Part]](dict)
+    weights = defaultdict[Stratum, dict[Verdict, VerdictPart]](dict)
     for one, size in zip(strata, sizes.tolist(), strict=True):
         if one.verdict is not None:
-            weights[replace(one, name="", verdict=None)][one.verdict] = Part(size)
+            weights[replace(one, name="", verdict=None)][one.verdict] = VerdictPart(size)
 
-    def parts(cell: StratumFrame) -> dict[Verdict, Part]:
+    def parts(cell: StratumFrame) -> dict[Verdict, VerdictPart]:
         of = {
             verdict: part.weight
             for verdict, part in weights[replace(cell.stratum, name="")].items()
@@ -288,7 +288,7 @@ def _cut_as(scan: WindowScan, earlier: Sequence[PastRound], most: int) -> Window
         if not any(of.values()):
             return {}
         judged = scaled(of, min(most, cell.size))
-        return {verdict: Part(items, cell.candidates) for verdict, items in judged.items()}
+        return {verdict: VerdictPart(items, cell.candidates) for verdict, items in judged.items()}
 
     frame = cut_frame(scan.frame, strata, parts, estimated=True)
     return replace(scan, frame=frame)

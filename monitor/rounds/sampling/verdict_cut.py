@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 Key = TypeVar("Key", Verdict, str)
 
 
-class Part(NamedTuple):
+class VerdictPart(NamedTuple):
     """What is known of one verdict in a cell: its share, up to a factor, and items that have it."""
 
     weight: int
     candidates: Sequence[Candidate] = ()
 
 
-Parts = Callable[[StratumFrame], Mapping[Verdict, Part]]
+Parts = Callable[[StratumFrame], Mapping[Verdict, VerdictPart]]
 
 
 def cut_frame(frame: Frame, strata: Sequence[Stratum], parts: Parts, *, estimated: bool) -> Frame:
@@ -52,7 +52,7 @@ def _cell(stratum: Stratum) -> Stratum:
 
 
 def _cut(
-    cell: StratumFrame, parts: Mapping[Verdict, Part], *, estimated: bool
+    cell: StratumFrame, parts: Mapping[Verdict, VerdictPart], *, estimated: bool
 ) -> dict[Verdict, StratumFrame]:
     weights = {verdict: parts[verdict].weight if verdict in parts else 0 for verdict in Verdict}
     judged = sum(weights.values())
@@ -71,7 +71,9 @@ def _cut(
     }
 
 
-def _segments(cell: StratumFrame, part: Part | None, size: int) -> tuple[Mapping[str, int], ...]:
+def _segments(
+    cell: StratumFrame, part: VerdictPart | None, size: int
+) -> tuple[Mapping[str, int], ...]:
     """Count a part by segments, as they are among its candidates."""
     if size == cell.size:
         return cell.segments

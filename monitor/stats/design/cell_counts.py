@@ -220,8 +220,8 @@ class _Groups(NamedTuple):
     """Groups of a class's cells, shape ``(..., G)``; zeros beyond the last.
 
     ``items`` counts all items, ``group`` is the group of each cell, ``shares`` the noise of sizes.
-    ``held`` are the cells that hold an item, ``closed`` the rates of cells by their own answers,
-    for those of which every item is labeled.
+    ``held`` marks the cells with unlabeled items, ``closed`` has the rates of all cells by their
+    answers, which count where every item is labeled.
     """
 
     weight: Floats
