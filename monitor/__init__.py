@@ -217,7 +217,7 @@ def plan(
     judge_pilot
         A table, or a CSV or Parquet file, of items that a judge and people have labeled, in place
         of these shares: columns ``verdict`` and ``label``, 1 or 0, or yes or no. With a
-        column ``predicted`` the judge's rates are those of each predicted class.
+        column ``predicted`` the judge has its own rates in each predicted class.
 
     Returns
     -------

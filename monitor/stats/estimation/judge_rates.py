@@ -90,7 +90,7 @@ def judge_rates(
 
 
 def judged_order(is_flagged: Bools, says_yes: ArrayLike, judged: ArrayLike) -> Ints:
-    """Order the strata that have a verdict as a judge's own strata: those of a yes first.
+    """Order the strata that have a verdict as a judge's own strata: a yes comes first.
 
     Within a verdict they go from the rarer to the likelier positives: passed before flagged, each
     by score.
