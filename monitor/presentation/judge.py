@@ -55,14 +55,14 @@ def partly_judged_sentence(missing: int, requested: int, why: str) -> str:
     )
 
 
-def why_missing_text(faults: Mapping[str, int], stopped: str) -> str:
+def why_missing_text(faults: Mapping[str | None, int], stopped: str) -> str:
     """Return why items have no verdict: how many for which reason, and what ended the asking.
 
-    >>> why_missing_text({"malformed": 3, "not asked about": 40}, "its time was over")
+    >>> why_missing_text({"malformed": 3, None: 40}, "its time was over")
     '40 not asked about, 3 malformed; its time was over'
     """
     by_count = sorted(faults.items(), key=lambda one: -one[1])
-    counted = ", ".join(f"{count:,} {fault}" for fault, count in by_count)
+    counted = ", ".join(f"{count:,} {fault or 'not asked about'}" for fault, count in by_count)
     return f"{counted}; {stopped}" if stopped else counted
 
 

@@ -232,9 +232,7 @@ def _cut_by(
     chosen = _first_phase(scan.frame, judge.items)
     verdicts = {item: each.verdict for item, each in opinions.items()}
     silent = [item for item in chosen if verdicts.get(item, Verdict.MISSING) is Verdict.MISSING]
-    faults = Counter(
-        opinions[item].fault if item in opinions else "not asked about" for item in silent
-    )
+    faults = Counter(opinions[item].fault if item in opinions else None for item in silent)
     why = why_missing_text(faults, stopped) if silent else None
     with context.database.write() as connection:
         _hold(connection, claim)
