@@ -262,9 +262,9 @@ class MonitorConfig(Settings):
     @property
     def _judge_of_rounds(self) -> Judge | OnDemandJudge | None:
         judge = self.judge
-        return (
-            judge.frozen() if isinstance(judge, OnDemandSettings) else cast("Judge | None", judge)
-        )
+        if isinstance(judge, OnDemandSettings):
+            return judge.frozen(self.source.shown_columns or ())
+        return cast("Judge | None", judge)
 
     def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:
         """Return what the rounds need, without secrets or places.

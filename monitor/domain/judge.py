@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -160,9 +161,14 @@ class OnDemandSettings(JudgeSettings):
         others = {*OnDemandSettings.model_fields, *secrets, "batch", "environment"}
         return self.model_dump(mode="json", exclude=others)
 
-    def frozen(self) -> OnDemandJudge:
-        """Return what a round freezes of it."""
-        text = json.dumps([self.identity(), self.rule], sort_keys=True)
+    def frozen(self, shown: Sequence[str] = ()) -> OnDemandJudge:
+        """Return what a round freezes of it.
+
+        shown: The columns that people are shown. The judge sees them all, unless its prompt names
+            some; with others it is another judge.
+        """
+        sees = [] if self.placeholders else sorted(shown)
+        text = json.dumps([self.identity(), self.rule, sees], sort_keys=True)
         return OnDemandJudge(
             kind=str(getattr(self, "kind", "")),
             name=self.name,

@@ -91,7 +91,8 @@ class JudgeAdapter:
 class Opinion(NamedTuple):
     """What a judge said of an item; ``fault`` is why it said nothing that counts.
 
-    ``is_reply`` is false where a call failed: another one may get a verdict.
+    ``is_reply`` is false if its call failed for a reason that may pass or be mended: another call
+    may get a verdict.
     """
 
     verdict: Verdict

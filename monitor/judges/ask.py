@@ -90,14 +90,14 @@ class JudgeSession:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, items: Sequence[Shown]) -> Sequence[Opinion | None]:
-        fault = ""
+        fault, is_reply = "", False
         for attempt in range(self._settings.retries + 1):
             if not self._take_call():
                 break
             try:
                 replies = self._replies(items)
             except JudgeFailed as error:
-                fault = str(error)
+                fault, is_reply = str(error), not (error.passes or error.lasting)
                 if error.lasting or not error.passes or attempt == self._settings.retries:
                     self._note_failure(fault, lasting=error.lasting)
                     break
@@ -111,7 +111,7 @@ class JudgeSession:
                 opinions = [self._opinion(reply) for reply in replies]
                 self._note(opinions)
                 return opinions
-        failed = Opinion(Verdict.MISSING, fault, is_reply=False) if fault else None
+        failed = Opinion(Verdict.MISSING, fault, is_reply=is_reply) if fault else None
         return [failed] * len(items)
 
     def _replies(self, items: Sequence[Shown]) -> Sequence[Reply]:
@@ -123,7 +123,7 @@ class JudgeSession:
             raise
         except Exception as error:  # a round never fails for its judge
             reason = f"it failed with {type(error).__name__}"
-            raise JudgeFailed(reason) from error
+            raise JudgeFailed(reason, passes=True) from error
         if len(replies) != len(items):
             message = "malformed"
             raise JudgeFailed(message)

@@ -167,11 +167,13 @@ def test_a_judge_that_is_asked_and_changes_is_noticed_by_what_it_judged(database
     assert "of the items that it judged" in notice["sentence"]
 
 
-def test_how_much_is_asked_at_once_makes_no_other_judge():
+def test_how_much_is_asked_at_once_makes_no_other_judge_and_what_it_sees_does():
     asked = {"command": ["./judge"], "positive": "yes"}
     one, other, third = (
-        CommandJudgeSettings.model_validate(asked | more).frozen()
+        CommandJudgeSettings.model_validate(asked | more)
         for more in ({}, {"batch": 7, "environment": ["HOME"]}, {"negative": "never"})
     )
 
-    assert one.digest == other.digest != third.digest
+    assert one.frozen(["text"]).digest == other.frozen(["text"]).digest
+    assert third.frozen(["text"]).digest != one.frozen(["text"]).digest
+    assert one.frozen(["text", "sender"]).digest != one.frozen(["text"]).digest
