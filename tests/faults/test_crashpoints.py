@@ -24,6 +24,7 @@ CHANGE_NOTHING = {
     ("cli/commands/data_checks.py", "_unmatched_warnings"),
     ("rounds/forecast/simulate.py", "_window_size"),
     ("cli/commands/hook_tests.py", "_tested"),
+    ("cli/commands/judge_check.py", "_an_item"),
     ("sources/sql_reading.py", "reading"),
 }
 """Functions of no round, or within a call that has its points: they cannot be half done."""

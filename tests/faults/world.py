@@ -159,6 +159,7 @@ class World:
             config=config,
             database=store,
             monitors=(context,),
+            names=[context.settings.name],
             handlers=handlers,
             clock=clock,
             link=lambda _: None,
