@@ -94,7 +94,8 @@ class StratumRow(Report):
     """One stratum as a version of a round saw it.
 
     ``first_wave`` is how many of the planned items went out before the others; None if all went
-    out at once.
+    out at once. ``judged`` is how many items of a judge's sample are in it, by which ``size`` is
+    estimated; None if that was counted.
     """
 
     stratum: str
@@ -107,6 +108,7 @@ class StratumRow(Report):
     positive: int
     declined: int
     first_wave: int | None = None
+    judged: int | None = None
 
     @property
     def unanswered(self) -> int:

@@ -193,6 +193,12 @@ class Limits(Settings):
 
         return [Limit(*side) for side in self.sides() if side.metric not in JUDGE_METRICS]
 
+    def every_of_classifier(self) -> float:
+        """Return the promise that the limits on the classifier keep: those on a judge share it."""
+        of_classifier = len(self.sides()) - len(self.on_judge())
+        shares = len(self.sides()) / of_classifier if of_classifier else 1.0
+        return self.false_alarm_every * shares
+
     def on_judge(self) -> list[LimitSide]:
         """Return those on the judge."""
         return [side for side in self.sides() if side.metric in JUDGE_METRICS]

@@ -136,14 +136,12 @@ def recovery_sentence(alert: Limited, recovery: RecoveryRow) -> str:
 
 def _where(alert: Limited, recovery: RecoveryRow) -> str:
     """Describe where the metric was last estimated to be, seen from its limit."""
+    labels = "in this round" if alert.metric in JUDGE_METRICS else "with earlier rounds"
     if recovery.level is None:
-        return f"{alert.metric} is {NOT_ESTIMABLE} with earlier rounds"
+        return f"{alert.metric} is {NOT_ESTIMABLE} {labels}"
     beyond = "under" if alert.side == "at_least" else "over"
     side = "within" if keeps(alert.side, alert.limit, recovery.level) else beyond
-    return (
-        f"{alert.metric} is {recovery.level:.2f} with earlier rounds, {side} its limit "
-        f"{alert.limit:g}"
-    )
+    return f"{alert.metric} is {recovery.level:.2f} {labels}, {side} its limit {alert.limit:g}"
 
 
 def _gathered(recovery: RecoveryRow) -> str:
@@ -156,7 +154,7 @@ def _gathered(recovery: RecoveryRow) -> str:
 
 def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
     """Return how long that takes if nothing changes."""
-    if recovery.level is None:
+    if recovery.level is None or alert.metric in JUDGE_METRICS:
         return ""
     if not keeps(alert.side, alert.limit, recovery.level):
         return f"; no end is to be expected while {alert.metric} stays there"

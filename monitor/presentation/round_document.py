@@ -355,8 +355,7 @@ def _counts(report: RoundReport) -> Section:
 
 def _counted_lines(report: RoundReport) -> list[str]:
     caution = [BANDS_OF_CELLS] if len(report.cells) > len(report.strata) else []
-    is_estimated = report.judge is not None and report.judge.first_phase is not None
-    return [*caution, *_drawn_lines([] if is_estimated else report.strata, None)]
+    return [*caution, *_drawn_lines(report.strata, None)]
 
 
 def _strata(rows: Sequence[StratumRow], lines: Iterable[str], *, counted: bool) -> Section:
@@ -382,7 +381,10 @@ def _drawn_lines(rows: Sequence[StratumRow], second_wave_at: datetime | None) ->
     if waves:
         first, planned = map(sum, zip(*waves, strict=True))
         yield waves_sentence(first, planned, second_at=second_wave_at)
-    whole = [row.stratum for row in rows if row.size == row.planned > 0]
+    judged = sum(row.judged for row in rows if row.judged is not None)
+    if judged:
+        yield f"sizes by verdict are estimated from {judged:,} items that the judge was asked about"
+    whole = [row.stratum for row in rows if row.size == row.planned > 0 and row.judged is None]
     if whole and second_wave_at is None:
         yield f"census: every item of {', '.join(whole)} is drawn"
 

@@ -143,6 +143,15 @@ def test_every_metric_of_the_detector_can_have_a_limit_by_its_public_name():
     )
 
 
+def test_limits_on_a_judge_share_the_promise_that_forecasts_of_the_classifier_are_by():
+    limits = Limits.model_validate({"precision": 0.8, "judge_tpr": 0.7, "judge_fpr": 0.1})
+
+    assert [limit.metric for limit in limits.watched()] == ["precision"]
+    assert limits.every_of_classifier() == 3 * 52
+    assert Limits.model_validate({"precision": 0.8}).every_of_classifier() == 52
+    assert Limits().every_of_classifier() == 52
+
+
 def test_a_bare_limit_watches_the_side_that_is_worse():
     limits = Limits.model_validate({"recall": 0.5, "fpr": 0.1, "prevalence": {"at_most": 0.2}})
 

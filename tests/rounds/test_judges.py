@@ -10,9 +10,11 @@ import pytest
 from monitor.domain.judge import Judge
 from monitor.domain.judge_rows import JudgeRow
 from monitor.domain.model import Answer, BandEdges
+from monitor.domain.report import AlertRow, RecoveryRow
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
+from monitor.presentation.alerts import recovery_sentence
 from monitor.rounds.estimation.judge import smoothed_rates
 from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.rounds.sampling.cells import rates_of_cells
@@ -373,6 +375,11 @@ def test_a_limit_on_the_judge_raises_an_alert_of_its_own_and_none_on_the_classif
         "in this round. The classifier's estimates do not rest on the judge" in notice["sentence"]
     )
     assert "give it another judge.version" in notice["to_do"]
+    sentence = recovery_sentence(
+        AlertRow.model_validate(alert), RecoveryRow.model_validate(alert["recovery"])
+    )
+    assert sentence.startswith(f"judge_tpr is {found['point']:.2f} in this round, under its limit")
+    assert "stays there" not in sentence
     evidence = {row["metric"]: row["log_evidence"] for row in scene.report(4)["evidence"]}
     assert evidence["recall"] < 1
 

@@ -157,7 +157,7 @@ def alerts_line(context: MonitorContext, expected_round: ExpectedRound) -> str |
     from monitor.stats.detection.power import WITHIN
 
     shown = smallest_drop_texts(
-        detected_soon(expected_round, limits.watched(), limits.false_alarm_every)
+        detected_soon(expected_round, limits.watched(), limits.every_of_classifier())
     )
     if not shown:
         return None

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from monitor.domain.settings import Limits
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import Drift, Levels
-    from monitor.stats.detection.half_space import Limit
 
 
 def simulate(
@@ -80,12 +79,12 @@ def simulate(
     levels = _levels(precision, recall, flagged_rate, size)
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
-        watched = _limits(context, limit or [])
+        limits = _limits(context, limit or [])
         forecast = simulate_alerts(
             expected_round(context, levels, size),
-            watched,
+            limits.watched(),
             drift,
-            every=context.settings.round.limits.false_alarm_every,
+            every=limits.every_of_classifier(),
             rounds=rounds,
             paths=paths,
             seed=seed,
@@ -155,16 +154,18 @@ def _share(value: float | None, option: str) -> float:
     return value
 
 
-def _limits(context: MonitorContext, options: Sequence[str]) -> list[Limit]:
-    limits = _parsed_limits(options) if options else context.settings.round.limits
-    watched = limits.watched()
-    if not watched:
+def _limits(context: MonitorContext, options: Sequence[str]) -> Limits:
+    limits: Limits = context.settings.round.limits
+    if options:
+        every = limits.false_alarm_every
+        limits = _parsed_limits(options).model_copy(update={"false_alarm_every": every})
+    if not limits.watched():
         message = (
-            f"{context.settings.name} has no limits yet, so nothing would alert; set them in the "
-            "config, or try some: --limit precision=0.80"
+            f"{context.settings.name} has no limits on its classifier, so nothing would alert; set "
+            "them in the config, or try some: --limit precision=0.80"
         )
         raise InputRefused(message)
-    return watched
+    return limits
 
 
 def _parsed_limits(options: Sequence[str]) -> Limits:

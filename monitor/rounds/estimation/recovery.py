@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, keeps, recovery_after
 from monitor.domain.report import RecoveryRow
+from monitor.domain.settings import JUDGE_METRICS
 from monitor.rounds.estimation.evidence import expected_rates
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.judge import smoothed_rates
@@ -72,8 +73,8 @@ def _row(
 
 
 def _level(estimate: RoundEstimate, metric: str) -> float | None:
-    """Find what reports show of a metric with earlier rounds."""
-    shown = (metric, "pooled", "rate")
+    """Find what reports show of a metric with earlier rounds; of a judge's rate, in this round."""
+    shown = (metric, *(("round", "window") if metric in JUDGE_METRICS else ("pooled", "rate")))
     points = [row.point for row in estimate.rows if (row.metric, row.basis, row.estimand) == shown]
     return points[0] if points else None
 
@@ -85,8 +86,11 @@ def _within(
     estimate: RoundEstimate,
     level: float,
 ) -> int | None:
-    """Count the rounds until the alert has ended, the metric staying where it is."""
-    if not keeps(alert.side, alert.limit, level):
+    """Count the rounds until the alert has ended, the metric staying where it is.
+
+    None also for a rate of the judge, which these simulations do not know.
+    """
+    if alert.metric in JUDGE_METRICS or not keeps(alert.side, alert.limit, level):
         return None
     counted = batch.counted
     newest, reference = batch.affected[-1], batch.history.reference

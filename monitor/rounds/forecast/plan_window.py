@@ -257,7 +257,7 @@ def forecast_monitor(
         max_labels=max_labels,
         assurance=settings.sample.assurance,
         limits=settings.limits.watched(),
-        every=settings.limits.false_alarm_every,
+        every=settings.limits.every_of_classifier(),
         judge=judge,
     )
 

@@ -378,6 +378,9 @@ def _row(stratum: Stratum, parts: Iterable[StratumTally]) -> StratumRow:
     parts = list(parts)
     counted = [[getattr(part, name) for name in _COUNTED] for part in parts]
     first = [part.first_wave for part in parts if part.first_wave is not None]
+    # In a cell that was judged whole, or that no verdict cuts, all items count as judged.
+    is_estimated = any(part.judged is not None for part in parts)
+    judged = sum(part.size if part.judged is None else part.judged for part in parts)
     return StratumRow(
         stratum=stratum.name,
         flagged=stratum.flagged,
@@ -385,4 +388,5 @@ def _row(stratum: Stratum, parts: Iterable[StratumTally]) -> StratumRow:
         high=stratum.high,
         **dict(zip(_COUNTED, map(sum, zip(*counted, strict=True)), strict=True)),
         first_wave=sum(first) if first else None,
+        judged=judged if is_estimated else None,
     )

@@ -228,18 +228,36 @@ def summed(rounds: Sequence[StratumArrays]) -> Counts:
     >>> summed([one, one]).labeled
     array([18, 40])
     """
-    samples = [counts.first_phase for counts in rounds if counts.first_phase is not None]
-    judged = [
-        counts.size if counts.first_phase is None else counts.first_phase.judged
-        for counts in rounds
-    ]
+    size = np.sum([counts.size for counts in rounds], axis=0)
     return Counts.of_arrays(
-        size=np.sum([counts.size for counts in rounds], axis=0),
+        size=size,
         labeled=np.sum([counts.labeled for counts in rounds], axis=0),
         positive=np.sum([counts.positive for counts in rounds], axis=0),
         is_flagged=rounds[0].is_flagged,
-        first_phase=FirstPhase(np.sum(judged, axis=0), samples[0].parent) if samples else None,
+        first_phase=_summed_phase(rounds, size),
     )
+
+
+def _summed_phase(rounds: Sequence[StratumArrays], size: Ints) -> FirstPhase | None:
+    r"""First phase that leaves as much open of the summed sizes as those of the rounds do.
+
+    The share of a verdict is by the items, :math:`\sum_t N_{th} s_{thv} / \sum_t N_{th}`, and
+    varies as by :math:`(\sum_t N_{th})^2 / \sum_t N_{th}^2/m_{th}` judged items (Kish); a round
+    whose sizes were counted adds nothing to the last sum.
+    """
+    samples = [(counts.size, counts.first_phase) for counts in rounds]
+    parents = [sample.parent for _, sample in samples if sample is not None]
+    if not parents:
+        return None
+    noise = np.zeros(len(size))
+    for items, sample in samples:
+        if sample is not None:
+            of_cell, judged = sample.summed(items), sample.of_parent
+            noise += np.where(judged < of_cell, of_cell**2 / np.maximum(judged, 1), 0.0)
+    total = FirstPhase(size, parents[0]).of_parent
+    behind = np.where(noise > 0, total.astype(float) ** 2 / np.maximum(noise, 1e-9), total)
+    share = size / np.maximum(total, 1)
+    return FirstPhase(np.rint(np.minimum(behind, total) * share).astype(np.int64), parents[0])
 
 
 def side_by_side(rounds: Sequence[StratumArrays]) -> FirstPhase | None:
