@@ -8,7 +8,7 @@ from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.pooled_labels import class_labels
 from monitor.rounds.estimation.tally import Completed
-from monitor.stats.core.counts import Counts, FirstPhase, summed
+from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
 from monitor.stats.design.double_sampling import ShareNoise
 from monitor.stats.estimation.cell_matrix import cell_matrix, plain_counts
@@ -132,13 +132,6 @@ def test_a_history_without_a_first_phase_is_pooled_as_before_one_existed():
 
     one = plain_counts(counts())
     assert np.floor(state.now.labeled + 1e-9).astype(int).tolist() == one.labeled.tolist()
-
-
-def test_rounds_added_up_have_the_first_phases_of_all_of_them():
-    both = summed([tenth(), counts()])
-
-    assert both.first_phase.judged.tolist() == (np.maximum(SIZE // 10, LABELED) + SIZE).tolist()  # type: ignore[union-attr]
-    assert summed([counts(), counts()]).first_phase is None
 
 
 @pytest.mark.simulation
