@@ -157,17 +157,18 @@ def relative_width(design: CellDesign, runs: list[Run], parts: Answers) -> str:
 def lags(design: CellDesign, before: list[Run], runs: list[Run], parts: Answers) -> Values:
     """Mean distance of the pooled points from those of the round alone, in half-widths."""
     low, high = ends(metrics_of(design, runs, parts, OWN_SHARE))
-    rates = np.array(
-        [
-            pooled_rates((run.weight, run.alpha, run.beta), y, n, [size])[:, 0]
-            for run, (y, n), size in zip(before, parts, design.classes, strict=True)
-        ]
-    )
-    points, own = (
-        _values(design, *each) for each in (rates, [y[:, 0] / n[:, 0] for y, n in parts])
-    )
+    own = _values(design, *(y[:, 0] / n[:, 0] for y, n in parts))
     half = (high - low).mean(axis=1) / 2
-    return np.asarray((np.clip(points, low, high) - own).mean(axis=1) / half)
+    return np.asarray((np.clip(points(design, before, parts), low, high) - own).mean(axis=1) / half)
+
+
+def points(design: CellDesign, before: list[Run], parts: Answers) -> Values:
+    """Points of the pooled estimates, shape ``(2, paths)``."""
+    rates = [
+        pooled_rates((run.weight, run.alpha, run.beta), y, n, [size])[:, 0]
+        for run, (y, n), size in zip(before, parts, design.classes, strict=True)
+    ]
+    return _values(design, *rates)
 
 
 def _values(design: CellDesign, precision: Values, omission: Values) -> Values:

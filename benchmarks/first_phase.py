@@ -158,7 +158,9 @@ def pooled_matrix(rounds: list[Counts]) -> Matrix:
     nothing = np.zeros(len(rounds[0].size), dtype=np.int64)
     settings = Pooling()
     counted = [Completed(each, nothing) for each in rounds]
-    [state] = history_states(counted, None, settings, cells=True, since=len(rounds) - 1)
+    phase = rounds[0].first_phase
+    cells = np.arange(len(nothing)) if phase is None else phase.parent
+    [state] = history_states(counted, None, settings, cells=cells, since=len(rounds) - 1)
     laws = (
         with_robust_weight(
             getattr(state.after, name),

@@ -101,8 +101,8 @@ def judge_moved_sentence(yes: int, expected: int) -> str:
     """Return the sentence that a judge says yes more often, or more seldom, than it did."""
     return (
         f"the judge says yes to {yes:,} of the items that it judged, where its verdicts in earlier "
-        f"rounds would lead to {expected:,}: did the judge change, or the items? Values with "
-        "earlier rounds are off until its rates are known again"
+        f"rounds would lead to {expected:,}: did the judge change, or the items? Estimates stay "
+        "right, but need more labels until its rates are known again"
     )
 
 

@@ -115,6 +115,7 @@ def proposed_limits(
     # scipy takes half a second
     from monitor.rounds.estimation.estimate import propose_limits, unlabeled_of  # noqa: PLC0415
     from monitor.rounds.estimation.history import before_launch  # noqa: PLC0415
+    from monitor.rounds.estimation.pooled_labels import cells_to_pool  # noqa: PLC0415
     from monitor.rounds.estimation.tally import Tally  # noqa: PLC0415
 
     history = frame_store.read_history(connection, last.history_id)
@@ -122,5 +123,6 @@ def proposed_limits(
     stored = estimate_store.read_counts(connection, ids)
     tallies = [Tally(stored[each]) for each in ids]
     reference = before_launch(tallies[-1].frame, history.reference)
-    limits = propose_limits(tallies, reference, last.settings.sample, seed=last.sobol_seed)
+    cells = cells_to_pool(tallies[-1].frame, last.settings.sample)
+    limits = propose_limits(tallies, reference, cells, seed=last.sobol_seed)
     return _LimitProposal(limits, unlabeled_of(tallies))

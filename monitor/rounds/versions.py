@@ -25,6 +25,7 @@ from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import find_disputes
 from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
 from monitor.rounds.estimation.history import HistoryState, before_launch, history_states
+from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.rounds.estimation.recovery import recovery_rows
 from monitor.rounds.estimation.restated import (
     RestatedRound,
@@ -357,8 +358,9 @@ def _estimated(batch: HistoryBatch) -> Estimates:
 def _recorded(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, list[HistoryState]]:
     """Pool up to each affected round, in each way that one of them asks for: mostly just one."""
     poolings = {member.round.settings.pooling for member in batch.affected}
-    cells = batch.affected[0].round.settings.sample.cells is not None  # alike in a history
-    reference = before_launch(batch.affected[0].tally.frame, batch.history.reference)
+    due = batch.affected[0]
+    cells = cells_to_pool(due.tally.frame, due.round.settings.sample)  # alike in a history
+    reference = before_launch(due.tally.frame, batch.history.reference)
     return {
         pooling: history_states(counted, reference, pooling, cells=cells, since=len(batch.earlier))
         for pooling in poolings

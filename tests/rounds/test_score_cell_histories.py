@@ -9,6 +9,7 @@ import pytest
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.compare import at_threshold
 from monitor.rounds.forecast.simulate import expected_round
@@ -132,7 +133,8 @@ def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(qui
 
     # What is stored is what its history pools now.
     tallies = tallies_of(scene, 1, 2, 3)
-    [state] = history_states(tallies, None, scene.settings.pooling, cells=True, since=2)
+    cells = cells_to_pool(tallies[0].frame, scene.settings.sample)
+    [state] = history_states(tallies, None, scene.settings.pooling, cells=cells, since=2)
     rows = scene.rows(
         "select alpha from posteriors where round_id = :id and version = 2"
         " and predicted = 'flagged'",

@@ -27,6 +27,7 @@ from monitor.presentation.notices import (
     unexpected_sentence,
 )
 from monitor.rounds.estimation.judge import cut_of
+from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
@@ -83,7 +84,8 @@ def round_anomalies(
     notices = _frame_notices(distances, counts, earlier)
     notices += _judge_notices(now.frame, counts, earlier)
     if history_state.before is not None:
-        drawn = counts if settings.sample.cells is None else plain_counts(counts)
+        cells = cells_to_pool(now.frame, settings.sample)
+        drawn = counts if cells is None else plain_counts(counts)
         notices += _predictive_notices(history_state.before, counts, drawn, seed)
         notices += _changed_notices(
             history_state.before, counts, history_state, settings.pooling.hazard

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.report import CauseRow
 from monitor.presentation.causes import cause_sentence
-from monitor.stats.core.counts import Counts, Interval, summed
+from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
@@ -26,11 +26,11 @@ def precision_cause(
     """Explain precision in this round alone against all earlier rounds of its history, pooled.
 
     None if there is no earlier round, or a predicted class is empty or without a label on
-    either side. ``cells`` says that strata are score cells.
+    either side. ``cells`` says that each class is one rate (`cells_to_pool`).
     """
     if not earlier:
         return None
-    before, after = summed([tally.counts for tally in earlier]), now.counts
+    before, after = _together(earlier, now), now.counts
     if not (_is_labeled(before) and _is_labeled(after)):
         return None
     # Seeds of their own: from one both windows would draw alike, and differ too little.
@@ -40,6 +40,21 @@ def precision_cause(
     scale = weighted_matrix if cells else _scaled
     scaled = Working.of_matrix(scale(before)), Working.of_matrix(scale(after))
     return _row(precision_change(*works, scaled=scaled), len(earlier))
+
+
+def _together(earlier: Sequence[Counted], now: Tally) -> Counts:
+    """Take rounds as one; by verdict each apart, since a verdict may have meant something else."""
+    rounds = [counted.counts for counted in earlier]
+    if not now.is_judged:
+        return summed(rounds)
+    joined = side_by_side(rounds)
+    return Counts.of_arrays(
+        size=joined.size,
+        labeled=joined.labeled,
+        positive=joined.positive,
+        is_flagged=joined.is_flagged,
+        first_phase=joined.first_phase,
+    )
 
 
 def _working(counts: Counts, *, seed: int, cells: bool) -> Working:

@@ -16,6 +16,7 @@ from monitor.domain.curve_rows import (
     PrevalenceRow,
 )
 from monitor.rounds.estimation.attribution import precision_cause
+from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.stats.core.draws import Draws, draw
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.sample import LabeledSample, ScoredSample
@@ -83,9 +84,10 @@ def _pictures(
     round_ = member.round
     seed = round_.sobol_seed
     cells = round_.settings.sample.cells is not None
+    by_class = cells_to_pool(member.tally.frame, round_.settings.sample) is not None
     draws = draw(estimate.pooled, seed=seed, points=POINTS, size=estimate.size)
     return Pictures(
-        cause=precision_cause(member.tally, earlier, seed=seed, cells=cells),
+        cause=precision_cause(member.tally, earlier, seed=seed, cells=by_class),
         p3=_p3(member.tally, estimate, draws),
         densities=_density_rows(
             {

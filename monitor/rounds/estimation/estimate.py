@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from monitor.domain.alerting import LEARNING_ROUNDS
 from monitor.rounds.estimation.evidence import classifier_evidence, judge_evidence
 from monitor.rounds.estimation.history import HistoryState, before_launch, pooled_matrix
 from monitor.rounds.estimation.judge import judge_estimates
 from monitor.rounds.estimation.label_errors import corrected_rows, reported_rows
-from monitor.rounds.estimation.pooled_labels import labels_to_pool
+from monitor.rounds.estimation.pooled_labels import cells_to_pool, is_cut, labels_of_classes
 from monitor.stats.core.counts import Counts, StratumArrays, summed
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
@@ -21,11 +23,9 @@ from monitor.stats.estimation.posterior import MetricEstimate, estimates, metric
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from monitor.domain.report import NoticeRow, ReportedEstimate
-    from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.evidence import LimitEvidence
@@ -120,7 +120,9 @@ def estimate_round(
         ],
         proposed_limits={}
         if settings.limits.watched()
-        else propose_limits([*earlier, now], launch, settings.sample, seed=seed),
+        else propose_limits(
+            [*earlier, now], launch, cells_to_pool(now.frame, settings.sample), seed=seed
+        ),
         proposed_unlabeled=unlabeled_of([*earlier, now]),
     )
 
@@ -188,20 +190,25 @@ def _with_robust_weight(history: HistoryState, settings: RoundSettings) -> Joint
 
 
 def propose_limits(
-    rounds: Sequence[Counted], reference: Counts | None, sample: Sample, *, seed: int
+    rounds: Sequence[Counted],
+    reference: Counts | None,
+    cells: NDArray[np.int64] | None,
+    *,
+    seed: int,
 ) -> dict[str, float]:
     """Propose limits a margin under what the reference and the latest rounds, pooled, found.
 
     The margin is taken from a low quantile of their estimate. A limit at the level itself would
     raise alarms about a metric that varies around it from week to week, which no promise covers.
-    Returns nothing until `LEARNING_ROUNDS` have an estimate.
+    Returns nothing until `LEARNING_ROUNDS` have an estimate. ``cells`` are those of
+    `cells_to_pool`.
     """
     if len(rounds) < LEARNING_ROUNDS:
         return {}
     pooled = [counted.counts for counted in rounds[-LEARNING_ROUNDS:]]
     if reference is not None:
         pooled.append(reference)
-    draws, size = _drawn_as_one(pooled, rounds[-1].counts.size, sample, seed)
+    draws, size = _drawn_as_one(pooled, rounds[-1].counts.size, cells, seed)
     result = {metric: metric_quantile(draws, size, metric, PROPOSED_QUANTILE) for metric in BOUNDED}
     return {
         metric: round(value - proposal_margin(value), 3)
@@ -225,14 +232,17 @@ def proposal_margin(level: float) -> float:
 
 
 def _drawn_as_one(
-    rounds: Sequence[StratumArrays], size: NDArray[np.int64], sample: Sample, seed: int
+    rounds: Sequence[StratumArrays],
+    size: NDArray[np.int64],
+    cells: NDArray[np.int64] | None,
+    seed: int,
 ) -> tuple[Draws, NDArray[np.int64]]:
     """Draw the rates behind the labels of rounds with the same strata, taken as one sample.
 
     With them come the items of a window of these sizes in the strata that are drawn.
     """
-    together = summed(rounds)
-    if sample.cells is None:
+    if cells is None:
+        together = summed(rounds)
         labeled = together.labeled  # a stratum without a label does not count in the prior
         bands = Counts.of_arrays(
             size=labeled,
@@ -241,5 +251,10 @@ def _drawn_as_one(
             is_flagged=together.is_flagged,
         )
         return draw(round_posterior(bands), seed=seed), size
-    [pooled] = labels_to_pool([together], size, cells=True)
+    # Verdicts may have meant something else in each round, so no label of one joins another's.
+    parts = labels_of_classes(rounds if is_cut(cells) else [summed(rounds)], size, cells)
+    labeled, positive = (
+        np.sum([getattr(part, name) for part in parts], axis=0) for name in ("labeled", "positive")
+    )
+    pooled = replace(parts[0], labeled=labeled, positive=positive)
     return draw(pooled.posterior(), seed=seed), pooled.size

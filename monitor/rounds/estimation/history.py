@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.rounds.estimation.pooled_labels import PooledLabels, class_labels, labels_to_pool
+from monitor.rounds.estimation.pooled_labels import PooledLabels, class_labels, labels_of_bands
 from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
@@ -53,19 +53,21 @@ def history_states(
     reference: Counts | None,
     settings: Pooling,
     *,
-    cells: bool = False,
+    cells: NDArray[np.int64] | None = None,
     since: int = 0,
 ) -> list[HistoryState]:
     """Pool a history round by round; return one `HistoryState` for each.
 
     rounds: The rounds of a history in slot order, one or more, all with the same strata.
     reference: What was labeled in these strata before launch, or None.
-    cells: Whether strata are score cells; earlier rounds are then counted anew for the sizes of
-        each round.
+    cells: Score cell of each stratum, where a class is pooled as one rate (`cells_to_pool`);
+        earlier rounds are then counted anew for the sizes of each round.
     since: How many of the first rounds are left out of what is returned.
     """
     counts = [each.counts for each in rounds]
-    return (_by_cells if cells else _by_bands)(counts, reference, settings, since)
+    if cells is None:
+        return _by_bands(counts, reference, settings, since)
+    return _by_cells(counts, reference, settings, since, cells)
 
 
 def _by_bands(
@@ -73,10 +75,8 @@ def _by_bands(
 ) -> list[HistoryState]:
     """Go through the rounds once: what was pooled up to one is where the next begins."""
     first = max(0, since - 1)  # the last round that is left out is what is known before the next
-    sizes = rounds[-1].size
-    before_launch = [] if reference is None else [reference]
-    counted = labels_to_pool([*before_launch, *rounds], sizes, cells=False)
-    launch, labels = counted[: len(before_launch)], counted[len(before_launch) :]
+    launch = labels_of_bands([] if reference is None else [reference])
+    labels = labels_of_bands(rounds)
     taken = {
         name: _steps(labels, launch, settings, flagged=up, since=first)
         for name, up in CLASSES.items()
@@ -92,11 +92,15 @@ def _by_bands(
 
 
 def _by_cells(
-    rounds: Sequence[StratumArrays], reference: Counts | None, settings: Pooling, since: int
+    rounds: Sequence[StratumArrays],
+    reference: Counts | None,
+    settings: Pooling,
+    since: int,
+    cells: NDArray[np.int64],
 ) -> list[HistoryState]:
     """Count the rounds up to each for its own sizes, and pool them all together."""
     round_counts = range(since + 1, len(rounds) + 1)
-    counted = _counted_for_each(rounds, reference, round_counts)
+    counted = _counted_for_each(rounds, reference, round_counts, cells)
     ends = last_steps(
         [history for histories in counted for history in histories],
         RunLength(settings.hazard, settings.restart),
@@ -118,14 +122,17 @@ def _by_cells(
 
 
 def _counted_for_each(
-    rounds: Sequence[StratumArrays], reference: Counts | None, round_counts: Iterable[int]
+    rounds: Sequence[StratumArrays],
+    reference: Counts | None,
+    round_counts: Iterable[int],
+    cells: NDArray[np.int64],
 ) -> list[tuple[ClassHistory, ...]]:
     """Count the flagged and the passed cells of the rounds up to each place for its sizes."""
     before_launch = [] if reference is None else [reference]
     counts, first = [*before_launch, *rounds], len(before_launch)
     histories: list[tuple[ClassHistory, ...]] = []
     for count in round_counts:
-        worth = class_labels(counts[: first + count], rounds[count - 1].size)
+        worth = class_labels(counts[: first + count], rounds[count - 1].size, cells)
         histories.append(tuple(_of_class(worth, first, i) for i in range(len(CLASSES))))
     return histories
 
@@ -161,7 +168,7 @@ def pooled_before(
         return history_states(earlier, launch, settings, since=len(earlier) - 1)[-1].after
     if launch is None:
         return None
-    return labels_to_pool([launch], launch.size, cells=False)[0].posterior()
+    return labels_of_bands([launch])[0].posterior()
 
 
 def before_launch(

@@ -14,7 +14,7 @@ from monitor.domain.model import Verdict
 from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS
 from monitor.rounds.estimation.label_errors import reported_rows
 from monitor.rounds.estimation.tally import Completed
-from monitor.stats.core.counts import CountArrays, side_by_side
+from monitor.stats.core.counts import side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
@@ -168,11 +168,7 @@ def _judged(
 ) -> JudgedRow | None:
     """Estimate the judge on the windows of some rounds; None where no item has a verdict."""
     verdict = np.tile(verdicts, len(rounds))
-    names = ("size", "labeled", "positive", "is_flagged")
-    size, labeled, positive, is_flagged = (
-        np.concatenate([getattr(of, name) for of in rounds]) for name in names
-    )
-    counts = CountArrays(size, labeled, positive, is_flagged, side_by_side(rounds))
+    counts = side_by_side(rounds)
     judged = np.isin(verdict, (Verdict.YES, Verdict.NO))
     if not counts.size[judged].any():
         return None

@@ -5,10 +5,11 @@ stratum of the plain labels that they are worth (`monitor.stats.design.cell_coun
 that is at the sizes of the round that is estimated, for what is pooled is about its window: a
 window whose scores moved does not change a rate that each cell has kept.
 
-Where a judge was asked about a sample only, sizes by verdict are estimated, and the present ones
-would carry their noise into every round alike, where pooling cannot average it out. So each score
-cell has its present items, but in every round the shares of the verdicts that this round found,
-with their noise: the rounds stay independent, and what is pooled is the rate of each score cell.
+Where a judge's verdicts cut cells or bands, each score cell has its present items, but in every
+round the shares of the verdicts that this round found: what is pooled is the rate of the score
+cell. A judge that changes without notice moves the shares and the rates by verdict, never that
+one. And where it was asked about a sample only, the noise of the shares stays each round's own,
+where the present ones would carry theirs into every round alike.
 """
 
 from __future__ import annotations
@@ -24,9 +25,13 @@ from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.estimation.cell_matrix import class_counts
+from monitor.storage.samples.first_phases import score_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from monitor.domain.model import Stratum
+    from monitor.domain.sample_settings import Sample
 
     Values = NDArray[np.float64]
 
@@ -69,32 +74,50 @@ def _posterior(positive: Values, labeled: Values) -> BetaMixture:
     return BetaMixture.single(prior + positive, prior + labeled - positive)
 
 
-def labels_to_pool(
-    rounds: Sequence[StratumArrays], now: NDArray[np.int64], *, cells: bool
-) -> list[PooledLabels]:
-    """Take the labels of rounds as they are pooled, cells at the sizes of one window.
+def cells_to_pool(strata: Sequence[Stratum], sample: Sample) -> NDArray[np.int64] | None:
+    """Return the score cell of each stratum, where a class is pooled as one rate.
 
-    rounds: Counts of the same strata.
-    now: Items of each cell in the window that the estimate is about, shape ``(H,)``.
-    cells: Whether strata are score cells.
+    None where each band is pooled by itself: bands that no verdict cuts.
+    """
+    if sample.cells is None and all(one.verdict is None for one in strata):
+        return None
+    return score_cells(strata)
+
+
+def is_cut(cells: NDArray[np.int64]) -> bool:
+    """Whether verdicts cut score cells into strata."""
+    return len(np.unique(cells)) < len(cells)
+
+
+def labels_of_bands(rounds: Sequence[StratumArrays]) -> list[PooledLabels]:
+    """Take the labels of rounds as they are, each band by itself."""
+    return [
+        PooledLabels(
+            each.size, each.labeled.astype(float), each.positive.astype(float), each.is_flagged
+        )
+        for each in rounds
+    ]
+
+
+def labels_of_classes(
+    rounds: Sequence[StratumArrays], now: NDArray[np.int64], cells: NDArray[np.int64]
+) -> list[PooledLabels]:
+    """Take the labels of rounds as those of two strata, the classes of one window.
+
+    rounds: One or more, of the same strata.
+    now: Items of each stratum in the window that the estimate is about, shape ``(H,)``.
+    cells: Score cell of each stratum, shape ``(H,)``.
 
     >>> counts = Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
     ...     is_flagged=[True, True, False, False],
     ... )
-    >>> [found] = labels_to_pool([counts], counts.size, cells=True)
+    >>> [found] = labels_of_classes([counts], counts.size, np.arange(4))
     >>> found.size, found.labeled.round(1), found.positive.round(1)
     (array([ 160, 9840]), array([ 61.2, 578.1]), array([50.3,  4.9]))
     """
-    if not rounds:
-        return []
     up = rounds[0].is_flagged
-    if not cells:
-        return [
-            PooledLabels(each.size, each.labeled.astype(float), each.positive.astype(float), up)
-            for each in rounds
-        ]
-    effective = class_labels(rounds, now)
+    effective = class_labels(rounds, now, cells)
     size, classes = np.array([now[members].sum() for members in (up, ~up)]), np.array([True, False])
     return [
         PooledLabels(size, effective.labeled[t], effective.positive[t], classes)
@@ -102,23 +125,29 @@ def labels_to_pool(
     ]
 
 
-def class_labels(rounds: Sequence[StratumArrays], now: NDArray[np.int64]) -> EffectiveCounts:
-    """Count what the cells of each class are worth in each round, shape ``(rounds, 2)``.
+def class_labels(
+    rounds: Sequence[StratumArrays], now: NDArray[np.int64], cells: NDArray[np.int64]
+) -> EffectiveCounts:
+    """Count what the strata of each class are worth in each round, shape ``(rounds, 2)``.
 
-    now: Items of each cell in the window that the estimate is about, shape ``(H,)``.
+    Parameters are as in ``labels_of_classes``.
     """
-    samples = [each.first_phase for each in rounds if each.first_phase is not None]
-    if not samples:
+    if not is_cut(cells):
         labeled, positive = (
             np.stack([getattr(each, name) for each in rounds]) for name in ("labeled", "positive")
         )
         return class_counts(now, labeled, positive, rounds[0].is_flagged)
-    of_cell, worth = samples[0].summed, []
+    worth = []
     for each in rounds:
-        items = of_cell(each.size)
-        own = np.where(items > 0, of_cell(now) * (each.size / np.maximum(items, 1)), now)
+        items, items_now = (_of_cell(size, cells) for size in (each.size, now))
+        own = np.where(items > 0, items_now * (each.size / np.maximum(items, 1)), now)
         columns = own, each.labeled, each.positive, each.is_flagged
         worth.append(class_counts(*columns, each.first_phase))
     return EffectiveCounts(
         np.stack([each.positive for each in worth]), np.stack([each.labeled for each in worth])
     )
+
+
+def _of_cell(size: NDArray[np.int64], cells: NDArray[np.int64]) -> Values:
+    """Items of the score cell that each stratum is cut from."""
+    return np.bincount(cells, size)[cells]

@@ -12,6 +12,7 @@ from monitor.domain.settings import JUDGE_METRICS
 from monitor.rounds.estimation.evidence import expected_rates
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.judge import smoothed_rates
+from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.stats.detection.half_space import Limit, Side
 from monitor.stats.detection.recovery import WRONGLY_ENDED, Recovery
 from monitor.stats.detection.recovery_delay import ending
@@ -119,7 +120,7 @@ def _true_rates(
     newest: Tally, rounds: Sequence[StratumArrays], estimate: RoundEstimate, sample: Sample
 ) -> NDArray[np.float64]:
     """Suppose a rate for each stratum: as pooled, and of cells as smoothed along the score."""
-    if sample.cells is None:
+    if cells_to_pool(newest.frame, sample) is None:
         return estimate.pooled.mean()
     return smoothed_rates(newest.frame, rounds)
 

@@ -59,6 +59,11 @@ class Tally:
         """The strata themselves, without what was counted in them."""
         return [s.stratum for s in self.strata]
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge's verdicts cut the strata."""
+        return any(one.verdict is not None for one in self.frame)
+
     @cached_property
     def counts(self) -> Counts:
         """The same as the statistics take it."""

@@ -142,7 +142,8 @@ def closed_report(
         judge=supplements.judge,
         gold=supplements.gold,
         answers=_answers_row(round_, first_answers, tally.strata),
-        pooled_coverage=round_.settings.pooling.measured_coverage(),
+        # Measured without a judge, with which few labels decide more of an estimate.
+        pooled_coverage=None if tally.is_judged else round_.settings.pooling.measured_coverage(),
         **_picture_fields(estimate.pictures),
         restated=list(surroundings.restated.get(round_.id, ())),
         recurring=len(batch.recurring[round_.id]),

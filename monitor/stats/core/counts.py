@@ -220,7 +220,7 @@ class Counts:
 
 
 def summed(rounds: Sequence[StratumArrays]) -> Counts:
-    """Add up rounds with the same strata, as if they were one.
+    """Add up rounds with the same strata, which no verdict cuts, as if they were one.
 
     Examples
     --------
@@ -228,39 +228,29 @@ def summed(rounds: Sequence[StratumArrays]) -> Counts:
     >>> summed([one, one]).labeled
     array([18, 40])
     """
-    size = np.sum([counts.size for counts in rounds], axis=0)
     return Counts.of_arrays(
-        size=size,
+        size=np.sum([counts.size for counts in rounds], axis=0),
         labeled=np.sum([counts.labeled for counts in rounds], axis=0),
         positive=np.sum([counts.positive for counts in rounds], axis=0),
         is_flagged=rounds[0].is_flagged,
-        first_phase=_summed_phase(rounds, size),
     )
 
 
-def _summed_phase(rounds: Sequence[StratumArrays], size: Ints) -> FirstPhase | None:
-    r"""First phase that leaves as much open of the summed sizes as those of the rounds do.
+def side_by_side(rounds: Sequence[StratumArrays]) -> CountArrays:
+    """Put the strata of rounds beside one another, as if all were of one window.
 
-    The share of a verdict is by the items, :math:`\sum_t N_{th} s_{thv} / \sum_t N_{th}`, and
-    varies as by :math:`(\sum_t N_{th})^2 / \sum_t N_{th}^2/m_{th}` judged items (Kish); a round
-    whose sizes were counted adds nothing to the last sum.
+    >>> one = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
+    >>> side_by_side([one, one]).labeled
+    array([ 9, 20,  9, 20])
     """
-    samples = [(counts.size, counts.first_phase) for counts in rounds]
-    parents = [sample.parent for _, sample in samples if sample is not None]
-    if not parents:
-        return None
-    noise = np.zeros(len(size))
-    for items, sample in samples:
-        if sample is not None:
-            of_cell, judged = sample.summed(items), sample.of_parent
-            noise += np.where(judged < of_cell, of_cell**2 / np.maximum(judged, 1), 0.0)
-    total = FirstPhase(size, parents[0]).of_parent
-    behind = np.where(noise > 0, total.astype(float) ** 2 / np.maximum(noise, 1e-9), total)
-    share = size / np.maximum(total, 1)
-    return FirstPhase(np.rint(np.minimum(behind, total) * share).astype(np.int64), parents[0])
+    columns = ("size", "labeled", "positive", "is_flagged")
+    size, labeled, positive, is_flagged = (
+        np.concatenate([getattr(counts, name) for counts in rounds]) for name in columns
+    )
+    return CountArrays(size, labeled, positive, is_flagged, _joined_phases(rounds))
 
 
-def side_by_side(rounds: Sequence[StratumArrays]) -> FirstPhase | None:
+def _joined_phases(rounds: Sequence[StratumArrays]) -> FirstPhase | None:
     """Join the first phases of rounds, one after the other, without a common score cell."""
     samples = [counts.first_phase for counts in rounds]
     if all(sample is None for sample in samples):

@@ -3,6 +3,7 @@
 from monitor.domain.model import BandEdges, Stratum
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import before_launch, history_states
+from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.rounds.estimation.tally import Tally
 from monitor.storage.samples.frame_store import StratumTally
 
@@ -34,8 +35,8 @@ def tally_by_class(tp, fp, fn, tn, *, flagged, passed):
 def known_of(rounds, asked, reference=None):
     """What is known of the rates after the last of some rounds."""
     launch = before_launch(rounds[-1].frame, reference)
-    is_by_cells = asked.sample.cells is not None
-    return history_states(rounds, launch, asked.pooling, cells=is_by_cells)[-1]
+    cells = cells_to_pool(rounds[-1].frame, asked.sample)
+    return history_states(rounds, launch, asked.pooling, cells=cells)[-1]
 
 
 def estimated(rounds, asked, reference=None):

@@ -1,16 +1,19 @@
 """Rounds that were labeled by score cells, pooled: each class is one rate."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Verdict
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.anomalies import round_anomalies
 from monitor.rounds.estimation.attribution import precision_cause
 from monitor.rounds.estimation.estimate import proposal_margin, propose_limits
 from monitor.rounds.estimation.history import before_launch
+from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.stats.estimation.cell_matrix import cell_posterior
 from tests.rounds.estimation.tallies import estimated, known_of, tally, tally_by_class
 from tests.rounds.scene import LIMITS, settings
@@ -68,9 +71,11 @@ def test_one_cell_a_class_is_pooled_as_one_band_a_class_is(reference):
         assert cell_news == band_news
         assert cell.readings == band.readings
     launch = before_launch(history[0].frame, reference)
-    assert propose_limits(history * 2, launch, ONE, seed=1) == propose_limits(
-        history * 2, launch, ONE_BAND, seed=1
+    by_cells, by_bands = (
+        propose_limits(history * 2, launch, cells_to_pool(history[0].frame, sample), seed=1)
+        for sample in (ONE, ONE_BAND)
     )
+    assert by_cells == by_bands
     causes = [precision_cause(history[2], history[:2], seed=1, cells=by) for by in (True, False)]
     assert causes[0] == causes[1]
 
@@ -155,7 +160,7 @@ def weighted(counts):
 def test_proposed_limits_lie_under_a_low_quantile_of_the_rates_of_the_classes():
     history = [drawn(seed) for seed in range(6)]
 
-    found = propose_limits(history, None, MANY, seed=1)
+    found = propose_limits(history, None, cells_to_pool(FRAME, MANY), seed=1)
 
     counts = [each.counts for each in history]
     labeled, positive = (
@@ -182,3 +187,64 @@ def test_a_pooled_interval_of_precision_is_the_mixture_that_is_documented():
     for end, wanted in ((row.low, 0.025), (row.high, 0.975)):
         mass = sum(weight * stats.beta(a, b).cdf(end) for weight, a, b in laws)
         assert mass == pytest.approx(wanted, abs=4e-3)  # of 1024 draws
+
+
+CUT = BandEdges(flagged=(0.7,), passed=(0.2,), judged=True).strata()
+RATES = {(True, 0): 0.6, (True, 1): 0.9, (False, 0): 0.004, (False, 1): 0.1}
+ITEMS = {(True, 0): 2000, (True, 1): 3000, (False, 0): 80_000, (False, 1): 15_000}
+STEADY, TURNED, SILENT = (0.9, 0.02), (0.1, 0.98), None
+
+
+def judged_round(judge, labels=400):
+    """A round with answers as they are expected, by the share of positives and others that get yes.
+
+    A silent judge has no verdict.
+    """
+    seen, columns = Counter(), []
+    for one in CUT:
+        cell = one.flagged, seen[one.flagged, one.verdict]
+        seen[one.flagged, one.verdict] += 1
+        yes, items, rate = one.verdict is Verdict.YES, ITEMS[cell], RATES[cell]
+        if judge is None or one.verdict is Verdict.MISSING:
+            part = (rate, 1 - rate) if judge is None and one.verdict is Verdict.MISSING else (0, 0)
+        else:
+            tpr, fpr = judge
+            part = rate * (tpr if yes else 1 - tpr), (1 - rate) * (fpr if yes else 1 - fpr)
+        size = round(items * sum(part))
+        labeled = min(labels, size)
+        columns.append((size, labeled, round(labeled * part[0] / max(sum(part), 1e-9))))
+    return tally(CUT, *zip(*columns, strict=True))
+
+
+TRUE_PRECISION = (2000 * 0.6 + 3000 * 0.9) / 5000
+TRUE_OMISSION = (80_000 * 0.004 + 15_000 * 0.1) / 95_000
+BY_BANDS = Sample(max_labels=3000, bands=Bands(flagged=2, passed=2))
+BY_CELLS = Sample(max_labels=3000, cells=Cells(flagged=4, passed=4))
+both_cuts = pytest.mark.parametrize("sample", [BY_CELLS, BY_BANDS], ids=["cells", "bands"])
+
+
+@both_cuts
+@pytest.mark.parametrize("judge", [STEADY, TURNED, SILENT], ids=["steady", "turned", "silent"])
+def test_what_earlier_rounds_say_does_not_depend_on_what_a_judge_says_now(sample, judge):
+    history = [*[judged_round(STEADY)] * 3, judged_round(judge)]
+
+    known = known_of(history, settings(sample=sample))
+
+    assert known.before.flagged.mean()[0] == pytest.approx(TRUE_PRECISION, abs=0.003)
+    assert known.before.passed.mean()[0] == pytest.approx(TRUE_OMISSION, abs=0.001)
+    assert known.steps["flagged"].change_probability(4, 0.04) < 0.3
+
+
+@both_cuts
+def test_limits_and_causes_outlast_a_judge_whose_verdicts_turned_round(sample):
+    history = [*[judged_round(STEADY)] * 3, *[judged_round(TURNED)] * 3]
+    cells = cells_to_pool(CUT, sample)
+
+    turned = propose_limits(history, None, cells, seed=1)
+
+    steady = propose_limits([judged_round(STEADY)] * 6, None, cells, seed=1)
+    assert turned["precision"] == pytest.approx(steady["precision"], abs=0.01)
+    assert 0 <= steady["recall"] - turned["recall"] < 0.04  # less is known
+    cause = precision_cause(history[-1], history[:-1], seed=1, cells=True)
+    assert cause.before[0] == pytest.approx(TRUE_PRECISION, abs=0.003)
+    assert cause.change[0] == pytest.approx(0, abs=0.005)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.stats.core.counts import Counts, FirstPhase, Interval, StratumCounts, completed, summed
+from monitor.stats.core.counts import Counts, FirstPhase, Interval, StratumCounts, completed
 
 ONE = StratumCounts(size=10, labeled=4, positive=1)
 
@@ -77,22 +77,3 @@ def test_an_impossible_stratum_is_refused_with_its_counts(size, labeled, positiv
 
 def test_an_interval_is_written_with_three_digits():
     assert str(Interval(0.12345, 0.1, 0.9)) == "0.123 [0.100, 0.900]"
-
-
-def test_rounds_of_which_one_was_not_judged_sum_to_shares_by_their_items():
-    parent = np.array([0, 0, 1])  # a cell by two verdicts, then the passed, which are counted
-    nothing, up = [0, 0, 0], [True, True, False]
-    sample = FirstPhase(np.array([90, 10, 50]), parent)
-    judged, silent = (
-        Counts.of_arrays(
-            size=size, labeled=nothing, positive=nothing, is_flagged=up, first_phase=first_phase
-        )
-        for size, first_phase in (([900, 100, 50], sample), ([0, 1000, 50], None))
-    )
-
-    alone, both = summed([judged, judged]).first_phase, summed([judged, silent]).first_phase
-
-    assert alone is not None
-    assert both is not None
-    assert alone.judged.tolist() == [180, 20, 100]
-    assert both.judged.tolist() == [180, 220, 100]  # as the items, 900 to 1,100

@@ -92,7 +92,7 @@ def test_first_phases_of_windows_side_by_side_do_not_mix():
         size=SIZE, labeled=0 * SIZE, positive=0 * SIZE, is_flagged=UP, first_phase=SAMPLE
     )
 
-    both = side_by_side([counts, Counts(counts.flagged, counts.passed)])
+    both = side_by_side([counts, Counts(counts.flagged, counts.passed)]).first_phase
 
     assert both is not None
     assert both.of_parent[:8].tolist() == SAMPLE.of_parent.tolist()

@@ -115,7 +115,7 @@ def test_rounds_are_pooled_by_the_shares_of_each_and_the_items_of_the_present():
     moved[[4, 6, 5, 7]] = [4_750, 250, 1_750, 750]  # half of the low scores, 2.5 times the others
     now = counts(np.maximum(moved // 10, LABELED), size=moved)
 
-    pooled = class_labels([usual, now], now.size)
+    pooled = class_labels([usual, now], now.size, PARENT)
 
     own = np.array([4_750, 700 * 2.5, 250, 300 * 2.5])
     at_own = cell_counts(own, LABELED[4:], POSITIVE[4:], usual.first_phase.taken(~UP))
@@ -128,7 +128,7 @@ def test_rounds_are_pooled_by_the_shares_of_each_and_the_items_of_the_present():
 def test_a_history_without_a_first_phase_is_pooled_as_before_one_existed():
     played = [Completed(counts(), np.zeros(8, dtype=np.int64)) for _ in range(3)]
 
-    [state] = history_states(played, None, Pooling(), cells=True, since=2)
+    [state] = history_states(played, None, Pooling(), cells=PARENT, since=2)
 
     one = plain_counts(counts())
     assert np.floor(state.now.labeled + 1e-9).astype(int).tolist() == one.labeled.tolist()
