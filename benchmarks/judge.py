@@ -208,7 +208,8 @@ def score_cells(design: CellDesign) -> Whole:
 def by_class(design: CellDesign) -> Values:
     """Rates of a first plan: each class has its mean."""
     up, found = design.is_flagged, design.size * design.rate
-    return np.where(up, *(found[of].sum() / design.size[of].sum() for of in (up, ~up)))
+    flagged, passed = (found[of].sum() / design.size[of].sum() for of in (up, ~up))
+    return np.where(up, flagged, passed)
 
 
 def pooled_runs(rounds: Sequence[CountArrays], cell: Whole) -> tuple[list[Run], list[Run], Answers]:

@@ -43,7 +43,7 @@ def precision_cause(
 
 
 def _together(earlier: Sequence[Counted], now: Tally) -> Counts:
-    """Take rounds as one; by verdict each apart, since a verdict may have meant something else."""
+    """Return rounds as one window; where a judge cut them, no strata are added up."""
     rounds = [counted.counts for counted in earlier]
     if not now.is_judged:
         return summed(rounds)

@@ -200,7 +200,7 @@ def propose_limits(
 
     The margin is taken from a low quantile of their estimate. A limit at the level itself would
     raise alarms about a metric that varies around it from week to week, which no promise covers.
-    Returns nothing until `LEARNING_ROUNDS` have an estimate. ``cells`` are those of
+    Returns nothing until `LEARNING_ROUNDS` have an estimate. ``cells`` come from
     `cells_to_pool`.
     """
     if len(rounds) < LEARNING_ROUNDS:

@@ -102,7 +102,7 @@ def labels_of_bands(rounds: Sequence[StratumArrays]) -> list[PooledLabels]:
 def labels_of_classes(
     rounds: Sequence[StratumArrays], now: NDArray[np.int64], cells: NDArray[np.int64]
 ) -> list[PooledLabels]:
-    """Take the labels of rounds as those of two strata, the classes of one window.
+    """Return the labels of rounds by predicted class, at the sizes of one window.
 
     rounds: One or more, of the same strata.
     now: Items of each stratum in the window that the estimate is about, shape ``(H,)``.
@@ -150,4 +150,4 @@ def class_labels(
 
 def _of_cell(size: NDArray[np.int64], cells: NDArray[np.int64]) -> Values:
     """Items of the score cell that each stratum is cut from."""
-    return np.bincount(cells, size)[cells]
+    return np.asarray(np.bincount(cells, size)[cells], dtype=np.float64)

@@ -237,7 +237,7 @@ def summed(rounds: Sequence[StratumArrays]) -> Counts:
 
 
 def side_by_side(rounds: Sequence[StratumArrays]) -> CountArrays:
-    """Put the strata of rounds beside one another, as if all were of one window.
+    """Return the strata of all rounds, one round after the other, as if of one window.
 
     >>> one = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
     >>> side_by_side([one, one]).labeled
