@@ -5,7 +5,8 @@ change comes in round 11. The classifier has precision .79, recall .67 and the l
 the judge rates .80 and .02 and the limits .70 and .04. `found` counts streams with an alert, or a
 notice about gold items, within 20 rounds of the change, and `delay` is the median in rounds.
 Alerts before the change are `early`, others than those meant `wrong`. After arXiv 2606.15474, where
-a judge that scores the product itself has to be told from it: here people's labels decide.
+a judge that scores the product itself has to be told from it: here people's labels decide. With
+``asked`` the judge is asked about so many of the flagged items, and of the passed ones.
 """
 
 from typing import NamedTuple
@@ -14,23 +15,29 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.harness import Values, Whole
+from monitor.domain.model import Stratum, Verdict
 from monitor.presentation.notices import FALLEN
-from monitor.stats.core.counts import Counts
+from monitor.rounds.estimation.judge import as_classifier
+from monitor.rounds.estimation.tally import Completed
+from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.waves import log_e_of_waves
-from monitor.stats.estimation.judge_rates import counts_of_judge, judged_order
 
 ROUNDS, CHANGE, WITHIN, EVERY, GOLD = 40, 10, 20, 52, 20
 SIZE, FLAGGED = 100_000, np.array([True, True, False, False])
 SAYS_YES = np.array([False, True, False, True])
+STRATA = [
+    Stratum("", bool(up), verdict=Verdict.YES if yes else Verdict.NO)
+    for up, yes in zip(FLAGGED, SAYS_YES, strict=True)
+]
 LABELED = np.array([120, 120, 180, 180])
 LIMITS = {
-    "precision": Limit("precision", 0.74, "at_least"),
-    "recall": Limit("recall", 0.60, "at_least"),
-    "judge_tpr": Limit("recall", 0.70, "at_least"),
-    "judge_fpr": Limit("fpr", 0.04, "at_most"),
+    "precision": (None, Limit("precision", 0.74, "at_least")),
+    "recall": (None, Limit("recall", 0.60, "at_least")),
+    "judge_tpr": (Verdict.YES, Limit("recall", 0.70, "at_least")),
+    "judge_fpr": (Verdict.NO, Limit("recall", 0.96, "at_least")),  # of the negatives
 }
 OF_JUDGE = ("judge_tpr", "judge_fpr")
 
@@ -77,34 +84,28 @@ CHANGES: dict[str, tuple[World, set[str]]] = {
 }
 
 
-def main(streams: int = 60, quiet: int = 600, seed: int = 1) -> None:
+def main(streams: int = 60, quiet: int = 600, seed: int = 1, asked: int = 0) -> None:
     """Print a line for each change."""
     print(f"{'what changes':<40}{'found':>12}{'delay':>7}{'early':>7}{'wrong':>7}  people noticed")
     for i, (name, (after, meant)) in enumerate(CHANGES.items()):
         runs = streams if meant else quiet
-        found = [alarms(after, np.random.default_rng((seed, i, k))) for k in range(runs)]
+        found = [alarms(after, np.random.default_rng((seed, i, k)), asked) for k in range(runs)]
         say(name, meant, found)
 
 
-def alarms(after: World, rng: np.random.Generator) -> dict[str, int]:
+def alarms(after: World, rng: np.random.Generator, asked: int = 0) -> dict[str, int]:
     """Play a stream; returns the round of the first alarm of each kind, from 0."""
-    order = judged_order(FLAGGED, SAYS_YES, np.ones(4, dtype=np.bool_))
     evidence, first = {name: Evidence() for name in LIMITS}, dict[str, int]()
-    of_classifier, of_judge = list[Counts](), list[Counts]()
+    rounds: dict[Verdict | None, list[Counts]] = {flags: [] for flags, _ in LIMITS.values()}
     answered_before = right_before = 0
     for t in range(ROUNDS):
         world = PERFECT if t < CHANGE else after
-        size, rate = world.strata()
-        counts = Counts.of_arrays(
-            size=size,
-            labeled=LABELED,
-            positive=rng.binomial(LABELED, rate),
-            is_flagged=FLAGGED,
-        )
-        judge = counts_of_judge(counts, SAYS_YES, order)
-        for name, limit in LIMITS.items():
-            now, before = (judge, of_judge) if name in OF_JUDGE else (counts, of_classifier)
-            evidence[name] = evidence[name].after(log_e_of_waves(limit, [now], [guess(before)]))
+        counts = labeled(world, rng, asked)
+        now = {flags: counts if flags is None else of_judge(counts, flags) for flags in rounds}
+        for name, (flags, limit) in LIMITS.items():
+            before = rounds[flags]
+            log_e = log_e_of_waves(limit, [now[flags]], [guess(before)], earlier=before)
+            evidence[name] = evidence[name].after(log_e)
             if evidence[name].fires(log_threshold(EVERY, len(LIMITS))):
                 first.setdefault(name, t)
         right = rng.binomial(GOLD, 0.97 * world.says_positive[1])
@@ -112,9 +113,34 @@ def alarms(after: World, rng: np.random.Generator) -> dict[str, int]:
         if t and stats.hypergeom.cdf(right, total, all_right, GOLD) < FALLEN:
             first.setdefault("people", t)
         answered_before, right_before = total, all_right
-        of_classifier.append(counts)
-        of_judge.append(judge)
+        for flags, of in rounds.items():
+            of.append(now[flags])
     return first
+
+
+def labeled(world: World, rng: np.random.Generator, asked: int) -> Counts:
+    """Label a round, of the items that the judge was asked about."""
+    (size, rate), n, sample = world.strata(), LABELED, None
+    if asked:
+        no, yes, judged = size[~SAYS_YES], size[SAYS_YES], np.zeros(4, dtype=np.int64)
+        judged[SAYS_YES] = rng.hypergeometric(yes, no, asked)
+        judged[~SAYS_YES] = asked - judged[SAYS_YES]
+        items = np.repeat(no + yes, 2)
+        sample, n = FirstPhase(judged, np.array([0, 0, 1, 1])), np.minimum(n, judged)
+        size = np.rint(items * judged / asked).astype(np.int64)
+    return Counts.of_arrays(
+        size=size,
+        labeled=n,
+        positive=rng.binomial(n, rate),
+        is_flagged=FLAGGED,
+        first_phase=sample,
+    )
+
+
+def of_judge(counts: Counts, flags: Verdict) -> Counts:
+    """Count a round for the judge, as evidence on a limit takes it."""
+    nothing, is_sampled = np.zeros(4, dtype=np.int64), counts.first_phase is not None
+    return as_classifier(Completed(counts, nothing), STRATA, flags, is_sampled=is_sampled).counts
 
 
 def say(name: str, meant: set[str], found: list[dict[str, int]]) -> None:

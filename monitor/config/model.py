@@ -217,9 +217,6 @@ class MonitorConfig(Settings):
                 available = ", ".join(f"{{{one}}}" for one in shown)
                 why = f"{{{name}}} is no column of source.columns.show, which has {available}"
                 yield ".prompt", why
-        if limited := self.limits.on_judge():
-            why = f"{limited[0].metric} has a limit, and its evidence needs verdicts on all items"
-            yield "", f"{why}; leave out the limit, or write the verdicts into a column"
         if self.source.has_scores and self.sample.cells is None:
             yield "", "it is asked about items of each score cell; leave out sample.cells: null"
         for name, is_there in {

@@ -25,6 +25,7 @@ for line in sys.stdin:
 print(os.environ.get("HOME", "no home"), file=sys.stderr)
 """
 CELLS = ("bands: {flagged: 1, passed: 1}", "cells: {flagged: 2, passed: 4}")
+LIMITS = ("    labeling:", "    limits: {judge_tpr: 0.7, judge_fpr: 0.2}\n    labeling:")
 
 
 @pytest.fixture
@@ -49,7 +50,8 @@ def line_of(done, start):
 def test_a_program_gets_json_lines_and_gives_json_lines(place):
     place.write("judge.py", PROGRAM)
     (place.folder / "judge.py").chmod(0o755)
-    with_judge(place, '{kind: command, command: [./judge.py], positive: "yes", items: 50}')
+    judge = '{kind: command, command: [./judge.py], positive: "yes", items: 50}'
+    with_judge(place, judge, limits=LIMITS)
 
     checked = place.run("check")
     planned = json.loads(place.run("plan", "--json").out)
@@ -165,11 +167,6 @@ SAFE = f"{HTTP}, url: 'https://llm.example/v1'"
             SAFE,
             {"more": ("      threshold: 0.5", f"      threshold: 0.5\n{CHALLENGER}")},
             "source.challenger is counted by stratum",
-        ),
-        (
-            SAFE,
-            {"limits": ("    labeling:", "    limits: {judge_tpr: 0.7}\n    labeling:")},
-            "judge_tpr has a limit, and its evidence needs verdicts on all items",
         ),
         (f"{SAFE}, negative: 'yes'", {}, "would mean both yes and no"),
         ("kind: mlflow_model, model: second, positive: 1", {}, "write models:/NAME/VERSION"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.domain.model import Verdict
 from monitor.domain.settings import JUDGE_METRICS, LimitSide
 from monitor.rounds.estimation.judge import as_classifier
 from monitor.stats.core.counts import Counts
@@ -18,6 +20,7 @@ from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from monitor.domain.model import Stratum
     from monitor.domain.settings import Limits, ReferenceMatrix, RoundSettings
     from monitor.rounds.estimation.tally import Completed, Counted, Tally
 
@@ -64,13 +67,20 @@ def judge_evidence(
     if not limits.on_judge() or all(one.verdict is None for one in strata):
         nothing = (0.0,) * len(ERRORS)
         return [LimitEvidence(side, nothing, log_recovery=0.0) for side in limits.on_judge()]
-    now = [as_classifier(wave, strata) for wave in waves]
-    before = [as_classifier(each, strata) for each in earlier]
+    return [_judge_evidence(side, waves, earlier, strata) for side in limits.on_judge()]
+
+
+def _judge_evidence(
+    side: LimitSide, waves: Sequence[Tally], earlier: Sequence[Counted], strata: Sequence[Stratum]
+) -> LimitEvidence:
+    limit, flags = Limit(JUDGE_METRICS[side.metric], side.value, side.side).direct(), Verdict.YES
+    if limit.metric == "specificity":  # recall of the negatives, by what the judge says no to
+        limit, flags = replace(limit, metric="recall"), Verdict.NO
+    is_sampled = waves[0].counts.first_phase is not None
+    counted = partial(as_classifier, strata=strata, flags=flags, is_sampled=is_sampled)
+    now, before = [counted(wave) for wave in waves], [counted(each) for each in earlier]
     rates = [guess([each.counts for each in [*before, *now[:i]]]) for i in range(len(now))]
-    return [
-        _read(side, Limit(JUDGE_METRICS[side.metric], side.value, side.side), now, before, rates)
-        for side in limits.on_judge()
-    ]
+    return _read(side, limit, now, before, rates)
 
 
 def _read(

@@ -18,9 +18,13 @@ from monitor.stats.core.counts import side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
-from monitor.stats.estimation.judge_rates import counts_of_judge, judge_rates, judged_order
+from monitor.stats.estimation.judge_rates import (
+    counts_of_judge,
+    estimates_of_judge,
+    judge_rates,
+    judged_order,
+)
 from monitor.stats.estimation.missing import completions
-from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,15 +73,31 @@ _UNSCORED = "unscored"
 _SIGN: dict[Verdict | None, float] = {Verdict.NO: -1.0, Verdict.YES: 1.0}
 
 
-def as_classifier(counted: Counted, strata: Sequence[Stratum]) -> Completed:
+def as_classifier(
+    counted: Counted,
+    strata: Sequence[Stratum],
+    flags: Verdict = Verdict.YES,
+    *,
+    is_sampled: bool = False,
+) -> Completed:
     """Count a round for its judge, as for a classifier that flags what the judge says yes to.
 
-    Items without a verdict do not count.
+    Items without a verdict do not count. Where the judge was asked about a sample, their strata
+    stay, as the others have shares beside theirs.
+
+    flags: With a no, negatives are the positives of the classifier: what an FPR is about.
     """
-    verdicts = np.array([one.verdict or "" for one in strata])
-    says_yes, judged = verdicts == Verdict.YES, np.isin(verdicts, (Verdict.YES, Verdict.NO))
-    order = judged_order(counted.counts.is_flagged, says_yes, judged)
-    return Completed(counts_of_judge(counted.counts, says_yes, order), counted.missing[order])
+    verdicts, counts = np.array([one.verdict or "" for one in strata]), counted.counts
+    flagged, has_verdict = verdicts == flags, np.isin(verdicts, (Verdict.YES, Verdict.NO))
+    order = judged_order(counts.is_flagged, flagged, has_verdict | is_sampled)
+    if flags is Verdict.NO:
+        negative = counts.labeled - counts.positive
+        counts = CountArrays(counts.size, counts.labeled, negative, counts.is_flagged)
+    result = counts_of_judge(counts, flagged, order)
+    if is_sampled and (sample := counted.counts.first_phase):
+        sample = replace(sample, has_verdict=has_verdict).taken(order)
+        result = replace(result, first_phase=sample)
+    return Completed(result, counted.missing[order])
 
 
 def judge_estimates(now: Tally, limits: Limits, *, seed: int) -> list[ReportedEstimate]:
@@ -85,11 +105,11 @@ def judge_estimates(now: Tally, limits: Limits, *, seed: int) -> list[ReportedEs
     names = {JUDGE_METRICS[side.metric]: side.metric for side in limits.on_judge()}
     if not names or all(one.verdict is None for one in now.frame):
         return []
-    judge = as_classifier(now, now.frame)
+    judge = as_classifier(now, now.frame, is_sampled=now.counts.first_phase is not None)
     rows, *corners = (
         [
             replace(row, metric=names[row.metric])
-            for row in estimates(counts, metrics=tuple(names), seed=seed, cells=True)
+            for row in estimates_of_judge(counts, tuple(names), seed=seed)
         ]
         for counts in (judge.counts, *completions(judge.counts, judge.missing))
     )

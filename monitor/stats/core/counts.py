@@ -75,6 +75,9 @@ class FirstPhase:
         Items of the sample in each stratum, shape ``(H,)``; all items of a stratum that is counted.
     parent
         Score cell that each stratum is cut from, shape ``(H,)``, any numbers from 0.
+    has_verdict
+        Where the judge is counted as a classifier: strata of a yes or a no, shape ``(H,)``. Only
+        these count, and the strata of one cell differ in class.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class FirstPhase:
 
     judged: Ints
     parent: Ints
+    has_verdict: Bools | None = None
 
     @property
     def of_parent(self) -> Ints:
@@ -99,7 +103,8 @@ class FirstPhase:
 
     def taken(self, index: Ints | Bools) -> FirstPhase:
         """Take some strata; strata of one parent belong together."""
-        return FirstPhase(self.judged[index], self.parent[index])
+        has_verdict = None if self.has_verdict is None else self.has_verdict[index]
+        return FirstPhase(self.judged[index], self.parent[index], has_verdict)
 
 
 class StratumArrays(Protocol):

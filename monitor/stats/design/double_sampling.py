@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from monitor.stats.core.counts import FirstPhase
 
 
-def share_covariance(first_phase: FirstPhase, size: ArrayLike, of_item: Floats) -> Floats:
+def share_covariance(
+    first_phase: FirstPhase, size: ArrayLike, of_item: Floats, *, in_window: bool = False
+) -> Floats:
     """Covariance of totals over all strata that the noise of the shares makes, shape ``(K, K)``.
 
     Parameters
@@ -44,6 +46,8 @@ def share_covariance(first_phase: FirstPhase, size: ArrayLike, of_item: Floats) 
         The strata and their items by estimate, shape ``(H,)``.
     of_item
         What an item of each stratum adds to each of K totals, shape ``(H, K)``.
+    in_window
+        Whether the totals are of the window's own items.
 
     Examples
     --------
@@ -53,7 +57,7 @@ def share_covariance(first_phase: FirstPhase, size: ArrayLike, of_item: Floats) 
     array([[ 468.2, -468.2],
            [-468.2,  468.2]])
     """
-    noise = ShareNoise.of(first_phase, size, in_window=False)
+    noise = ShareNoise.of(first_phase, size, in_window=in_window)
     mean = noise.share @ of_item
     each = (noise.factor @ noise.share)[:, np.newaxis] * of_item
     return np.asarray(of_item.T @ each - mean.T @ (noise.factor[:, np.newaxis] * mean))

@@ -2,48 +2,66 @@ r"""Evidence on a limit where the sizes of strata are estimated from a first-pha
 
 Of the :math:`N_h` items of score cell h a judge was asked about :math:`m_h`, of which
 :math:`M_{hv}` have verdict v, and people label :math:`n_{hv}` of these (``double_sampling``). The
-limit is kept while :math:`\sum_h C_h P_h \ge d`, with :math:`C_h` the half-space's coefficient of
-all items of the cell and :math:`P_h = \sum_v w_{hv} p_{hv}` its rate; the shares :math:`w_{hv}` are
-not known. The bet K > 0 is chosen before the round, from earlier rounds, with
-:math:`K C_h < m_h`. Then
+limit is kept while :math:`\sum_{hv} C_{hv} w_{hv} p_{hv} \ge d`. Not known are the shares
+:math:`w_{hv}` of the verdicts and their rates :math:`p_{hv}`; :math:`C_{hv}` is the half-space's
+coefficient as if all items of the cell had verdict v:
+
+- limits on the classifier have the same :math:`C_h` for all verdicts of a cell;
+- limits on the judge have one sign for yes, the other for no, and 0 for items without a verdict,
+  which do not count. Only recall has no term in the shares alone (d = 0, no sizes by verdict): a
+  TPR of t is recall with yes as "flagged", an FPR of f is recall 1 - f of the negatives with no as
+  "flagged".
+
+The bet K > 0 is chosen before the round, from earlier rounds, with :math:`K C_{hv} < m_h`. Then
 
 .. math:: e = \exp\Big(K d - \sum_{hv} q_{hv} x_{hv}\Big)
     \prod_{\text{labels}} \Big(1 - \frac{q_{hv}}{n_{hv}} (y - x_{hv})\Big), \qquad
-    q_{hv} = \kappa_h M_{hv}, \quad \kappa_h = -\ln\Big(1 - \frac{K C_h}{m_h}\Big)
+    q_{hv} = \kappa_{hv} M_{hv}, \quad \kappa_{hv} = -\ln\Big(1 - \frac{K C_{hv}}{m_h}\Big)
 
 has a mean of 1 at most for all shares and rates that keep the limit. **Proof.** Given the first
 phase, labels are draws at rates :math:`p_{hv}`, and :math:`1 + u \le e^u` gives
 
 .. math:: E[e \mid M] \le \exp\Big(K d - \sum_{hv} q_{hv} x_{hv}
-    - \sum_{hv} q_{hv} (p_{hv} - x_{hv})\Big) = \exp\Big(K d - \sum_h \kappa_h
-    \sum_v M_{hv} p_{hv}\Big)
+    - \sum_{hv} q_{hv} (p_{hv} - x_{hv})\Big)
+    = \exp\Big(K d - \sum_{hv} \kappa_{hv} M_{hv} p_{hv}\Big)
 
-for any :math:`x_{hv}` and :math:`n_{hv}`, which may follow M. The :math:`M_{hv}` of a cell
-are multinomial, and :math:`e^{-\kappa p} \le 1 - p(1 - e^{-\kappa})` for p in [0, 1], so that
+for any :math:`x_{hv}` and :math:`n_{hv}`, which may follow M. The :math:`M_{hv}` of a cell are
+multinomial, and :math:`e^{-\kappa p} \le 1 - p(1 - e^{-\kappa})` for p in [0, 1] and
+:math:`\kappa` of either sign, since the left is convex in p and both agree at 0 and 1. So
 
-.. math:: E\Big[e^{-\kappa_h \sum_v M_{hv} p_{hv}}\Big]
-    = \Big(\sum_v w_{hv} e^{-\kappa_h p_{hv}}\Big)^{m_h}
-    \le \big(1 - P_h (1 - e^{-\kappa_h})\big)^{m_h} \le e^{-m_h P_h (1 - e^{-\kappa_h})}
-    = e^{-K C_h P_h}.
+.. math:: E\Big[e^{-\sum_v \kappa_{hv} M_{hv} p_{hv}}\Big]
+    = \Big(\sum_v w_{hv} e^{-\kappa_{hv} p_{hv}}\Big)^{m_h}
+    \le \Big(1 - \sum_v w_{hv} p_{hv} (1 - e^{-\kappa_{hv}})\Big)^{m_h}
+    \le e^{-m_h \sum_v w_{hv} p_{hv} (1 - e^{-\kappa_{hv}})}
+    = e^{-K \sum_v C_{hv} w_{hv} p_{hv}}.
 
-Cells are independent: :math:`E[e] \le \exp(K (d - \sum_h C_h P_h)) \le 1`. It also holds for the
-window's own items, drawn without replacement in both phases: given the judged items the product is
-convex in the positives that labels find, so its mean is at most the one of draws with replacement
-(Hoeffding 1963, Theorem 4), and what remains is :math:`E\,e^{-\kappa_h T}`, T the positives among
-the judged, at most the one of a binomial T by the same theorem.
+Cells are independent: :math:`E[e] \le \exp(K (d - \sum_{hv} C_{hv} w_{hv} p_{hv})) \le 1`.
 
-A stratum without labels has x at its worst, 1 where :math:`C_h > 0` and 0 where :math:`C_h < 0`.
-Elsewhere x is the ``projection.tilted`` one: the factors are then the likelihood ratio of the
-alternative against x, the largest expected log e for this K. Missing answers count in favor of the
-limit, by the proof in ``e_detector``. A cell that was judged whole, or that no verdict cuts, has
-counted sizes: there :math:`q_{hv} = K c_{hv}`, as in ``e_detector``, whose e-value this is where
-that holds for all cells and K is the multiplier of the projection.
+It also holds for the window's own items, drawn without replacement in both phases. Given the judged
+items, the factors of a stratum are the exponential of a line in the positives that its labels find,
+so convex, and their mean is at most the one of draws with replacement (Hoeffding 1963, Theorem 4).
+What remains is :math:`E\,e^{-S}`, where S sums :math:`\kappa_{hv(i)} y_i` over the judged items i
+of a cell. These are fixed numbers, of any signs, of the cell's items, and :math:`e^{-S}` is convex
+in their sum: by the same theorem its mean is at most the one for items drawn with replacement,
+which are multinomial as above. The same holds for :math:`\kappa_{hv(i)} p_{hv(i)}`: the window's
+own shares with the rates behind them.
+
+A stratum without labels has x at its worst, 1 where :math:`C_{hv} > 0` and 0 where
+:math:`C_{hv} < 0`. Elsewhere x is the ``projection.tilted`` one: the factors are then the
+likelihood ratio of the alternative against x, the largest expected log e for this K. Missing
+answers count in favor of the limit, by the proof in ``e_detector``. A cell that was judged whole,
+or that no verdict cuts, has counted sizes: there :math:`q_{hv} = K c_{hv}`, as in ``e_detector``,
+whose e-value this is where that holds for all cells and K is the multiplier of the projection.
+Nothing about M may make a round uninformative, and with its shares there is no alternative to a
+limit on the judge where the judge never says yes. So these are made with the shares of earlier
+rounds.
 
 **Waves.** The first phase enters once: wave j, with :math:`n_j` of the round's n labels, has the
 share :math:`a_j = n_j/n` of K d and of all q. Given M and the waves before it, its mean is at most
-:math:`\exp(a_j (K d - \sum_h \kappa_h \sum_v M_{hv} p_{hv}))` for any sizes by stratum and any x
+:math:`\exp(a_j (K d - \sum_{hv} \kappa_{hv} M_{hv} p_{hv}))` for any sizes by stratum and any x
 that follow them, so the mean of the product is at most the same without :math:`a_j`, and the rest
-of the proof is as for one wave. The total n must not depend on the answers, as a plan's does not.
+of the proof is as for one wave. The total n must not depend on the answers, as a plan's does not;
+so labels of items without a verdict are part of it.
 
 K is chosen with the shares and the labels of earlier rounds, so that log e is expected to be
 largest at the alternative. So the first round of a history says nothing.
@@ -60,7 +78,7 @@ from scipy import optimize
 
 from monitor.stats.core.counts import completed
 from monitor.stats.detection.alternatives import DECAY, alternatives, decayed_labels, steps
-from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
+from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
 from monitor.stats.detection.projection import inside, tilted
 
 if TYPE_CHECKING:
@@ -108,9 +126,9 @@ def log_e_of_first_phase(
     if rates[0] is None or not any(counts.labeled.any() for counts in earlier):
         return nothing
     try:
-        bets = _bets(limit, waves[0], rates[0], earlier, errors)
+        bets, usual = _bets(limit, waves[0], rates[0], earlier, errors)
         parts = [
-            _log_e(limit, wave, guess, lost, bets, items / max(sum(planned), 1))
+            _log_e(limit, wave, usual, guess, lost, bets, items / max(sum(planned), 1))
             for wave, guess, lost, items in zip(waves, rates, missing, planned, strict=True)
             if guess is not None
         ]
@@ -131,19 +149,31 @@ class _Bet:
 class _Cells:
     """Score cells of a round as they are before the judge; an entry for each stratum, ``(H,)``.
 
-    ``coefficient`` is C, ``judged`` m, and ``is_counted`` whether sizes by verdict are counted.
+    ``coefficient`` is C and ``d`` the other side of the limit, ``judged`` is m, and ``is_counted``
+    says whether sizes by verdict are counted.
     """
 
     sample: FirstPhase
     coefficient: Floats
+    d: float
     judged: Ints
     is_counted: Bools
 
     @classmethod
-    def of(cls, space: HalfSpace, first_phase: FirstPhase, size: Ints) -> _Cells:
-        strata, judged = first_phase.summed(np.ones_like(size)), first_phase.of_parent
-        is_counted = (strata == 1) | (judged >= first_phase.summed(size))
-        return cls(first_phase, first_phase.summed(space.c), judged, is_counted)
+    def of(cls, limit: Limit, counts: Counts) -> _Cells:
+        sample, size, up = _sample(counts), counts.size, counts.is_flagged
+        strata, judged, items = (
+            sample.summed(each) for each in (np.ones_like(size), sample.judged, size)
+        )
+        is_counted = (strata == 1) | (judged >= items)
+        if sample.has_verdict is None:
+            space = half_space(limit, size, up)
+            return cls(sample, sample.summed(space.c), space.d, judged, is_counted)
+        if limit.metric != "recall":
+            message = f"with shares by verdict a limit is on recall, not on {limit.metric}"
+            raise ValueError(message)
+        space = half_space(limit, items * sample.has_verdict, up)
+        return cls(sample, space.c, space.d, judged, is_counted)
 
     @property
     def largest(self) -> float:
@@ -171,21 +201,23 @@ def _bets(
     rates: Floats,
     earlier: Sequence[StratumArrays],
     errors: Sequence[float],
-) -> list[_Bet]:
-    """Choose K for each alternative, by earlier rounds and the counted items of the cells alone."""
-    sample, up = _sample(counts), counts.is_flagged
+) -> tuple[list[_Bet], Ints]:
+    """Choose K for each alternative, by earlier rounds and the counted items of the cells alone.
+
+    With them come the sizes of strata that are usual.
+    """
+    sample, cells = _sample(counts), _Cells.of(limit, counts)
     share, labeled = _usual(sample, earlier)
-    space = half_space(limit, counts.size, up)
-    cells = _Cells.of(space, sample, counts.size)
-    usual_size = np.rint(sample.summed(counts.size) * share).astype(np.int64)
-    window = limit, usual_size, up, rates
+    usual = np.rint(sample.summed(counts.size) * share).astype(np.int64)
+    usual = usual if sample.has_verdict is None else usual * sample.has_verdict
+    window = limit, usual, counts.is_flagged, rates
     at_limit = alternatives(*window, beyond=(0.0,), labeled=labeled)[0]
     beyond = steps(*window, labeled, errors) * _widened(cells, share, at_limit, labeled)
     rows = alternatives(*window, beyond, labeled=labeled)
     return [
-        _Bet(_best(space.d, cells, share, row, labeled), float(r))
+        _Bet(_best(cells, share, row, labeled), float(r))
         for row, r in zip(rows, beyond, strict=True)
-    ]
+    ], usual
 
 
 def _sample(counts: Counts) -> FirstPhase:
@@ -211,13 +243,13 @@ def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: Ints) -> floa
     """Divide the standard error of a round's estimate by that with counted sizes."""
     c, seen = cells.coefficient * share, labeled > 0
     of_labels = float((c**2 * rates * (1 - rates))[seen] @ (1 / labeled[seen]))
-    between = share * (rates - cells.sample.summed(share * rates)) ** 2
-    of_shares = cells.coefficient**2 / np.maximum(cells.judged, 1) * between
-    more = float(of_shares[~cells.is_counted].sum())
+    of_item = cells.coefficient * rates
+    between = share * (of_item - cells.sample.summed(share * of_item)) ** 2
+    more = float((between / np.maximum(cells.judged, 1))[~cells.is_counted].sum())
     return math.sqrt(1 + more / of_labels) if of_labels > 0 else 1.0
 
 
-def _best(d: float, cells: _Cells, share: Floats, alternative: Floats, labeled: Ints) -> float:
+def _best(cells: _Cells, share: Floats, alternative: Floats, labeled: Ints) -> float:
     """Find the K with the largest expected log e at an alternative; 0 if that keeps the limit."""
     seen = labeled > 0
     n = labeled[seen].astype(np.float64)
@@ -227,7 +259,7 @@ def _best(d: float, cells: _Cells, share: Floats, alternative: Floats, labeled: 
         x = np.where(at_worst, 1.0, 0.0)
         weight = cells.weight(k, share)
         x[seen] = tilted(inside(alternative[seen]), n, weight[seen])
-        return float(cells.slope(k, share) @ x) - d
+        return float(cells.slope(k, share) @ x) - cells.d
 
     if excess(0.0) >= 0:
         return 0.0
@@ -242,27 +274,29 @@ def _best(d: float, cells: _Cells, share: Floats, alternative: Floats, labeled: 
 def _log_e(
     limit: Limit,
     counts: Counts,
+    usual: Ints,
     rates: Floats,
     missing: Ints | None,
     bets: Sequence[_Bet],
     part: float,
 ) -> Floats:
     """Log e of a wave that has a part of the round's labels."""
-    space, sample = half_space(limit, counts.size, counts.is_flagged), _sample(counts)
-    cells = _Cells.of(space, sample, counts.size)
+    sample, cells = _sample(counts), _Cells.of(limit, counts)
+    for_limit = cells.coefficient > 0
     if missing is not None and missing.any():
-        counts = completed(counts, missing, space.c > 0)
+        counts = completed(counts, missing, for_limit)
     seen = counts.labeled > 0
-    window = limit, counts.size, counts.is_flagged, rates
+    size = counts.size if sample.has_verdict is None else usual
+    window = limit, size, counts.is_flagged, rates
     rows = alternatives(*window, [bet.beyond for bet in bets], labeled=counts.labeled)
     share = sample.judged / np.maximum(sample.of_parent, 1)
     y, n = (each[seen].astype(float) for each in (counts.positive, counts.labeled))
     result = []
     for bet, row in zip(bets, rows, strict=True):
         weight, alt = part * cells.weight(bet.k, share), inside(row[seen])
-        x = np.where(space.c > 0, 1.0, 0.0)
+        x = np.where(for_limit, 1.0, 0.0)
         x[seen] = inside(tilted(alt, n, weight[seen]))
-        first = part * bet.k * space.d - float(weight @ x)
+        first = part * bet.k * cells.d - float(weight @ x)
         of_yes, of_no = np.log(alt / x[seen]), np.log1p(-alt) - np.log1p(-x[seen])
         result.append(first + float(y @ of_yes + (n - y) @ of_no))
     return np.array(result)

@@ -25,12 +25,18 @@ from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.design.double_sampling import share_covariance
 from monitor.stats.estimation.cell_matrix import cell_matrix, weighted_matrix
+from monitor.stats.estimation.matrix_draws import MatrixDraws
+from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.counts import FirstPhase, Interval, StratumArrays
+    from monitor.stats.core.draws import Estimand
+    from monitor.stats.estimation.posterior import MetricEstimate
 
 
 class JudgeRates(NamedTuple):
@@ -114,6 +120,32 @@ def counts_of_judge(counts: StratumArrays, says_yes: ArrayLike, order: Ints) -> 
     return Counts.of_arrays(**columns, is_flagged=np.asarray(says_yes, dtype=np.bool_)[order])
 
 
+def estimates_of_judge(
+    counts: Counts, metrics: Sequence[str], *, seed: int = 0
+) -> list[MetricEstimate]:
+    """Estimate metrics of a judge as a classifier from one round (``posterior.estimates``).
+
+    Parameters
+    ----------
+    counts
+        The round counted for its judge; where that was asked about a sample, with its
+        ``first_phase`` and the strata without a verdict.
+    """
+    sample = counts.first_phase
+    if sample is None or sample.has_verdict is None:
+        return estimates(counts, metrics=metrics, seed=seed, cells=True)
+    up, there = counts.is_flagged, sample.has_verdict
+    judged = counts_of_judge(counts, up, np.flatnonzero(there))
+
+    def draws(estimand: Estimand) -> Matrix:
+        matrix = cell_matrix(judged, estimand, seed=seed)
+        in_window = estimand == "window"
+        return _with_share_noise(matrix, counts, sample, up, there, seed, in_window=in_window)
+
+    drawn = MatrixDraws(draws, "Beta posterior by score cells, shares of verdicts estimated")
+    return estimates(judged, metrics=metrics, scaled=weighted_matrix(judged), drawn=drawn)
+
+
 def _with_share_noise(
     draws: Matrix,
     counts: StratumArrays,
@@ -121,6 +153,8 @@ def _with_share_noise(
     says_yes: Bools,
     judged: Bools,
     seed: int,
+    *,
+    in_window: bool = False,
 ) -> Matrix:
     """Move draws of the four cells by what the shares of the verdicts may be off."""
     rates = np.zeros(len(judged))
@@ -130,7 +164,7 @@ def _with_share_noise(
     both = np.stack([rates, 1 - rates], axis=1)
     of_item = np.hstack([both * says_yes[:, np.newaxis], both * ~says_yes[:, np.newaxis]])
     of_item[~judged] = 0
-    covariance = share_covariance(first_phase, counts.size, of_item)
+    covariance = share_covariance(first_phase, counts.size, of_item, in_window=in_window)
     moved = np.random.default_rng(seed).multivariate_normal(
         np.zeros(4), covariance, size=len(draws.tp), method="eigh", check_valid="ignore"
     )
