@@ -210,6 +210,8 @@ NOTES = {
     "as `source` names its own, which is the one taken if nothing is named",
     "ColumnSettings.id": "column that holds the id of the prediction",
     "ColumnSettings.deadline": "`matures` unless given; counts from the slot of the round",
+    "Labeling.items": "whose labels these are, where a list has several labelers: `flagged`, `passed`, "
+    "`{COLUMN: VALUE}` of a segment column, or `otherwise`",
     "Labeling.deadline": "counts from the draw of the round",
     "Labeling.late_labels": "labels that come within it after closing still correct the round; "
     "after it what people were shown is deleted",

@@ -50,7 +50,10 @@ EXAMPLE = Matrix(tp=138, fp=22, fn=108, tn=4732)
 FORMULAS = {
     "precision": ("TP / (TP + FP)", "right among the flagged"),
     "recall": ("TP / (TP + FN)", "flagged among the positives"),
-    "f1": ("2 TP / (2 TP + FP + FN)", "harmonic mean of both; `f2`, `f0.5` and so on are known too"),
+    "f1": (
+        "2 TP / (2 TP + FP + FN)",
+        "harmonic mean of both; `f2`, `f0.5` and so on are known too",
+    ),
     "specificity": ("TN / (TN + FP)", "passed among the negatives"),
     "npv": ("TN / (TN + FN)", "right among the passed"),
     "prevalence": ("(TP + FN) / N", "share of positives"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,10 +14,12 @@ from pydantic import ValidationError
 
 from monitor.config.adapters import JUDGES, LABELERS, SOURCES
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
+from monitor.config.several import labelers_of
 from monitor.domain.adapters import MlflowEndpoint
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeSite
+from monitor.domain.label_parts import AssignedLabeler, parts_of, rules_of
 from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
 from monitor.domain.time_limit import within
@@ -164,17 +166,18 @@ def _context(
 ) -> MonitorContext:
     source = _source(config, monitor)
     make = partial(_made_labeler, config, monitor.name, clock, database, source)
-    labeler = _labeler(monitor, make)
+    today = _today(monitor, make)
     return MonitorContext(
         settings=config.settings_of(monitor),
         database=database,
         source=source,
-        labeler=labeler,
+        labeler=today[0].labeler,
+        parts=today,
         clock=clock,
         reference=_reference(config, monitor),
         runs=runs,
         aliases=aliases,
-        labelers=partial(_labelers, monitor, labeler, make),
+        labelers=partial(_labelers, monitor, today, make),
         class_monitors=config.class_monitors(monitor),
         settled=SettledWindows() if monitor.block is None else settled[monitor.block.name],
         judge=_judge(config, monitor, aliases),
@@ -193,27 +196,51 @@ def _judge(config: Config, monitor: MonitorConfig, aliases: MlflowAliases) -> Ju
 
 
 def _labelers(
-    monitor: MonitorConfig, today: Labeler, make: MakeLabeler, settings: RoundSettings
+    monitor: MonitorConfig,
+    today: Sequence[AssignedLabeler],
+    make: MakeLabeler,
+    settings: RoundSettings,
+) -> tuple[AssignedLabeler, ...]:
+    """Labelers of a round, by the rules that it was opened with."""
+    if settings.labeling is None:
+        return (*today,)
+    rules, of_config = rules_of(settings.labeling), labelers_of(monitor.labeling)
+    now = {
+        str(one.rules[one.part]): (labeling, one.labeler)
+        for one, (_, labeling) in zip(today, of_config, strict=True)
+    }
+    return tuple(
+        AssignedLabeler(labeler, part, rules)
+        for part, (rule, stored) in enumerate(zip(rules, parts_of(settings.labeling), strict=True))
+        for labeler in _of_part(stored, now.get(str(rule)), make, settings.block, monitor.block)
+    )
+
+
+def _of_part(
+    opened_with: Mapping[str, Any],
+    today: tuple[Labeling, Labeler] | None,
+    make: MakeLabeler,
+    block: Block | None,
+    block_today: Block | None,
 ) -> tuple[Labeler, ...]:
-    """Labelers of a round, the one that it was opened with first.
+    """Labelers of some items of a round, the one that it was opened with first.
 
     A round that asks people keeps the folder that its tasks went to, and is read from today's as
     well, where there is one: people may bring answers there. It also keeps whether they are asked
     for yes or no or for the class, and of which classes. Any other kind is read as the config
     says today, so that a wrong path or name can be corrected.
     """
-    labeling = monitor.labeling
-    if settings.labeling is None:
-        return (today,)
-    if _asks_equally(settings.labeling, labeling) and type(today) is not FilesLabeler:
+    if today is None:
+        return (_stored_labeler(opened_with, block, make),)
+    labeling, labeler = today
+    if _asks_equally(opened_with, labeling) and type(labeler) is not FilesLabeler:
         of_block = LABELERS.adapter(labeling.own()["kind"]).wants_block
-        is_other = of_block and settings.block != monitor.block
-        return (make(labeling, settings.block) if is_other else today,)
-    stored = _stored_labeler(settings.labeling, settings.block, make)
+        return (make(labeling, block) if of_block and block != block_today else labeler,)
+    stored = _stored_labeler(opened_with, block, make)
     # By the very class: a package may derive its own labeler from it.
-    if type(stored) is not FilesLabeler or type(today) is not FilesLabeler:
+    if type(stored) is not FilesLabeler or type(labeler) is not FilesLabeler:
         return (stored,)
-    return _folders(stored, today)
+    return _folders(stored, labeler)
 
 
 def _folders(opened_with: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
@@ -234,9 +261,9 @@ def _asks_equally(stored: Mapping[str, Any], labeling: Labeling) -> bool:
     )
 
 
-def _stored_labeler(labeling: dict[str, Any], block: Block | None, make: MakeLabeler) -> Labeler:
+def _stored_labeler(labeling: Mapping[str, Any], block: Block | None, make: MakeLabeler) -> Labeler:
     try:
-        return make(LABELERS.settings(labeling), block)
+        return make(LABELERS.settings(dict(labeling)), block)
     except (SettingRefused, ValidationError) as error:
         # its package was uninstalled or changed while the round was open: that round alone stops
         return AbsentLabeler(" ".join(str(error).split()))
@@ -248,9 +275,14 @@ def _source(config: Config, monitor: MonitorConfig) -> Source:
         return source
 
 
-def _labeler(monitor: MonitorConfig, make: MakeLabeler) -> Labeler:
+def _today(monitor: MonitorConfig, make: MakeLabeler) -> tuple[AssignedLabeler, ...]:
+    """Make the labelers of the config, each with its place among the rules."""
+    rules = rules_of(monitor.labeling.own())
     with _refused("labeling"):
-        return make(monitor.labeling, monitor.block)
+        return tuple(
+            AssignedLabeler(make(labeling, monitor.block), part, rules)
+            for part, (_, labeling) in enumerate(labelers_of(monitor.labeling))
+        )
 
 
 def _made_labeler(
@@ -310,14 +342,13 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
     return read
 
 
-def check_labels(context: MonitorContext) -> str:
-    """Check where a monitor's labels come from, and say where that is.
+def check_labels(labeler: Labeler) -> str:
+    """Check where labels come from, and say where that is.
 
     Raises `LabelsRefused` if the file, a column of it, the guideline or the gold items are missing,
     the folder cannot be written, or the tool in which people label does not accept us;
     `LabelsUnavailable` if that tool does not answer.
     """
-    labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):
         labeler.columns()
         return f"column {labeler.settings.value} of {labeler.truths}"

@@ -89,7 +89,9 @@ def merged(shown):
 
 def whole(monitor):
     base = yaml.safe_load(BASE.format(name="travel"))["monitors"][0]
-    of_classes = "classes" in monitor or "class" in str(monitor.get("labeling", {}).get("answer"))
+    labeling = monitor.get("labeling", {})
+    alone = labeling if isinstance(labeling, dict) else {}  # else several, in a list
+    of_classes = "classes" in monitor or "class" in str(alone.get("answer"))
     if of_classes:
         base = yaml.safe_load(BLOCK)["monitors"][0]
     if "for_each" in monitor and "name" not in monitor:
@@ -98,7 +100,7 @@ def whole(monitor):
     given = monitor.get("source", {})
     if given.get("kind", "duckdb") != "duckdb":
         del source["path"]
-    if "table" in monitor.get("labeling", {}) and "source" not in monitor:
+    if "table" in alone and "source" not in monitor:
         source = {**source, **TABLES}
         del source["path"]
     columns = {**source["columns"], **given.get("columns", {})}

@@ -134,6 +134,9 @@ def _check_class_settings(tree: Tree, way: Way, block: BlockRequest) -> None:
             "asked are estimated; write its verdicts into a column"
         )
         tree.refuse((*way, "judge"), message)
+    if isinstance(tree.at((*way, "labeling")), list):
+        message = "the monitors of a block of classes have one labeler each; leave the list out"
+        tree.refuse((*way, "labeling"), message)
     decided = {
         ("source", "threshold"): "each class is flagged where it is the predicted one",
         ("source", "positive"): "each monitor's is its own class",

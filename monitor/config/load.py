@@ -151,7 +151,7 @@ def _explained(way: Way, errors: list[ErrorDetails], settings: list[str]) -> tup
     """Return what is wrong, and the way to the setting that it is wrong with."""
     match errors[0]:
         case {"type": "value_error", "ctx": {"error": SettingRefused() as refused}}:
-            parts = tuple(refused.setting.split("."))
+            parts = tuple(int(one) if one.isdigit() else one for one in refused.setting.split("."))
             is_there = way[-1:] in {parts[-1:], (f"{parts[-1]}_file",)}
             return (way if is_there else (*way, *parts)), refused.why
         case {"type": "value_error", "ctx": {"error": error}}:

@@ -15,6 +15,7 @@ from typing import Annotated, cast, get_args
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Discriminator,
     Field,
     PrivateAttr,
@@ -27,15 +28,17 @@ from pydantic import (
     model_validator,
 )
 
-from monitor.config.adapters import JUDGES, LABELERS, SOURCES
+from monitor.config.adapters import JUDGES, SOURCES
 from monitor.config.block_checks import NAME
 from monitor.config.block_requests import CLASSES
 from monitor.config.pages import PagesSettings, takes_passwords
+from monitor.config.several import SeveralLabelers, labelers_of, read_labeling
 from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import Judge, JudgeSettings, OnDemandJudge, OnDemandSettings
+from monitor.domain.label_parts import why_unclear
 from monitor.domain.masking import one_at
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
@@ -160,7 +163,7 @@ class MonitorConfig(Settings):
     schedule: Schedule
     sample: Sample = Sample()
     judge: Annotated[SerializeAsAny[JudgeSettings] | None, JUDGES] = None
-    labeling: Annotated[SerializeAsAny[Labeling], LABELERS]
+    labeling: Annotated[SerializeAsAny[Labeling], BeforeValidator(read_labeling)]
     reference: Reference | None = None
     limits: Limits = Limits()
     pooling: Pooling = Pooling()
@@ -232,28 +235,47 @@ class MonitorConfig(Settings):
 
     def _is_truth(self, column: str) -> bool:
         """Whether labels are read from this column of the predictions themselves."""
+        table, paths = getattr(self.source, "table", None), getattr(self.source, "paths", ())
+        return any(
+            isinstance(labeling, ColumnSettings)
+            and labeling.value == column
+            and labeling.table in {None, table}
+            and {*labeling.paths} <= {*paths}
+            for _, labeling in labelers_of(self.labeling)
+        )
+
+    @model_validator(mode="after")
+    def _each_item_has_one_labeler(self) -> MonitorConfig:
         labeling = self.labeling
-        if not isinstance(labeling, ColumnSettings) or labeling.value != column:
-            return False
-        is_same_table = labeling.table in {None, getattr(self.source, "table", None)}
-        return is_same_table and {*labeling.paths} <= {*getattr(self.source, "paths", ())}
+        if isinstance(labeling, SeveralLabelers):
+            segments = getattr(getattr(self.source, "columns", None), "segments", ())
+            why = why_unclear([part.items for part in labeling.parts], segments)
+        else:
+            why = None if labeling.items is None else "a labeler that is alone answers for all"
+        if why is not None:
+            raise SettingRefused(setting="labeling", why=why)
+        return self
 
     @model_validator(mode="after")
     def _the_truth_is_somewhere(self) -> MonitorConfig:
-        labeling = self.labeling
-        if isinstance(labeling, ColumnSettings) and not (labeling.paths or self.source.has_truths):
-            raise SettingRefused(setting="labeling.path", why=NO_TRUTHS)
+        for where, labeling in labelers_of(self.labeling):
+            if not isinstance(labeling, ColumnSettings) or labeling.paths:
+                continue
+            if not self.source.has_truths:
+                raise SettingRefused(setting=f"{where}.path", why=NO_TRUTHS)
         return self
 
     @model_validator(mode="after")
     def _gold_items_resemble_others(self) -> MonitorConfig:
-        if getattr(self.labeling, "gold", None) is not None and not self.source.shows_texts_only:
+        for where, labeling in labelers_of(self.labeling):
+            if getattr(labeling, "gold", None) is None or self.source.shows_texts_only:
+                continue
             message = (
                 "gold items show texts only, so people would know them from items that "
                 "source.columns.show shows as another kind or as a table; leave out gold, or show "
                 "texts"
             )
-            raise SettingRefused(setting="labeling.gold", why=message)
+            raise SettingRefused(setting=f"{where}.gold", why=message)
         return self
 
     @property

@@ -141,7 +141,10 @@ class _OfModel(NamedTuple):
 
 @cache
 def _settings_of(model: type[BaseModel]) -> _OfModel:
-    types = {key: _types_in(setting.annotation) for key, setting in model.model_fields.items()}
+    types = {
+        setting.alias or key: _types_in(setting.annotation)
+        for key, setting in model.model_fields.items()
+    }
     secrets = [key for key, kinds in types.items() if SecretStr in kinds]
     numbers = [key for key, kinds in types.items() if bool not in kinds and _NUMBERS & {*kinds}]
     return _OfModel(sorted([*types, *(f"{key}_file" for key in secrets)]), secrets, numbers)

@@ -253,10 +253,10 @@ class Task:
     ``key`` is opaque; ``shown`` holds the payload columns the config names
     (`monitor.domain.shown`). Score, predicted
     class and stratum never get here. ``item_id``, ``predicted_before`` (the end of the round's
-    window), ``slot`` and ``place`` are for the adapter only. Tasks of one item with different slots
-    are copies that must go to different people, none of whom may learn of the other. In the order
-    of their places tasks are shuffled, and of each stratum the first are those that were drawn
-    first, which no place tells.
+    window), ``slot``, ``place`` and ``part``, whose labeler it is, are for adapters only. Tasks of
+    one item with different slots are copies that must go to different people, none of whom may
+    learn of the other. In the order of their places tasks are shuffled, and of each stratum the
+    first are those that were drawn first, which no place tells.
     """
 
     key: str
@@ -265,6 +265,7 @@ class Task:
     predicted_before: datetime | None = None
     slot: int = 1
     place: str = ""
+    part: int = 0
 
 
 class Answer(StrEnum):

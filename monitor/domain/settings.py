@@ -25,6 +25,7 @@ from pydantic import (
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import AnyJudge
+from monitor.domain.label_parts import Rule
 from monitor.domain.ports import utc_now
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
@@ -305,8 +306,11 @@ class Labeling(Settings):
     the items that a second person labels too, ``adjudicator`` the name of the annotator whose
     answer decides where others disagree (else a tie counts as "cannot tell"), ``audit`` counts
     how labels of known items came out, among the ``flagged`` and the ``passed`` or of all alike.
+    Where a monitor has several labelers, a list, ``for`` says whose items these are: ``flagged``,
+    ``passed``, those with a value of a segment column such as ``{country: CZ}``, or ``otherwise``.
     """
 
+    items: Annotated[Rule | None, Field(alias="for")] = None
     deadline: Duration = timedelta(days=5)
     late_labels: Duration = timedelta(days=90)
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
@@ -314,7 +318,7 @@ class Labeling(Settings):
     audit: Audit | None = None
 
     def own(self) -> dict[str, Any]:
-        """Return what this kind of labeler has alone, such as where labels lie; no secret."""
+        """Return what a round keeps of a labeler of this kind alone, and no secret."""
         secrets = {name for name, value in self if isinstance(value, SecretStr)}
         return self.model_dump(mode="json", exclude={*Labeling.model_fields, *secrets})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ from monitor.rounds.labels.collect import send
 from monitor.rounds.labels.truth_reach import (
     contradictions_concern,
     near_misses_concern,
-    reading_truth,
     refuse_unreached,
+    truth_readers,
 )
 from monitor.rounds.sampling import second_wave
 from monitor.storage.labels import overlap_store
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.time_limit import T
     from monitor.rounds.context import MonitorContext
+    from monitor.rounds.labels.truth_reach import TruthReader
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
@@ -130,30 +131,45 @@ def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[st
     Raises `LabelsRefused` if a missing row means negative, and it has no row of any passed item, or
     has an item's row by an id in another form.
     """
-    round_, labels = state.round, state.labels
-    labeler = reading_truth(context.labelers_of(round_.settings))
-    if labeler is None:
-        return {}
-    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
-    is_reached = any(
-        answer is Answer.POSITIVE and not is_flagged[item.stratum]
-        for item in labels.items
-        if (answer := labels.current.get(item.id)) is not None
-    )
-    assumed = {None, Answer.NEGATIVE} if labeler.missing_is_negative else {None}
-    unmatched = [item.id for item in labels.items if labels.current.get(item.id) in assumed]
-    unanswered = [item.id for item in labels.items if labels.current.get(item.id) is None]
+    readers = truth_readers(context.labelers_of(state.round.settings))
 
-    def read_concerns() -> dict[str, str | None]:
-        if labeler.must_reach_passed and not is_reached:
-            refuse_unreached(context, labeler, round_.window)
+    def read_concerns() -> dict[str, str]:
         return {
-            "label_ids": near_misses_concern(context, labeler, unmatched),
-            "contradictions": contradictions_concern(labeler, unanswered),
+            kind: sentence
+            for reader in readers
+            for kind, sentence in _concerns_of(context, state, reader)
+            if sentence is not None
         }
 
-    concerns = _rarely(context, round_, read_concerns)
-    return {kind: sentence for kind, sentence in concerns.items() if sentence is not None}
+    return _rarely(context, state.round, read_concerns) if readers else {}
+
+
+def _concerns_of(
+    context: MonitorContext, state: LabelingState, reader: TruthReader
+) -> Iterator[tuple[str, str | None]]:
+    labels, labeler = state.labels, reader.labeler
+    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
+    own = {
+        item.id: is_flagged[item.stratum]
+        for item in labels.items
+        if reader.assigned.answers(predicted=is_flagged[item.stratum], segments=item.segments)
+    }
+    answers = {id_: labels.current.get(id_) for id_ in own}
+    is_reached = any(answer is Answer.POSITIVE and not own[id_] for id_, answer in answers.items())
+    if labeler.must_reach_passed and not is_reached:
+        flagged = None if any(own.values()) else _flagged_positives(labels)
+        refuse_unreached(context, reader, state.round.window, flagged)
+    assumed = {None, Answer.NEGATIVE} if labeler.missing_is_negative else {None}
+    unmatched = [id_ for id_, answer in answers.items() if answer in assumed]
+    yield "label_ids", near_misses_concern(context, labeler, unmatched)
+    unanswered = [id_ for id_, answer in answers.items() if answer is None]
+    yield "contradictions", contradictions_concern(labeler, unanswered)
+
+
+def _flagged_positives(labels: RoundLabels) -> float:
+    """Estimate the positives among the flagged items of the window."""
+    counts = [part for part in labels.counts() if part.stratum.flagged and part.labeled]
+    return sum(part.size * part.positive / part.labeled for part in counts)
 
 
 def _rarely(context: MonitorContext, round_: Round, check: Callable[[], T]) -> T:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from monitor.domain.label_parts import AssignedLabeler
 from monitor.rounds.grace import ScanBackoff
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class MonitorContext:
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
     ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
-    ``labeler`` serves every round. ``tries`` remembers looks in vain, and ``newest_seen`` what
+    ``labeler`` serves every round. ``parts`` are the labelers of the next round.
+    ``tries`` remembers looks in vain, and ``newest_seen`` what
     no store may forget. ``runs`` shows the
     rounds that MLflow has, should the store have forgotten some;
     ``aliases`` looks up which version of a model an alias names. ``class_monitors`` has, where the
@@ -91,7 +93,7 @@ class MonitorContext:
     labeler: Labeler
     clock: Clock
     reference: Callable[[], ReferenceItems] | None = None
-    labelers: Callable[[RoundSettings], tuple[Labeler, ...]] | None = None
+    labelers: Callable[[RoundSettings], tuple[AssignedLabeler, ...]] | None = None
     tries: ScanBackoff = field(default_factory=ScanBackoff)
     newest_seen: NewestSeen = field(default_factory=NewestSeen)
     runs: RoundRuns | None = None
@@ -99,11 +101,17 @@ class MonitorContext:
     class_monitors: Mapping[str, str] = field(default_factory=dict)
     settled: SettledWindows = field(default_factory=SettledWindows)
     judge: VerdictService | None = None
+    parts: tuple[AssignedLabeler, ...] = ()
 
-    def labelers_of(self, settings: RoundSettings) -> tuple[Labeler, ...]:
-        """Labelers of a round: the one it was opened with, and others its answers may come by."""
-        return (self.labeler,) if self.labelers is None else self.labelers(settings)
+    @property
+    def today(self) -> tuple[AssignedLabeler, ...]:
+        """Labelers of the next round, by the config."""
+        return self.parts or (AssignedLabeler(self.labeler),)
+
+    def labelers_of(self, settings: RoundSettings) -> tuple[AssignedLabeler, ...]:
+        """Labelers of a round: those it was opened with, and others its answers may come by."""
+        return self.today if self.labelers is None else self.labelers(settings)
 
     def asks_people(self, settings: RoundSettings) -> bool:
-        """Whether people label a round."""
-        return self.labelers_of(settings)[0].asks_people
+        """Whether people label a round, or a part of it."""
+        return any(one.labeler.asks_people for one in self.labelers_of(settings))

@@ -33,12 +33,13 @@ from monitor.rounds.claims import renewed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
 from monitor.rounds.estimation.restated import RestatedRound, Restatement
+from monitor.rounds.labels.collect import tasks_of_people
 from monitor.rounds.labels.endpoints import without_same_person
 from monitor.storage.labels import label_store
 from monitor.storage.rounds import round_claims, round_store
 
 if TYPE_CHECKING:
-    from monitor.domain.ports import Labeler
+    from monitor.domain.label_parts import AssignedLabeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
@@ -159,7 +160,7 @@ def _changed_labels(
 ) -> _Changed:
     """Read what the labels of some rounds are by today; nothing unless that was asked for."""
     by_people = [round_ for round_ in rounds if context.asks_people(round_.settings)]
-    by_column = [round_ for round_ in rounds if round_ not in by_people]
+    by_column = [round_ for round_ in rounds if _by_column(context, round_)]
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
     refused: tuple[Refusal, ...] = ()
     if request.read_file is not None:
@@ -184,7 +185,8 @@ def _in_file(
     rounds: Sequence[Round],
 ) -> _Changed:
     """Read a label file; what it says counts from now on, whenever it was written."""
-    tasks = {round_.id: _tasks(context, round_) for round_ in rounds}
+    with context.database.read() as connection:
+        tasks = {round_.id: tasks_of_people(connection, context, [round_]) for round_ in rounds}
     round_of = {key: round_id for round_id, round_tasks in tasks.items() for key in round_tasks}
     collected = read(
         {key: task for round_tasks in tasks.values() for key, task in round_tasks.items()}
@@ -200,19 +202,20 @@ def _in_column(context: MonitorContext, rounds: Sequence[Round]) -> dict[int, li
     """Read the truth as it is now; a row that is gone takes no answer back."""
     events: dict[int, list[LabelEvent]] = {}
     for round_ in rounds:
-        labeler, tasks = _column_of(context, round_), _tasks(context, round_)
-        with outside("collect"):
-            collected = labeler.collect(tasks, None)
+        tasks, found = _tasks(context, round_), list[LabelEvent]()
+        for one in _by_column(context, round_):
+            own = {key: task for key, task in tasks.items() if task.part == one.part}
+            with outside("collect"):
+                found += one.labeler.collect(own, None).events
         events[round_.id] = [
-            replace(event, at=None) for event in collected.events if event.kind is LabelKind.GIVEN
+            replace(event, at=None) for event in found if event.kind is LabelKind.GIVEN
         ]
     return events
 
 
-def _column_of(context: MonitorContext, round_: Round) -> Labeler:
-    """Choose today's column; the one of the round's opening where people label by now."""
-    opened_with = context.labelers_of(round_.settings)[0]
-    return opened_with if context.labeler.asks_people else context.labeler
+def _by_column(context: MonitorContext, round_: Round) -> list[AssignedLabeler]:
+    assigned = context.labelers_of(round_.settings)
+    return [one for one in assigned if not one.labeler.asks_people]
 
 
 def _withdrawn(
@@ -281,14 +284,15 @@ def _changes(
     context: MonitorContext, rounds: Sequence[Round], events: Mapping[int, Sequence[LabelEvent]]
 ) -> dict[int, list[dict[str, Any]]]:
     """Make rows of the answers that are news, by round."""
+    rows: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     with context.database.read() as connection:
-        rows = {
-            round_.id: label_store.new_rows(
-                connection,
-                context.labelers_of(round_.settings)[0].name,
-                list(events.get(round_.id, ())),
-                context.clock(),
-            )
-            for round_ in rounds
-        }
+        for round_ in rounds:
+            tasks = label_store.all_tasks(connection, [round_.id])
+            names = {
+                one.part: one.labeler.name for one in reversed(context.labelers_of(round_.settings))
+            }
+            for part, name in names.items():
+                of_round = events.get(round_.id, ())
+                own = [event for event in of_round if tasks[event.task_key].part == part]
+                rows[round_.id] += label_store.new_rows(connection, name, own, context.clock())
     return {round_id: of_round for round_id, of_round in rows.items() if of_round}

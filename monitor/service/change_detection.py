@@ -109,7 +109,7 @@ class Idle:
         except Exception:
             name = context.settings.name
             log.exception("not known whether labels changed: stopped by a bug", monitor=name)
-        return (context.labeler,), ""
+        return (), ""
 
     def _is_unchanged(
         self,
@@ -142,11 +142,11 @@ class Idle:
             name, now = context.settings.name, self._clock()
             rounds = round_store.unfinished_rounds(connection, name, now)
         labelers = {
-            endpoint_name(labeler): labeler
+            endpoint_name(one): one.labeler
             for round_ in rounds
-            for labeler in context.labelers_of(round_.settings)
+            for one in context.labelers_of(round_.settings)
         }
-        return (context.labeler, *labelers.values())
+        return (*(one.labeler for one in context.today), *labelers.values())
 
     def prefetcher(self, checks: Sequence[MonitorScan]) -> Prefetcher:
         """Know which of these looks will read the same labels."""

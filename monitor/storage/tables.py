@@ -225,6 +225,7 @@ tasks = Table(
     Column("round_id", Integer, nullable=False),
     Column("item_id", Text, nullable=False),
     Column("slot", Integer, nullable=False, default=1),
+    Column("part", Integer, nullable=False, server_default="0"),
     Column("external_ref", Text),
     Column("sent_at", UtcDateTime),
     ForeignKeyConstraint(["round_id", "item_id"], ["items.round_id", "items.id"]),

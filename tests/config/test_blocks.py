@@ -240,7 +240,7 @@ def test_a_round_keeps_the_kind_of_answer_and_the_classes_that_it_was_opened_wit
     for today, config in opened.items():
         context = build(config).monitors[0]
         for then, before in opened.items():
-            [kept] = context.labelers_of(before.settings_of(before.monitors[0]).round)
+            [(kept, *_)] = context.labelers_of(before.settings_of(before.monitors[0]).round)
             assert isinstance(kept, PageLabeler)
             classes = None if then == "yes or no" else before.monitors[0].block
             assert (kept.block, then) == (classes, then), today

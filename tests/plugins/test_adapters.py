@@ -323,7 +323,7 @@ frozen = context.settings.round
 """
 LABELERS_OF_A_ROUND = f"""{BUILT}
 print(frozen.labeling, frozen.deadline.days)
-print([labeler.name for labeler in context.labelers_of(frozen)])
+print([one.labeler.name for one in context.labelers_of(frozen)])
 """
 
 
@@ -369,7 +369,7 @@ def of_a_round_with(**labeling):
     """Program: whether a round of this labeler has that of the config; what it says if it fails."""
     return f"""{BUILT}
 frozen = frozen.model_copy(update={{"labeling": {labeling}}})
-[labeler] = context.labelers_of(frozen)
+[(labeler, *_)] = context.labelers_of(frozen)
 print(labeler is context.labeler)
 try:
     labeler.collect({{}}, None)

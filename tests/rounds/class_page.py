@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from monitor.domain.block import Block
+from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.model import Answer
 from monitor.domain.page_answer import ClassChosen
 from monitor.domain.sample_settings import Bands, Sample
@@ -36,7 +37,7 @@ class OfClass(Scene):
         return replace(
             context,
             class_monitors=names,
-            labelers=lambda of_round: (self.block.labeler(of_round),),
+            labelers=lambda of_round: (AssignedLabeler(self.block.labeler(of_round)),),
         )
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import event, text, update
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
+from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import run
@@ -211,7 +212,9 @@ def test_news_at_the_place_that_a_round_was_opened_with_is_a_reason_to_look(scen
     today = Watched()
     today.place = "another"
     service.context["mail"] = replace(
-        scene.context, labeler=today, labelers=lambda _: (scene.labeler, today)
+        scene.context,
+        labeler=today,
+        labelers=lambda _: (AssignedLabeler(scene.labeler), AssignedLabeler(today)),
     )
     service.settle()
     before = service.tick()

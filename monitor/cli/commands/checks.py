@@ -21,6 +21,7 @@ from monitor.wiring import Application, check_labels, mlflow_handler
 if TYPE_CHECKING:
     from monitor.cli.commands.data_checks import CheckResult
     from monitor.config.model import Config
+    from monitor.domain.label_parts import AssignedLabeler
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
     from monitor.storage.database import Database
@@ -69,7 +70,9 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         yield _tried(f"source of {name}", partial(check_source, context))
         if context.judge is not None:
             yield _tried(f"judge of {name}", partial(_judge, context))
-        yield _tried(f"labels of {name}", partial(_labels, context))
+        for one in context.today:
+            what = f"labels of {name}, {one.title}" if one.title else f"labels of {name}"
+            yield _tried(what, partial(_labels, context, one))
         yield from _forecast(context)
     reached = _tried("MLflow", partial(_mlflow, application))
     yield reached
@@ -177,12 +180,12 @@ def _tried(what: str, act: Callable[[], CheckResult | str]) -> Check:
     return Check(what, result.text, looks=result.looks)
 
 
-def _labels(context: MonitorContext) -> CheckResult | str:
-    if isinstance(context.labeler, ColumnLabeler):
+def _labels(context: MonitorContext, assigned: AssignedLabeler) -> CheckResult | str:
+    if isinstance(assigned.labeler, ColumnLabeler):
         from monitor.cli.commands.data_checks import check_truth
 
-        return check_truth(context, context.labeler)
-    return check_labels(context)
+        return check_truth(context, assigned.labeler, assigned)
+    return check_labels(assigned.labeler)
 
 
 def _judge(context: MonitorContext) -> str:

@@ -26,6 +26,7 @@ from monitor.presentation.numbers import minute_text, plural
 from monitor.rounds.labels.truth_reach import (
     ClassReach,
     Reach,
+    TruthReader,
     contradictions_concern,
     near_misses_concern,
     reach_of,
@@ -40,6 +41,7 @@ from monitor.rounds.sampling.plausibility import refuse_unknown
 from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 
 if TYPE_CHECKING:
+    from monitor.domain.label_parts import AssignedLabeler
     from monitor.labeling.column import ColumnLabeler
     from monitor.rounds.context import MonitorContext
 
@@ -144,14 +146,15 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
-    text_only = _TEXTS_ONLY.get(context.labeler.name)
-    if pictures and text_only is not None:
-        yield (
-            f"pictures ({', '.join(pictures)}) stand in {text_only} by their paths or as a remark; "
-            "labeling of kind page shows them"
-        )
-    if isinstance(context.labeler, PageLabeler):
-        yield from _gold_warnings(context.labeler, shown)
+    for labeler in [one.labeler for one in context.today]:
+        text_only = _TEXTS_ONLY.get(labeler.name)
+        if pictures and text_only is not None:
+            yield (
+                f"pictures ({', '.join(pictures)}) stand in {text_only} by their paths or as a "
+                "remark; labeling of kind page shows them"
+            )
+        if isinstance(labeler, PageLabeler):
+            yield from _gold_warnings(labeler, shown)
 
 
 def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
@@ -187,7 +190,9 @@ def _nothing(context: MonitorContext, window: Window) -> CheckResult:
     return CheckResult(f"no predictions in {newest}; {latest}", (late,) if is_late else ())
 
 
-def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
+def check_truth(
+    context: MonitorContext, labeler: ColumnLabeler, assigned: AssignedLabeler
+) -> CheckResult:
     """Join the truth with a window that should have it, and say how many ids match.
 
     Raises `LabelsRefused` if a column is missing, values are neither positive nor negative, nothing
@@ -201,12 +206,10 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
     window = _joined_window(context, settings.matures)
     if window is None:
         return CheckResult(text, warnings)
-    ids = [
-        candidate.id
-        for part in context.source.scan(window, BandEdges().strata(), _COMPARED, "check").strata
-        for candidate in part.candidates
-    ]
-    reach = reach_of(context, labeler, window)
+    reader = TruthReader(labeler, assigned)
+    frame = context.source.scan(window, BandEdges().strata(), _COMPARED, "check")
+    ids = [id_ for part in frame.strata for id_ in reader.own(frame, part)]
+    reach = reach_of(context, reader, window)
     is_mature = window.end + settings.matures <= context.clock()
     has_a_row_each = is_mature and settings.missing_means == "unanswered"
     join = _Join(window, ids, labeler.examples(), reach, has_a_row_each)
@@ -214,17 +217,18 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
         if ids and join.examples and not join.all.known:
             raise LabelsRefused(_unjoined(join))
         if labeler.must_reach_passed:
-            refuse_unreached(context, labeler, window)
+            refuse_unreached(context, reader, window)
     near = near_misses_concern(context, labeler, ids)
     unclear = contradictions_concern(labeler, ids)
     warnings = (
         *warnings,
         *_join_warnings(join),
         *(sentence for sentence in (near, unclear) if sentence is not None),
-        *_class_warnings(context, labeler, join),
+        *_class_warnings(context, reader, join),
         *_unmatched_warnings(context, labeler),
     )
-    shares = f"{_share(reach.flagged)} flagged and {_share(reach.passed)} passed"
+    classes = (("flagged", reach.flagged), ("passed", reach.passed))
+    shares = " and ".join(f"{_share(part)} {name}" for name, part in classes if part.size)
     return CheckResult(f"{text}; {shares} items from {window} have a label", warnings)
 
 
@@ -261,7 +265,7 @@ def _join_warnings(join: _Join) -> Iterator[str]:
         yield f"none of the {reach.known} known is positive; is labeling.positive right?"
 
 
-def _class_warnings(context: MonitorContext, labeler: ColumnLabeler, join: _Join) -> Iterator[str]:
+def _class_warnings(context: MonitorContext, reader: TruthReader, join: _Join) -> Iterator[str]:
     """Compare the share of items with a label between the classes, and with the window before."""
     flagged, passed = join.reach.flagged, join.reach.passed
     if join.has_a_row_each and _is_fewer(passed, flagged):
@@ -273,7 +277,7 @@ def _class_warnings(context: MonitorContext, labeler: ColumnLabeler, join: _Join
     previous = next(iter(windows_before(context.settings.round.schedule, join.window)), None)
     if previous is None:
         return
-    previous_reach = reach_of(context, labeler, previous)
+    previous_reach = reach_of(context, reader, previous)
     pairs = (
         ("flagged", flagged, previous_reach.flagged),
         ("passed", passed, previous_reach.passed),

@@ -118,7 +118,8 @@ def _labelers(application: Application, round_: Round) -> Sequence[Labeler]:
     contexts = [
         context for context in application.monitors if context.settings.name == round_.monitor
     ]
-    return contexts[0].labelers_of(round_.settings) if contexts else ()
+    assigned = contexts[0].labelers_of(round_.settings) if contexts else ()
+    return [one.labeler for one in assigned]
 
 
 def _echo_forgotten(item: str, freed: Sequence[ForgottenItem], out_of_reach: Sequence[str]) -> None:

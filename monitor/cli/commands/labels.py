@@ -121,18 +121,20 @@ def _questions(
     """
     from monitor.domain.ports import AsksQuestion
 
-    questioned = [
-        (context.labeler.question if isinstance(context.labeler, AsksQuestion) else None, tasks)
-        for context, tasks in several
-        if tasks
-    ]
-    questions = {question for question, _ in questioned}
-    if len(questions) <= 1:
-        return [task for _, tasks in questioned for task in tasks], next(iter(questions), None)
+    questioned: list[tuple[str | None, Task]] = []
+    for context, tasks in several:
+        questions = {
+            one.part: one.labeler.question
+            for one in context.today
+            if isinstance(one.labeler, AsksQuestion)
+        }
+        questioned += [(questions.get(task.part), task) for task in tasks]
+    different = {question for question, _ in questioned}
+    if len(different) <= 1:
+        return [task for _, task in questioned], next(iter(different), None)
     with_its_own = [
         replace(task, shown={"question asked": question or "", **task.shown})
-        for question, tasks in questioned
-        for task in tasks
+        for question, task in questioned
     ]
     return with_its_own, None
 

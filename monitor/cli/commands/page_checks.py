@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from monitor.cli.commands.data_checks import CheckResult
+from monitor.config.several import labelers_of
 from monitor.domain.errors import TryLater
 from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.numbers import plural
@@ -96,6 +97,7 @@ def _deciding(application: Application) -> dict[str, str]:
     result: dict[str, list[str]] = {}
     for monitor in application.config.monitors:
         adjudicator = monitor.labeling.adjudicator
-        if isinstance(monitor.labeling, PageSettings) and adjudicator is not None:
+        on_page = any(isinstance(one, PageSettings) for _, one in labelers_of(monitor.labeling))
+        if on_page and adjudicator is not None:
             result.setdefault(adjudicator, []).append(monitor.name)
     return {name: ", ".join(monitors) for name, monitors in result.items()}

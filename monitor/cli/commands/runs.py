@@ -271,7 +271,7 @@ def _backfill_sentences(
         f"{name}: {len(rounds)} of {len(slots)} windows {done}, due {minute(rounds[0].slot)} to "
         f"{minute(rounds[-1].slot)} UTC: {states}"
     )
-    if waiting and context.labeler.asks_people:
+    if waiting and context.asks_people(context.settings.round):
         yield f"{name}: {_what_people_do(context, waiting)}"
 
 
@@ -292,11 +292,12 @@ def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
     deadlines = [round_.deadline for round_ in rounds if round_.deadline is not None]
     by = f" by {minute(min(deadlines))} UTC" if deadlines else ""
     needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
-    if isinstance(context.labeler, PageLabeler):
-        return f"{needs}; they label with pr-monitor label; then run: pr-monitor run-once"
-    if not isinstance(context.labeler, FilesLabeler):
-        return f"{needs}; then run: pr-monitor run-once"
-    return (
-        f"{needs}; the task files stand in {context.labeler.folder}, filled copies go into "
-        f"{context.labeler.filled}; then run: pr-monitor run-once"
-    )
+    for labeler in [one.labeler for one in context.today]:
+        if isinstance(labeler, PageLabeler):
+            needs += "; they label with pr-monitor label"
+        elif isinstance(labeler, FilesLabeler):
+            needs += (
+                f"; the task files stand in {labeler.folder}, filled copies go into "
+                f"{labeler.filled}"
+            )
+    return f"{needs}; then run: pr-monitor run-once"

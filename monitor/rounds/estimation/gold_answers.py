@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scipy import stats
 
+from monitor.domain.label_parts import parts_of
 from monitor.domain.report import GoldRow, NoticeRow
 from monitor.presentation.notices import gold_sentence, has_fallen
 from monitor.storage.pages import control_store
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def gold_rows(connection: Connection, batch: HistoryBatch) -> dict[int, GoldRow]:
     """Count the right answers to gold items, by the id of each affected round with any."""
     due = batch.affected[0].round
-    if not (due.settings.labeling or {}).get("gold"):
+    if not any(part.get("gold") for part in parts_of(due.settings.labeling)):
         return {}
     rounds = {one.id: one for one in round_store.closed_rounds(connection, batch.history.id)}
     rounds |= {member.round.id: member.round for member in batch.affected}

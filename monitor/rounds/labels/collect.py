@@ -35,6 +35,7 @@ __all__ = [
     "retire",
     "send",
     "store_together",
+    "tasks_of_people",
     "unanswered",
     "without_same_person",
 ]
@@ -46,12 +47,18 @@ def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
         tasks, waiting = label_store.tasks_to_send(connection, round_.id)
     if not waiting:
         return 0
-    labeler = context.labelers_of(round_.settings)[0]
-    with outside("send"):
-        labeler.send(round_.name, tasks)
-    with context.database.write() as connection:
-        round_claims.hold(connection, claim)
-        label_store.set_sent(connection, waiting, context.clock())
+    unsent = set(waiting)
+    first = {one.part: one.labeler for one in reversed(context.labelers_of(round_.settings))}
+    for part, labeler in sorted(first.items()):
+        own = [task for task in tasks if task.part == part]
+        keys = [task.key for task in own if task.key in unsent]
+        if not keys:
+            continue
+        with outside("send"):
+            labeler.send(round_.name, own)
+        with context.database.write() as connection:
+            round_claims.hold(connection, claim)
+            label_store.set_sent(connection, keys, context.clock())
     return len(waiting)
 
 
@@ -99,9 +106,9 @@ def retire(context: MonitorContext) -> None:
 
 
 def _retire(context: MonitorContext, round_: Round) -> None:
-    for labeler in context.labelers_of(round_.settings):
+    for one in context.labelers_of(round_.settings):
         with outside("close"):
-            labeler.close(round_.name)
+            one.labeler.close(round_.name)
     with context.database.write() as connection:
         label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
 
@@ -115,9 +122,8 @@ def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
         rounds = round_store.find_rounds(
             connection, context.settings.name, states=(RoundState.LABELING,)
         )
-        open_ids = [round_.id for round_ in rounds if context.asks_people(round_.settings)]
-        tasks = label_store.all_tasks(connection, open_ids)
-        answered = overlap_store.answered_tasks(connection, open_ids)
+        tasks = tasks_of_people(connection, context, rounds)
+        answered = overlap_store.answered_tasks(connection, [round_.id for round_ in rounds])
     return [task for key, task in tasks.items() if task.slot == slot and key not in answered]
 
 
@@ -141,14 +147,31 @@ def accepting(context: MonitorContext) -> dict[str, Task]:
     Those of open rounds, and of closed ones a while.
     """
     with context.database.read() as connection:
-        rounds = _asking_people(connection, context)
-        return label_store.all_tasks(connection, [round_.id for round_ in rounds])
+        return tasks_of_people(connection, context, _asking_people(connection, context))
+
+
+def tasks_of_people(
+    connection: Connection, context: MonitorContext, rounds: Sequence[Round]
+) -> dict[str, Task]:
+    """Read the tasks of some rounds that people are asked, by key."""
+    result: dict[str, Task] = {}
+    for round_ in rounds:
+        parts = {
+            one.part for one in context.labelers_of(round_.settings) if one.labeler.asks_people
+        }
+        tasks = label_store.all_tasks(connection, [round_.id]) if parts else {}
+        result |= {key: task for key, task in tasks.items() if task.part in parts}
+    return result
 
 
 def asks_people(context: MonitorContext) -> bool:
     """Whether people label for a monitor: by today's config, or for a round opened before."""
     with context.database.read() as connection:
-        return context.labeler.asks_people or bool(_asking_people(connection, context))
+        return _asks_people_today(context) or bool(_asking_people(connection, context))
+
+
+def _asks_people_today(context: MonitorContext) -> bool:
+    return any(one.labeler.asks_people for one in context.today)
 
 
 def labelers_in_use(context: MonitorContext) -> list[Labeler]:
@@ -156,7 +179,7 @@ def labelers_in_use(context: MonitorContext) -> list[Labeler]:
     with context.database.read() as connection:
         rounds = round_store.unfinished_rounds(connection, context.settings.name, context.clock())
     used = [one for round_ in rounds for one in context.labelers_of(round_.settings)]
-    return [context.labeler, *used]
+    return [one.labeler for one in (*context.today, *used)]
 
 
 def _asking_people(connection: Connection, context: MonitorContext) -> list[Round]:

@@ -29,6 +29,7 @@ from monitor.storage.labels.label_notes import (
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
+    from monitor.domain.label_parts import AssignedLabeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
@@ -75,6 +76,7 @@ class LabelerEndpoint:
 
     labeler: Labeler
     name: str
+    part: int
     rounds: list[int] = field(default_factory=list)
     notes: LabelNotes = field(default_factory=LabelNotes)
     """As they stood when the place was last read or noted."""
@@ -144,20 +146,22 @@ def _with_obstacle(endpoint: LabelerEndpoint, notes: LabelNotes, why: str | None
     return after if why is None else replace(after, rounds=tuple(sorted(endpoint.rounds)))
 
 
-def endpoint_name(labeler: Labeler) -> str:
+def endpoint_name(assigned: AssignedLabeler) -> str:
     """Name the place of a labeler, for what the store keeps of it."""
+    labeler, part = assigned.labeler, f" {assigned.part}" if assigned.part else ""
     if not isinstance(labeler, Watchable):
-        return labeler.name
+        return f"{labeler.name}{part}"
     address = labeler.place.encode(errors="replace")
-    return f"{labeler.name} {hashlib.sha256(address).hexdigest()[:16]}"
+    return f"{labeler.name} {hashlib.sha256(address).hexdigest()[:16]}{part}"
 
 
 def _endpoints(context: MonitorContext, rounds: Sequence[Round]) -> list[LabelerEndpoint]:
     endpoints: dict[str, LabelerEndpoint] = {}
     for round_ in rounds:
-        for labeler in context.labelers_of(round_.settings):
-            name = endpoint_name(labeler)
-            endpoints.setdefault(name, LabelerEndpoint(labeler, name)).rounds.append(round_.id)
+        for one in context.labelers_of(round_.settings):
+            name = endpoint_name(one)
+            endpoint = LabelerEndpoint(one.labeler, name, one.part)
+            endpoints.setdefault(name, endpoint).rounds.append(round_.id)
     return list(endpoints.values())
 
 
@@ -165,9 +169,10 @@ def _read(
     context: MonitorContext, endpoint: LabelerEndpoint, result: CollectResult, monitor_id: int
 ) -> Collected | None:
     with context.database.read() as connection:
-        tasks = label_store.all_tasks(connection, endpoint.rounds)
+        read = label_store.all_tasks(connection, endpoint.rounds)
         noted = read_endpoint(connection, monitor_id, endpoint.name)
     endpoint.notes = noted.notes
+    tasks = {key: task for key, task in read.items() if task.part == endpoint.part}
     if not tasks:
         return None
     with outside("collect"):

@@ -22,6 +22,8 @@ from monitor.presentation.labels import near_misses_sentence, unreached_sentence
 
 if TYPE_CHECKING:
     from monitor.domain.id_forms import NearMiss
+    from monitor.domain.label_parts import AssignedLabeler
+    from monitor.domain.model import Frame, StratumFrame
     from monitor.domain.settings import Schedule
     from monitor.rounds.context import MonitorContext
 
@@ -81,28 +83,38 @@ class Reach:
         return self.passed.known == 0 and self.expected >= EXPECTED
 
 
-def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Reach:
-    """Find the items of a window in the truth, class by class.
+def reach_of(
+    context: MonitorContext, truth_reader: TruthReader, window: Window, flagged: float | None = None
+) -> Reach:
+    """Find the items of a window in the truth that is to have them, class by class.
 
     ``expected`` are the rows of passed items that a recall of ``RECALL`` leaves among those that
     were looked up: beside :math:`T` flagged positives :math:`T (1 - R) / R` passed ones.
+    ``flagged`` is T where it is known from elsewhere.
     """
     with outside("scan"):
         frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "truth")
     by_class = {True: ClassReach(), False: ClassReach()}
     for part in frame.strata:
-        ids = [candidate.id for candidate in part.candidates]
+        ids = truth_reader.own(frame, part)
         with outside("collect"):
-            truth = labeler.truth_of(ids)
-        class_reach = ClassReach(part.size, len(ids), truth.known, truth.positive)
+            truth = truth_reader.labeler.truth_of(ids)
+        size = round(part.size * len(ids) / max(len(part.candidates), 1))
+        class_reach = ClassReach(size, len(ids), truth.known, truth.positive)
         by_class[part.stratum.flagged] += class_reach
-    flagged, passed = by_class[True], by_class[False]
-    positives = flagged.positive * flagged.size / max(flagged.checked, 1)
-    missed = positives * (1 - RECALL) / RECALL
-    return Reach(flagged, passed, missed * passed.checked / max(passed.size, 1), 1)
+    seen, passed = by_class[True], by_class[False]
+    if flagged is None:
+        flagged = seen.positive * seen.size / max(seen.checked, 1)
+    missed = flagged * (1 - RECALL) / RECALL
+    return Reach(seen, passed, missed * passed.checked / max(passed.size, 1), 1)
 
 
-def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Window) -> None:
+def refuse_unreached(
+    context: MonitorContext,
+    truth_reader: TruthReader,
+    window: Window,
+    flagged: float | None = None,
+) -> None:
     """Refuse a truth that has rows for flagged items only, in all windows.
 
     Earlier windows are looked at where one alone cannot tell, and several together may.
@@ -110,7 +122,7 @@ def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Windo
     reach = Reach()
     earlier = windows_before(context.settings.round.schedule, window)
     for checked in (window, *islice(earlier, WINDOWS - 1)):
-        reach += reach_of(context, labeler, checked)
+        reach += reach_of(context, truth_reader, checked, flagged)
         if reach.passed.known or reach.expected * WINDOWS < EXPECTED:
             return
         if reach.misses_passed:
@@ -130,9 +142,30 @@ def windows_before(schedule: Schedule, window: Window) -> Iterator[Window]:
         yield window_of(schedule, slot)
 
 
-def reading_truth(labelers: Sequence[object]) -> ReadsTruth | None:
-    """Return the labeler that reads a table of labels, if that is where a round's come from."""
-    return next((one for one in labelers if isinstance(one, ReadsTruth)), None)
+@dataclass(frozen=True, slots=True)
+class TruthReader:
+    """A labeler that reads a table of labels, and the items that it answers for."""
+
+    labeler: ReadsTruth
+    assigned: AssignedLabeler
+
+    def own(self, frame: Frame, part: StratumFrame) -> list[str]:
+        """Return the ids of those candidates of a stratum that it answers for."""
+        columns, predicted = frame.segment_columns, part.stratum.flagged
+        return [
+            one.id
+            for one in part.candidates
+            if self.assigned.answers(
+                predicted=predicted, segments=dict(zip(columns, one.segments, strict=True))
+            )
+        ]
+
+
+def truth_readers(assigned: Sequence[AssignedLabeler]) -> list[TruthReader]:
+    """Return the labelers of a round that read a table of labels."""
+    return [
+        TruthReader(one.labeler, one) for one in assigned if isinstance(one.labeler, ReadsTruth)
+    ]
 
 
 def near_misses_concern(

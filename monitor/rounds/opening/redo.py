@@ -32,9 +32,9 @@ def redo_abandoned(
         round_ = _round_at(connection, context, slot)
         if round_ is None or not _may_be_repeated(connection, round_):
             return
-    for labeler in context.labelers_of(round_.settings):
+    for one in context.labelers_of(round_.settings):
         with outside("close"):
-            labeler.close(round_.name)
+            one.labeler.close(round_.name)
     now = context.clock()
     with context.database.write() as connection:
         round_store.ensure_monitor(connection, context.settings.name, now)  # labels wait for it too

@@ -6,6 +6,7 @@ import uuid
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.label_parts import parts_of
 from monitor.domain.notice import Notice
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import (
@@ -195,10 +196,8 @@ def _after_abandoned(round_: Round) -> str:
     """Describe what helps: of a round that was drawn already, only labels were missing."""
     if round_.state is not RoundState.LABELING:
         return undrawn_to_do(round_.monitor, round_.slot)
-    labeling = round_.settings.labeling or {}
-    return unlabeled_to_do(
-        round_.monitor, round_.number, by_column=labeling.get("kind") == "column"
-    )
+    kinds = {part.get("kind") for part in parts_of(round_.settings.labeling)}
+    return unlabeled_to_do(round_.monitor, round_.number, by_column=kinds == {"column"})
 
 
 def _alert_sentence(

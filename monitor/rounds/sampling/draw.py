@@ -12,6 +12,7 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.judge import OnDemandJudge
+from monitor.domain.label_parts import rules_of
 from monitor.domain.ports import as_counted
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
@@ -229,8 +230,14 @@ def _write_sample(
         frame_store.write_strata(connection, round_.id, planned_strata)
         issues = _issues(frame) | dict.fromkeys(answers, (1, False))
         frame_store.write_issues(connection, round_.id, issues)
-        twice = doubled(drawn, settings.overlap, cells=settings.sample.cells is not None)
-        frame_store.add_items(connection, round_.id, drawn, shown=shown, doubled=twice)
+        frame_store.add_items(
+            connection,
+            round_.id,
+            drawn,
+            shown=shown,
+            doubled=doubled(drawn, settings),
+            rules=rules_of(settings.labeling),
+        )
         if first is not None:
             wave_store.write_reserve(connection, round_.id, spare_items(frame, expected, first))
         segment_store.write_sizes(connection, round_.id, frame)

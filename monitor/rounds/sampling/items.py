@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
+from monitor.domain.label_parts import part_of, parts_of, rules_of
 from monitor.domain.model import Frame, Item
 from monitor.domain.shown import Shown, problem_of
 from monitor.presentation.windows import broken_pictures_sentence
@@ -45,12 +46,22 @@ def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[
     return (sentence,)
 
 
-def doubled(drawn: Sequence[Item], overlap: float, *, cells: bool = False) -> set[str]:
+def doubled(drawn: Sequence[Item], settings: RoundSettings) -> set[str]:
     """Choose the items that a second person labels too: the first by draw of each stratum.
 
     Where strata are score cells of a few items each, the share is that of all items before them
     and theirs together; rounded up in each it would be a larger one.
     """
+    cells, rules = settings.sample.cells is not None, rules_of(settings.labeling)
+    parts = parts_of(settings.labeling)
+    shares = [part.get("overlap", 0.0 if len(parts) > 1 else settings.overlap) for part in parts]
+    by_part: defaultdict[int, list[Item]] = defaultdict(list)
+    for item in drawn:
+        by_part[part_of(rules, predicted=item.predicted, segments=item.segments)].append(item)
+    return set().union(*(_doubled(own, shares[part], cells=cells) for part, own in by_part.items()))
+
+
+def _doubled(drawn: Sequence[Item], overlap: float, *, cells: bool) -> set[str]:
     of: defaultdict[str, list[Item]] = defaultdict(list)
     for item in drawn:
         of[item.stratum].append(item)

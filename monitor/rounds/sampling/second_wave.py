@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused
+from monitor.domain.label_parts import rules_of
 from monitor.domain.model import Frame, Item
 from monitor.domain.ports import as_counted
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
@@ -175,9 +176,8 @@ def _write(
             round_.id,
             late,
             shown=shown,
-            doubled=doubled(
-                late, round_.settings.overlap, cells=round_.settings.sample.cells is not None
-            ),
+            doubled=doubled(late, round_.settings),
+            rules=rules_of(round_.settings.labeling),
         )
         reason = second_wave_reason(
             len(late),

@@ -201,6 +201,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
             tasks.c.key,
             tasks.c.item_id,
             tasks.c.slot,
+            tasks.c.part,
             tasks.c.sent_at.is_not(None),
             payloads.c.shown,
             rounds.c.window_end,
@@ -214,8 +215,8 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .order_by(tasks.c.key)
     )
     return [
-        (Task(key, item, shown or {}, window_end, slot), bool(sent))
-        for key, item, slot, sent, shown, window_end in connection.execute(query)
+        (Task(key, item, shown or {}, window_end, slot, part=part), bool(sent))
+        for key, item, slot, part, sent, shown, window_end in connection.execute(query)
     ]
 
 

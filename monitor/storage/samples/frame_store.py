@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, delete, or_, select
 
 from monitor.domain.errors import RoundMoved
+from monitor.domain.label_parts import OTHERWISE, Rule, part_of
 from monitor.domain.model import BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
@@ -174,8 +175,12 @@ def add_items(
     *,
     shown: Mapping[str, Shown],
     doubled: Collection[str] = (),
+    rules: Sequence[Rule] = (OTHERWISE,),
 ) -> None:
-    """Write drawn items, what labelers see, and a task per item, two for ``doubled``."""
+    """Write drawn items, what labelers see, and a task per item, two for ``doubled``.
+
+    ``rules`` tell which labeler a task is for.
+    """
     insert_all(connection, items, item_rows(round_id, drawn))
     seen = (
         {"round_id": round_id, "item_id": item.id, "shown": dict(shown.get(item.id, {}))}
@@ -189,6 +194,7 @@ def add_items(
             "round_id": round_id,
             "item_id": item.id,
             "slot": slot,
+            "part": part_of(rules, predicted=item.predicted, segments=item.segments),
         }
         for item in drawn
         for slot in ((1, 2) if item.id in doubled else (1,))

@@ -1,0 +1,81 @@
+"""A monitor with several labelers, each of which answers for some of the items."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import SerializeAsAny, TypeAdapter, ValidationInfo
+
+from monitor.config.adapters import LABELERS
+from monitor.domain.errors import SettingRefused
+from monitor.domain.label_parts import SEVERAL
+from monitor.domain.settings import Labeling
+
+Parts = tuple[Annotated[SerializeAsAny[Labeling], LABELERS], ...]
+_PARTS: TypeAdapter[tuple[Labeling, ...]] = TypeAdapter(Parts)
+
+
+class SeveralLabelers(Labeling):
+    """The labelers of a monitor, in the order of the config.
+
+    The round has the longest of their times, and the largest overlap.
+    """
+
+    kind: Literal["several"] = "several"
+    parts: Parts
+
+    def own(self) -> dict[str, Any]:
+        """Return what a round keeps of each labeler."""
+        parts = [
+            {
+                **part.own(),
+                **part.model_dump(
+                    include={"items", "overlap"}, exclude_defaults=True, by_alias=True
+                ),
+            }
+            for part in self.parts
+        ]
+        return {"kind": SEVERAL, "parts": parts}
+
+    @property
+    def matures(self) -> timedelta:
+        """Age of an item at which its first label is expected."""
+        return min(getattr(part, "matures", timedelta(0)) for part in self.parts)
+
+
+def read_labeling(value: object, info: ValidationInfo) -> object:
+    """Make settings of a section that has one labeler, or a list of several."""
+    if not isinstance(value, list):
+        return LABELERS.read(value, info)
+    parts = _PARTS.validate_python(value, context=info.context)
+    if len(parts) < 2:  # noqa: PLR2004
+        message = "a list has two labelers or more; write one alone as a mapping"
+        raise ValueError(message)
+    adjudicators = {part.adjudicator for part in parts} - {None}
+    for index, part in enumerate(parts):
+        if getattr(part, "answer", None) == "class":
+            why = (
+                "people choose a class where a block of classes has one labeler; ask for yes or no"
+            )
+            raise SettingRefused(setting=f"{index}.answer", why=why)
+        if part.audit is not None:
+            why = "it counts the errors of all labels, and these have several labelers"
+            raise SettingRefused(setting=f"{index}.audit", why=why)
+        if part.adjudicator is not None and len(adjudicators) > 1:
+            why = "one person decides in a round; name the same one everywhere"
+            raise SettingRefused(setting=f"{index}.adjudicator", why=why)
+    return SeveralLabelers(
+        parts=parts,
+        deadline=max(part.deadline for part in parts),
+        late_labels=max(part.late_labels for part in parts),
+        overlap=max(part.overlap for part in parts),
+        adjudicator=next(iter(adjudicators), None),
+    )
+
+
+def labelers_of(labeling: Labeling) -> list[tuple[str, Labeling]]:
+    """Return each labeler of a monitor, with its path in the config."""
+    if not isinstance(labeling, SeveralLabelers):
+        return [("labeling", labeling)]
+    return [(f"labeling.{index}", part) for index, part in enumerate(labeling.parts)]

@@ -1,0 +1,97 @@
+"""Which of a monitor's labelers answers an item, where the config lists several.
+
+The rules of a round stand in its settings, under ``parts``; each task keeps the index of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from monitor.domain.ports import Labeler
+
+Rule = Literal["flagged", "passed", "otherwise"] | dict[str, str]
+"""Whom a labeler answers for: a predicted class, items with values of segments, or the rest."""
+
+SEVERAL = "several"
+OTHERWISE: Rule = "otherwise"
+
+
+class AssignedLabeler(NamedTuple):
+    """A labeler of a round, and the index of its rule."""
+
+    labeler: Labeler
+    part: int = 0
+    rules: Sequence[Rule] = (OTHERWISE,)
+
+    def answers(self, *, predicted: bool, segments: Mapping[str, str]) -> bool:
+        """Whether it is responsible for such an item."""
+        return part_of(self.rules, predicted=predicted, segments=segments) == self.part
+
+    @property
+    def title(self) -> str:
+        """Words for its items, such as "flagged"; empty where it answers for all."""
+        if len(self.rules) == 1:
+            return ""
+        rule = self.rules[self.part]
+        if isinstance(rule, str):
+            return rule
+        return ", ".join(f"{name} = {value}" for name, value in rule.items())
+
+
+def parts_of(labeling: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+    """Return the settings of each labeler that a round was opened with.
+
+    >>> parts_of({"kind": "page", "question": "Is it?"})
+    [{'kind': 'page', 'question': 'Is it?'}]
+    """
+    own = labeling or {}
+    return own["parts"] if own.get("kind") == SEVERAL else [own]
+
+
+def rules_of(labeling: Mapping[str, Any] | None) -> list[Rule]:
+    """Return the rule of each labeler; one that is alone answers for all items."""
+    return [part.get("for", OTHERWISE) for part in parts_of(labeling)]
+
+
+def part_of(rules: Sequence[Rule], *, predicted: bool, segments: Mapping[str, str]) -> int:
+    """Return the index of the first rule that an item follows.
+
+    >>> rules = [{"country": "CZ"}, "flagged", "otherwise"]
+    >>> [part_of(rules, predicted=one, segments={"country": "DE"}) for one in (True, False)]
+    [1, 2]
+    """
+    return next(index for index, rule in enumerate(rules) if _applies(rule, predicted, segments))
+
+
+def _applies(rule: Rule, predicted: bool, segments: Mapping[str, str]) -> bool:
+    if isinstance(rule, dict):
+        return all(segments.get(name) == value for name, value in rule.items())
+    return rule == OTHERWISE or (rule == "flagged") == predicted
+
+
+def why_unclear(rules: Sequence[Rule | None], segments: Sequence[str]) -> str | None:
+    """Return why not exactly one labeler is responsible for each item; None if one is."""
+    covered: set[str] = set()
+    for index, rule in enumerate(rules):
+        if rule is None:
+            return (
+                f"labeler {index + 1} does not say for which items; add `for: flagged`, "
+                "`for: passed`, `for: {COLUMN: VALUE}` of a segment column, or `for: otherwise`"
+            )
+        if covered >= {"flagged", "passed"} or str(rule) in covered:
+            return f"labeler {index + 1} gets no item: those before it answer for all of them"
+        if isinstance(rule, dict):
+            if unknown := [name for name in rule if name not in segments]:
+                known = ", ".join(segments) or "none"
+                return (
+                    f"{unknown[0]!r} is no segment column; name it in source.columns.segments, "
+                    f"which has {known}"
+                )
+            if not rule:
+                return f"labeler {index + 1} names no segment; use `for: otherwise`"
+        covered |= {"flagged", "passed"} if rule == OTHERWISE else {str(rule)}
+    if covered >= {"flagged", "passed"}:
+        return None
+    return "some items have no labeler; end the list with one that has `for: otherwise`"

@@ -1,0 +1,117 @@
+"""A list under ``labeling``: what is read of it, and what is refused, with its line."""
+
+from typing import Any
+
+import pytest
+
+from monitor.config.load import load_config
+from monitor.domain.errors import ConfigRefused
+from monitor.labeling.column import ColumnLabeler
+from monitor.wiring import build
+
+COLUMN = "{for: flagged, kind: column, path: cases.csv, id: case, value: is_fraud, matures: 30d}"
+FILES = "{for: passed, kind: files, deadline: 5d}"
+TEXT = """
+monitors:
+  - name: fraud
+    source:
+      path: payments.parquet
+      columns: {{id: id, time: at, score: score, segments: [country]}}
+      threshold: 0.5
+    schedule: {{cron: "0 6 * * MON"}}
+    sample: {{max_labels: 400}}
+    labeling:
+      - {}
+      - {}
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(*labelers):
+        (tmp_path / "config.yaml").write_text(TEXT.format(*labelers))
+        return load_config(tmp_path / "config.yaml", {})
+
+    return load
+
+
+def kinds_of(config, settings):
+    [context] = build(config).monitors
+    labelers: list[Any] = [*context.labelers_of(settings)]
+    return [
+        (one.part, one.title, one.labeler.name, one.labeler.settings.deadline.days)
+        for one in labelers
+    ]
+
+
+def test_a_round_waits_for_the_slowest_and_each_keeps_its_own_time(load):
+    config = load(COLUMN, FILES)
+
+    settings = config.settings_of(config.monitors[0]).round
+
+    assert (settings.deadline.days, settings.matures.days) == (30, 0)
+    assert kinds_of(config, settings) == [
+        (0, "flagged", "column", 30),
+        (1, "passed", "files", 5),
+    ]
+
+
+def test_an_open_round_keeps_who_answers_for_what_when_the_config_changes(load):
+    before = load(COLUMN, FILES)
+    settings = before.settings_of(before.monitors[0]).round
+
+    swapped = load(FILES, COLUMN.replace("cases.csv", "moved.csv"))
+    [context] = build(swapped).monitors
+    flagged, passed = context.labelers_of(settings)
+
+    assert isinstance(flagged.labeler, ColumnLabeler)
+    assert (flagged.part, flagged.labeler.settings.path) == (0, "moved.csv")
+    assert (passed.part, passed.labeler.name) == (1, "files")
+
+
+def test_a_round_with_several_labelers_keeps_them_when_the_config_has_another_list(load):
+    before = load(COLUMN, FILES)
+    settings = before.settings_of(before.monitors[0]).round
+
+    after = load(FILES.replace("passed", "{country: CZ}"), FILES.replace("passed", "otherwise"))
+
+    assert [name for _, _, name, _ in kinds_of(after, settings)] == ["column", "files"]
+
+
+@pytest.mark.parametrize(
+    ("second", "where", "why"),
+    [
+        ("{for: passed, kind: files, deadline: 5}", "[1].deadline", "5 has no unit"),
+        ("{kind: files}", "", "labeler 2 does not say for which items"),
+        ("{for: flagged, kind: files}", "", "labeler 2 gets no item"),
+        ("{for: {land: CZ}, kind: files}", "", "'land' is no segment column"),
+        ("{for: rest, kind: files}", "[1].for", "flagged"),
+        ("{for: passed, kind: fils}", "[1].kind", "did you mean files?"),
+        ("{for: passed, kind: page}", "[1].question", "this setting is missing"),
+        (
+            "{for: passed, kind: files, audit: {tp: 9, fn: 1, tn: 9, fp: 1}}",
+            "[1].audit",
+            "these have several labelers",
+        ),
+        (
+            '{for: passed, kind: page, question: "Is it?", answer: class}',
+            "[1].answer",
+            "ask for yes or no",
+        ),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_refused_at_its_line(load, second, where, why):
+    with pytest.raises(ConfigRefused) as refused:
+        load(COLUMN, second)
+
+    [line] = str(refused.value).splitlines()
+    assert f"monitors[fraud].labeling{where}: " in line
+    assert why in line
+
+
+def test_a_labeler_that_is_alone_names_no_items(load, tmp_path):
+    alone = TEXT.replace("\n      - {}\n      - {}", " {}").format(COLUMN)
+    (tmp_path / "config.yaml").write_text(alone)
+
+    with pytest.raises(ConfigRefused, match="a labeler that is alone answers for all"):
+        load_config(tmp_path / "config.yaml", {})

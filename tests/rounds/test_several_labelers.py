@@ -1,0 +1,162 @@
+"""A monitor with several labelers: who is asked about what, and what waits for whom."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from monitor.domain.errors import TryLater
+from monitor.domain.label_parts import AssignedLabeler, part_of, why_unclear
+from monitor.domain.state import RoundState
+from monitor.rounds import run
+from monitor.testing import MemoryLabeler
+from tests.rounds.scene import Scene, settings
+
+BY_CLASS: list[Any] = ["flagged", "passed"]
+
+
+def stored(rules, **of_each):
+    """What a round keeps of labelers that have these rules."""
+    parts = [{"kind": "files", "for": rule} for rule in rules]
+    for place, changes in of_each.items():
+        parts[int(place[1:])] |= changes
+    return {"kind": "several", "parts": parts}
+
+
+@dataclass
+class Several(Scene):
+    """A scene whose flagged items one labeler answers, and whose passed items another."""
+
+    free: MemoryLabeler = field(default_factory=MemoryLabeler)
+    people: MemoryLabeler = field(default_factory=MemoryLabeler)
+
+    @property
+    def context(self):
+        both = enumerate([self.free, self.people])
+        parts = tuple(AssignedLabeler(labeler, part, BY_CLASS) for part, labeler in both)
+        return replace(super().context, parts=parts)
+
+    def answer_by(self, labeler):
+        """Let a labeler answer all that it was asked."""
+        for tasks in labeler.sent.values():
+            labeler.answers |= {task.item_id: self.truth[task.item_id] for task in tasks.values()}
+
+
+@pytest.fixture
+def scene(database):
+    scene = Several(database, settings(labeling=stored(BY_CLASS), overlap=0.5))
+    scene.free.asks_people = False
+    scene.week(1)
+    scene.run(1)
+    return scene
+
+
+def asked(labeler):
+    return {task.item_id for tasks in labeler.sent.values() for task in tasks.values()}
+
+
+def test_each_item_is_asked_of_the_one_labeler_that_answers_for_it(scene):
+    assert asked(scene.free)
+    assert asked(scene.people)
+    assert asked(scene.free) <= scene.flagged()
+    assert asked(scene.people).isdisjoint(scene.flagged())
+
+
+@pytest.mark.parametrize("first", ["free", "people"])
+def test_a_round_closes_once_the_last_of_them_has_answered(scene, first):
+    order = [scene.free, scene.people] if first == "free" else [scene.people, scene.free]
+
+    scene.answer_by(order[0])
+    scene.run()
+    states = [scene.round(1).state]
+    scene.answer_by(order[1])
+    scene.run()
+    states.append(scene.round(1).state)
+
+    assert states == [RoundState.LABELING, RoundState.CLOSED]
+
+
+def test_answers_arrive_although_another_labeler_is_down(scene):
+    scene.answer_by(scene.people)
+    scene.free.down = True
+
+    with pytest.raises(TryLater):
+        scene.run()
+
+    [answered] = scene.rows("select count(distinct item_id) as items from label_events")
+    assert answered["items"] == len(asked(scene.people))
+
+
+def test_what_one_labeler_says_of_the_items_of_another_is_not_taken(scene):
+    scene.people.answers |= {item: scene.truth[item] for item in asked(scene.free)}
+
+    scene.run()
+
+    assert scene.rows("select * from label_events") == []
+
+
+def test_tasks_of_a_labeler_that_was_down_go_out_once_it_is_back(database):
+    scene = Several(database, settings(labeling=stored(BY_CLASS)))
+    scene.people.down = True
+    scene.week(1)
+    with pytest.raises(TryLater):
+        scene.run(1)
+    assert asked(scene.people) == set()
+
+    scene.people.down = False
+    run.run(scene.context)
+
+    assert asked(scene.people)
+    assert asked(scene.free) <= scene.flagged()
+
+
+def test_only_people_get_second_copies(database):
+    labeling = stored(BY_CLASS, _1={"overlap": 0.25})
+    scene = Several(database, settings(labeling=labeling, overlap=0.25))
+    scene.week(1)
+    scene.run(1)
+
+    copies = {
+        name: sum(task.slot == 2 for tasks in one.sent.values() for task in tasks.values())
+        for name, one in {"free": scene.free, "people": scene.people}.items()
+    }
+
+    assert copies["free"] == 0
+    assert copies["people"] > 0
+
+
+def test_the_first_rule_that_an_item_follows_decides():
+    rules: list[Any] = [{"country": "CZ", "channel": "web"}, "passed", "otherwise"]
+
+    def part(country, channel, predicted):
+        of = {"country": country, "channel": channel}
+        return part_of(rules, predicted=predicted, segments=of)
+
+    assert [part("CZ", "web", False), part("CZ", "app", False), part("DE", "web", True)] == [
+        0,
+        1,
+        2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        ([None, "passed"], "labeler 1 does not say for which items"),
+        (["flagged", {"country": "CZ"}], "end the list with one that has `for: otherwise`"),
+        (["otherwise", "passed"], "labeler 2 gets no item"),
+        (["flagged", "flagged"], "labeler 2 gets no item"),
+        (["flagged", "passed", "otherwise"], "labeler 3 gets no item"),
+        ([{"land": "CZ"}, "otherwise"], "'land' is no segment column"),
+        ([{}, "otherwise"], "labeler 1 names no segment"),
+    ],
+)
+def test_rules_that_leave_open_who_answers_are_refused(rules, why):
+    assert why in (why_unclear(rules, ["country"]) or "")
+
+
+@pytest.mark.parametrize(
+    "rules", [["flagged", "passed"], ["passed", "otherwise"], [{"country": "CZ"}, "otherwise"]]
+)
+def test_rules_that_give_each_item_one_labeler_are_taken(rules):
+    assert why_unclear(rules, ["country"]) is None
