@@ -6,8 +6,11 @@ import random
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
@@ -55,6 +58,14 @@ class JudgeClient:
         return JudgeSession(self, calls, tokens, time.monotonic() + seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Items that go together, and what will be their opinions."""
+
+    items: Sequence[Shown]
+    opinions: Future[Sequence[Opinion | None]] = field(default_factory=Future)
+
+
 class JudgeSession:
     """The asking of one round."""
 
@@ -79,15 +90,28 @@ class JudgeSession:
         """Return the opinion on each item, in their order; None where it was not asked about."""
         batch = self._model.batch
         parts = [items[start : start + batch] for start in range(0, len(items), batch)]
-        pool = ThreadPoolExecutor(self._settings.concurrency, "judge")
+        calls = [_Call(part) for part in parts]
+        waiting = SimpleQueue[_Call]()
+        for call in calls:
+            waiting.put(call)
+        # No pool of the standard library: Python would wait for its threads after Ctrl-C.
+        for _ in range(min(self._settings.concurrency, len(parts))):
+            Thread(target=self._work, args=(waiting,), name="judge", daemon=True).start()
         try:
-            return [opinion for part in pool.map(self._ask, parts) for opinion in part]
+            return [opinion for call in calls for opinion in call.opinions.result()]
         except BaseException:  # such as Ctrl-C: nothing is asked or repeated any more
             with self._lock:
                 self._stopped = self._stopped or "it was interrupted"
             raise
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _work(self, waiting: SimpleQueue[_Call]) -> None:
+        with suppress(Empty):
+            while True:
+                call = waiting.get_nowait()
+                try:
+                    call.opinions.set_result(self._ask(call.items))
+                except BaseException as error:  # noqa: BLE001  it is raised where it is waited for
+                    call.opinions.set_exception(error)
 
     def _ask(self, items: Sequence[Shown]) -> Sequence[Opinion | None]:
         fault, is_reply = "", False
