@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import threading
 import time
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.crashpoint import outside
 from monitor.domain.judging import JudgeFailed, Opinion, Reply
 from monitor.domain.model import Verdict
+from monitor.domain.shown import plain_texts
 
 if TYPE_CHECKING:
     from monitor.domain.judge import OnDemandSettings
@@ -52,6 +55,12 @@ class JudgeClient:
     def calls_of(self, items: int) -> int:
         """Count the calls that so many items take if none is repeated."""
         return -(-items // self.model.batch)
+
+    def digest(self, item: Shown) -> str:
+        """Return a digest of all that it sees of an item: the columns that its prompt names."""
+        texts = plain_texts(item)
+        seen = {name: texts.get(name) for name in self.settings.placeholders or sorted(texts)}
+        return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:32]
 
     def session(self, *, calls: int, tokens: int, seconds: float) -> JudgeSession:
         """Begin to ask, with so many calls, tokens and seconds left."""

@@ -196,6 +196,28 @@ def test_what_is_stored_is_not_asked_again_when_the_round_is_done_again(database
     assert scene.rows("select count(*) as n from strata where judged > 0")[0]["n"] > 0
 
 
+def test_an_item_is_judged_anew_where_its_text_was_corrected(database, tmp_path):
+    with endpoint(lambda text, _: verdict("yes" if "corrected" in text else "no")) as judge:
+        scene: Any = asking(database, http_settings(tmp_path, judge.url))
+        scene.run(1)
+        judged = {one["item_id"] for one in scene.judged()}
+        changed = set(sorted(judged)[:20])
+        for row in scene.source.rows:
+            row["text"] += " corrected" * (row["id"] in changed)
+            row["sender"] = "not shown"
+        with database.write() as connection:
+            connection.exec_driver_sql("update rounds set state = 'abandoned'")
+        redo_abandoned(scene.context, scene.round(1).slot, scene.settings, "again")
+        scene.run()
+
+    assert len(judge.asked) == 90 + 20
+    assert all("corrected" in text for text in judge.asked[90:])
+    strata = scene.rows("select verdict, judged from strata")
+    assert sum(one["judged"] for one in strata if one["verdict"] == "yes") == 20
+    kept = [one for one in scene.judged() if one["verdict"] == "no"]
+    assert {one["item_id"] for one in kept} == judged  # what was said before, of the text then
+
+
 def test_another_prompt_is_another_judge(tmp_path):
     asked = [
         http_settings(tmp_path, "http://127.0.0.1:1/v1", **changes).frozen()
