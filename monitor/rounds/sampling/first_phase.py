@@ -30,6 +30,7 @@ from monitor.presentation.judge import (
     waits_for_version_sentence,
     why_missing_text,
 )
+from monitor.rounds import turns
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.verdict_cut import VerdictPart, cut_frame, scaled
 from monitor.rounds.sampling.window_scan import scan_window
@@ -141,8 +142,9 @@ def judged_scan(
             judging = verdict_store.begin_judging(connection, round_.id, context.clock())
         shown = _shown(context, round_, scan.frame, missing)
         session = context.judge.session(**_remaining(context, judge, judging))
-        for answered in _query(context, context.judge, session, shown, round_, claim):
-            opinions |= answered
+        with turns.given_back():  # asking may take half an hour, and other rounds scan meanwhile
+            for answered in _query(context, context.judge, session, shown, round_, claim):
+                opinions |= answered
         stopped = session.stopped
     return _cut_by(context, round_, claim, scan, opinions, stopped)
 
