@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -126,6 +127,23 @@ def test_a_judge_that_never_gives_a_verdict_is_soon_left_alone(
     seen = written + "".join(capfd.readouterr()) + str(scene.judging())
     for secret in ("sk-secret-key", "item 7", "Is this fraud"):
         assert secret not in seen
+
+
+def test_a_thread_asks_over_one_connection_and_opens_another_where_that_was_closed(
+    database, tmp_path
+):
+    def closes(_, number):
+        status, headers, body = verdict("no")
+        return status, headers | ({"connection": "close"} if number % 45 == 0 else {}), body
+
+    with endpoint(closes, "HTTP/1.1") as judge:
+        scene: Any = asking(database, http_settings(tmp_path, judge.url))
+        scene.run(1)
+
+    assert len(judge.asked) == 90
+    assert {one["fault"] for one in scene.judged()} == {None}
+    assert len(judge.peers) <= 6 * 4 + 2  # of six groups with four threads each
+    assert all(thread.name != "judge" for thread in threading.enumerate())
 
 
 def test_a_judge_that_is_busy_is_asked_again_when_it_said(database, tmp_path):
