@@ -50,7 +50,12 @@ class JudgeClient:
 
     def resolved(self) -> str | None:
         """Find the version that the name of its model stands for now; None if that is fixed."""
-        return self.model.resolved()
+        try:
+            return self.model.resolved()
+        except JudgeFailed:
+            raise
+        except Exception as error:
+            raise _bug(error) from error
 
     def calls_of(self, items: int) -> int:
         """Count the calls that so many items take if none is repeated."""
@@ -128,7 +133,7 @@ class JudgeSession:
             if not self._take_call():
                 break
             try:
-                replies = self._replies(items)
+                opinions = self._opinions(items)
             except JudgeFailed as error:
                 fault, is_reply = str(error), not (error.passes or error.lasting)
                 if error.lasting or not error.passes or attempt == self._settings.retries:
@@ -141,34 +146,33 @@ class JudgeSession:
                     self._note_failure(fault, lasting=False)
                     break
             else:
-                opinions = [self._opinion(reply) for reply in replies]
                 self._note(opinions)
                 return opinions
         failed = Opinion(Verdict.MISSING, fault, is_reply=is_reply) if fault else None
         return [failed] * len(items)
 
-    def _replies(self, items: Sequence[Shown]) -> Sequence[Reply]:
+    def _opinions(self, items: Sequence[Shown]) -> Sequence[Opinion]:
         seconds = min(self._settings.timeout.total_seconds(), self._end - time.monotonic())
         try:
             with outside("judge"):
                 replies = self._model.ask(items, max(seconds, _FEWEST_SECONDS))
+            if len(replies) == len(items):
+                return [self._opinion(reply) for reply in replies]
         except JudgeFailed:
             raise
-        except Exception as error:  # a round never fails for its judge
-            reason = f"it failed with {type(error).__name__}"
-            raise JudgeFailed(reason, passes=True) from error
-        if len(replies) != len(items):
-            message = "malformed"
-            raise JudgeFailed(message)
-        return replies
+        except Exception as error:
+            raise _bug(error) from error
+        message = "malformed"
+        raise JudgeFailed(message)
 
     def _opinion(self, reply: Reply) -> Opinion:
+        tokens = int(reply.tokens)
         if reply.fault:
-            return Opinion(Verdict.MISSING, reply.fault, reply.tokens)
+            return Opinion(Verdict.MISSING, str(reply.fault), tokens)
         verdict = self._settings.verdict_of(reply.value)
         if verdict is None:
-            return Opinion(Verdict.MISSING, "malformed", reply.tokens)
-        return Opinion(verdict, "", reply.tokens)
+            return Opinion(Verdict.MISSING, "malformed", tokens)
+        return Opinion(verdict, "", tokens)
 
     def _take_call(self) -> bool:
         with self._lock:
@@ -205,3 +209,8 @@ class JudgeSession:
         self._score += weight
         if self._score >= _ENOUGH and not self._stopped:
             self._stopped = f"it gave no verdict any more ({fault})"
+
+
+def _bug(error: Exception) -> JudgeFailed:
+    """Make an error of its own of a judge's fault: a round never fails for its judge."""
+    return JudgeFailed(f"it failed with {type(error).__name__}", passes=True)

@@ -232,6 +232,28 @@ def test_a_registry_that_stays_away_leaves_a_round_with_the_last_version_in_its_
     assert "MLflow does not tell; it is taken for version 3, as in the last round" in told
 
 
+def test_a_judge_that_breaks_where_its_version_is_wanted_stops_no_round(
+    database, tmp_path, monkeypatch
+):
+    scene = versioned_scene(database, tmp_path)
+    monkeypatch.setattr(Versioned, "resolved", lambda _: {}["version"])
+    with pytest.raises(TryLater, match="it failed with KeyError"):
+        scene.run(1)
+    scene.now += timedelta(minutes=31)
+    scene.run()
+
+    assert scene.round(1).state is RoundState.LABELING
+
+
+@pytest.mark.parametrize("reply", [None, "yes", Reply("yes", "", None)])  # type: ignore[arg-type]
+def test_what_is_no_reply_at_all_stops_no_round(database, tmp_path, reply):
+    scene = scene_of(database, tmp_path, lambda *_: reply)
+    scene.run(1)
+
+    assert scene.round(1).state is RoundState.LABELING
+    assert "it failed with" in scene.concerns(1)["judge"]
+
+
 def test_a_first_round_whose_judge_has_no_known_version_goes_on_without_it(database, tmp_path):
     scene = versioned_scene(database, tmp_path)
     scene.judge.model.there = False
