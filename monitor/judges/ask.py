@@ -73,7 +73,7 @@ class JudgeClient:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _JudgeCall:
     """Items that go together, and what will be their opinions."""
 
     items: Sequence[Shown]
@@ -104,8 +104,8 @@ class JudgeSession:
         """Return the opinion on each item, in their order; None where it was not asked about."""
         batch = self._model.batch
         parts = [items[start : start + batch] for start in range(0, len(items), batch)]
-        calls = [_Call(part) for part in parts]
-        waiting = SimpleQueue[_Call]()
+        calls = [_JudgeCall(part) for part in parts]
+        waiting = SimpleQueue[_JudgeCall]()
         for call in calls:
             waiting.put(call)
         # No pool of the standard library: Python would wait for its threads after Ctrl-C.
@@ -118,7 +118,7 @@ class JudgeSession:
                 self._stopped = self._stopped or "it was interrupted"
             raise
 
-    def _work(self, waiting: SimpleQueue[_Call]) -> None:
+    def _work(self, waiting: SimpleQueue[_JudgeCall]) -> None:
         with suppress(Empty):
             while True:
                 call = waiting.get_nowait()
@@ -212,5 +212,5 @@ class JudgeSession:
 
 
 def _bug(error: Exception) -> JudgeFailed:
-    """Make an error of its own of a judge's fault: a round never fails for its judge."""
+    """Turn a bug of a judge into a failed call: a round never fails for its judge."""
     return JudgeFailed(f"it failed with {type(error).__name__}", passes=True)

@@ -25,7 +25,7 @@ def taken(turns: Semaphore) -> Iterator[None]:
 
 
 @contextmanager
-def given_back() -> Iterator[None]:
+def released() -> Iterator[None]:
     """Let another worker have this one's turn while the block runs, which only waits."""
     turns = _turns.get()
     if turns is None:  # no service: nobody else waits

@@ -142,7 +142,7 @@ def judged_scan(
             judging = verdict_store.begin_judging(connection, round_.id, context.clock())
         shown = _shown(context, round_, scan.frame, missing)
         session = context.judge.session(**_remaining(context, judge, judging))
-        with turns.given_back():  # asking may take half an hour, and other rounds scan meanwhile
+        with turns.released():  # asking may take half an hour, and other rounds scan meanwhile
             for answered in _query(context, context.judge, session, shown, round_, claim):
                 opinions |= answered
         stopped = session.stopped
