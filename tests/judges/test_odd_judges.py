@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -236,7 +237,7 @@ def test_a_judge_that_breaks_where_its_version_is_wanted_stops_no_round(
     database, tmp_path, monkeypatch
 ):
     scene = versioned_scene(database, tmp_path)
-    monkeypatch.setattr(Versioned, "resolved", lambda _: {}["version"])
+    monkeypatch.setattr(Versioned, "resolved", lambda _: os.environ["NO_SUCH_VERSION"])
     with pytest.raises(TryLater, match="it failed with KeyError"):
         scene.run(1)
     scene.now += timedelta(minutes=31)

@@ -135,10 +135,10 @@ def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_lef
 @pytest.fixture
 def asked(database, tmp_path):
     """A monitor whose judge answers once it may go on."""
-    scene = scene_of(database, tmp_path, lambda *_: asked.go_on.wait(60) and Reply("no"))
+    go_on = Event()
+    scene = scene_of(database, tmp_path, lambda *_: go_on.wait(60) and Reply("no"))
     scene.name = "asked"
-    asked = SimpleNamespace(scene=scene, go_on=Event())
-    return asked
+    return SimpleNamespace(scene=scene, go_on=go_on)
 
 
 def test_a_round_whose_judge_is_asked_leaves_its_worker_to_others(scenes, asked, log, monkeypatch):

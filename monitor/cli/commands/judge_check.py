@@ -22,7 +22,7 @@ _HINTS = {
     "it answered 403": "is judge.key the right one?",
     "it answered 404": "is judge.url whole, without /chat/completions, and judge.model there?",
     "the connection failed": "is judge.url right, and may this machine reach it?",
-    "malformed": 'a reply must be {"verdict": ...} with a value of judge.positive or judge.negative',
+    "malformed": 'a reply must be {"verdict": ...} with one value of judge.positive or .negative',
     "it cannot be run": "judge.command starts with a program that may be run, from this folder",
     "it ended with exit code": "run it by hand with an item as a JSON line",
     "the model failed": "is it in MLflow, and does it take the columns of source.columns.show?",
