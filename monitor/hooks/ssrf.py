@@ -54,7 +54,7 @@ class GuardedBackend(httpcore.NetworkBackend):
     def __init__(self, *, allow_private: bool, seconds: float = math.inf) -> None:
         self._allow_private = allow_private
         self._inner = httpcore.SyncBackend()
-        self._time = _Deadline(seconds)
+        self._time = _CallEnd(seconds)
 
     def end_in(self, seconds: float) -> None:
         """Set when everything ends: a connection that stays open takes one call after another."""
@@ -83,7 +83,7 @@ class GuardedBackend(httpcore.NetworkBackend):
         return TimedStream(stream, self._time)
 
 
-class _Deadline:
+class _CallEnd:
     """The moment at which all calls of a backend end."""
 
     def __init__(self, seconds: float) -> None:
@@ -93,7 +93,7 @@ class _Deadline:
 class TimedStream(httpcore.NetworkStream):
     """A connection all of whose reading and writing ends at one moment."""
 
-    def __init__(self, inner: httpcore.NetworkStream, ends: _Deadline) -> None:
+    def __init__(self, inner: httpcore.NetworkStream, ends: _CallEnd) -> None:
         self._inner = inner
         self._time = ends
 
