@@ -66,7 +66,7 @@ class JudgeModel(Protocol):
     def resolved(self) -> str | None:
         """Find the version that the name of its model stands for now; None if that is fixed.
 
-        Raises `JudgeFailed` if that cannot be known.
+        Raises `JudgeFailed` if it names none, or with ``passes`` if that cannot be known now.
         """
 
 
@@ -127,6 +127,9 @@ class VerdictService(Protocol):
 
     def resolved(self) -> str | None:
         """Find the version of its model: see `JudgeModel.resolved`."""
+
+    def digest(self, item: Shown) -> str:
+        """Return a digest of all that it sees of an item."""
 
     def session(self, *, calls: int, tokens: int, seconds: float) -> VerdictSession:
         """Begin to ask, with so many calls, tokens and seconds left."""

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Generic, TypeVar, cast
 
+import structlog
+
 from monitor.domain.errors import SourceUnavailable
+
+log = structlog.get_logger("monitor.domain")
 
 T = TypeVar("T")
 
@@ -28,8 +32,9 @@ _abandoned: dict[str, _ReadingThread[object]] = {}
 class _ReadingThread(threading.Thread, Generic[T]):
     """A thread that reads, and keeps the result."""
 
-    def __init__(self, read: Callable[[], T]) -> None:
+    def __init__(self, read: Callable[[], T], location: str) -> None:
         super().__init__(name="reading", daemon=True)  # one that hangs must not keep us from ending
+        self.location = location
         self.stops: list[Callable[[], object]] = []
         self.error: BaseException | None = None
         self.result: T | None = None
@@ -62,11 +67,11 @@ def within(limit: timedelta, location: str, read: Callable[[], T], advice: str =
     if hung is not None and hung.is_alive():
         message = f"{location} still does not answer: {advice}"
         raise SourceUnavailable(message)
-    reading = _ReadingThread(read)
+    reading = _ReadingThread(read, location)
     reading.start()
     reading.join(limit.total_seconds())
     if reading.is_alive():
-        _leave(reading, location)
+        _leave(reading)
         message = f"{location} did not answer within {_span(limit)}: {advice}"
         raise SourceUnavailable(message)
     if reading.error is not None:
@@ -74,11 +79,11 @@ def within(limit: timedelta, location: str, read: Callable[[], T], advice: str =
     return cast("T", reading.result)
 
 
-def _leave(reading: _ReadingThread[T], source: str) -> None:
+def _leave(reading: _ReadingThread[T]) -> None:
     threading.Thread(target=_stop, args=(reading,), name="stopping", daemon=True).start()
     reading.join(_TO_STOP)
     if reading.is_alive():
-        _abandoned[source] = cast("_ReadingThread[object]", reading)
+        _abandoned[reading.location] = cast("_ReadingThread[object]", reading)
 
 
 def _stop(reading: _ReadingThread[T]) -> None:
@@ -86,8 +91,10 @@ def _stop(reading: _ReadingThread[T]) -> None:
     pause = _BETWEEN_STOPS
     while reading.is_alive():
         for stop in list(reading.stops):
-            with suppress(Exception):  # the query may have ended in between
+            try:
                 stop()
+            except Exception as error:  # noqa: BLE001  the query may have ended in between
+                log.debug("query not stopped", reading=reading.location, error=type(error).__name__)
         reading.join(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
 

@@ -9,8 +9,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
@@ -151,23 +151,50 @@ def run_program(
 ) -> int:
     """Run a program between files, and return its exit code.
 
+    It ends with this process, however that ends.
+
     Raises `TimeoutError` if it did not end by itself, another `OSError` if it cannot be run.
     """
-    process = subprocess.Popen(  # noqa: S603  the words come from the config alone
-        command,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        cwd=folder,
-        env=variables,
-        start_new_session=True,  # a group of its own, to end all that it started
-    )
+    with _guarded() as guard:
+        process = subprocess.Popen(  # noqa: S603  the words come from the config alone
+            command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=folder,
+            env=variables,
+            start_new_session=True,  # a group of its own, to end all that it started
+        )
+        try:
+            guard(process.pid)
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError from error
+        finally:
+            _kill(process)
+
+
+_GUARD = ("/bin/sh", "-c", 'read -r group && { read -r ended || kill -KILL "-$group"; }')
+"""Kills the group that it is told of if its input ends before a second line: nobody is left to
+write that once this process was killed, by whichever signal."""
+
+
+@contextmanager
+def _guarded() -> Iterator[Callable[[int], None]]:
+    """Give what a group is named to that must not outlive this process while the block runs."""
+    guard = subprocess.Popen(_GUARD, stdin=subprocess.PIPE, env={}, start_new_session=True)  # noqa: S603  nothing of it comes from outside
+    pipe = guard.stdin
+    assert pipe is not None  # noqa: S101  asked for above
+
+    def name(group: int) -> None:
+        with suppress(BrokenPipeError):  # the guard may have been killed
+            pipe.write(f"{group}\n".encode())
+            pipe.flush()
+
     try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError from error
+        yield name
     finally:
-        _kill(process)
+        guard.communicate(b"ended\n")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

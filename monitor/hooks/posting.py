@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -107,27 +108,45 @@ def posted(
 
     Raises `AddressRefused`, or an error of httpcore or the operating system, without an answer.
     """
-    seconds = receiver.timeout.total_seconds()
-    backend = GuardedBackend(allow_private=receiver.allow_private, seconds=seconds)
-    with (
-        httpcore.ConnectionPool(ssl_context=_trust(), network_backend=backend) as pool,
-        pool.stream(
+    with closing(Connections(allow_private=receiver.allow_private)) as connections:
+        return connections.posted(receiver, headers, body, at_most=at_most)
+
+
+class Connections:
+    """Connections that stay open from one post of a thread to its next, and close with this."""
+
+    def __init__(self, *, allow_private: bool) -> None:
+        self._backend = GuardedBackend(allow_private=allow_private)
+        self._pool = httpcore.ConnectionPool(ssl_context=_trust(), network_backend=self._backend)
+
+    def close(self) -> None:
+        """Close them."""
+        self._pool.close()
+
+    __del__ = close
+
+    def posted(
+        self, receiver: Receiver, headers: Mapping[str, str], body: str, *, at_most: int
+    ) -> HttpAnswer:
+        """Do as `posted` does."""
+        seconds = receiver.timeout.total_seconds()
+        self._backend.end_in(seconds)
+        with self._pool.stream(
             "POST",
             receiver.url,
             headers=[("host", urlsplit(receiver.url).netloc), *headers.items()],
             content=body.encode(),
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
-        ) as response,
-    ):
-        answers = {
-            name.lower().decode(): value.decode("latin-1") for name, value in response.headers
-        }
-        status = int(response.status)
-        return HttpAnswer(
-            status=status,
-            retry_after=retry_after(answers, utc_now()),
-            text=_beginning(response, at_most, is_success=status in _SUCCESS),
-        )
+        ) as response:
+            answers = {
+                name.lower().decode(): value.decode("latin-1") for name, value in response.headers
+            }
+            status = int(response.status)
+            return HttpAnswer(
+                status=status,
+                retry_after=retry_after(answers, utc_now()),
+                text=_beginning(response, at_most, is_success=status in _SUCCESS),
+            )
 
 
 @cache

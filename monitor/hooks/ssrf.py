@@ -54,7 +54,11 @@ class GuardedBackend(httpcore.NetworkBackend):
     def __init__(self, *, allow_private: bool, seconds: float = math.inf) -> None:
         self._allow_private = allow_private
         self._inner = httpcore.SyncBackend()
-        self._end = time.monotonic() + seconds
+        self._time = _CallEnd(seconds)
+
+    def end_in(self, seconds: float) -> None:
+        """Set when everything ends: a connection that stays open takes one call after another."""
+        self._time.end = time.monotonic() + seconds
 
     def connect_tcp(
         self,
@@ -67,7 +71,7 @@ class GuardedBackend(httpcore.NetworkBackend):
         """Connect, then check the peer."""
         stream = self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
         if self._allow_private:
-            return TimedStream(stream, self._end)
+            return TimedStream(stream, self._time)
         peer = stream.get_extra_info("server_addr")
         if peer is None or not is_public(str(peer[0])):
             stream.close()
@@ -76,15 +80,22 @@ class GuardedBackend(httpcore.NetworkBackend):
                 "public address; set allow_private: true if the receiver is meant to be there"
             )
             raise AddressRefused(message)
-        return TimedStream(stream, self._end)
+        return TimedStream(stream, self._time)
+
+
+class _CallEnd:
+    """The moment at which all calls of a backend end."""
+
+    def __init__(self, seconds: float) -> None:
+        self.end = time.monotonic() + seconds
 
 
 class TimedStream(httpcore.NetworkStream):
     """A connection all of whose reading and writing ends at one moment."""
 
-    def __init__(self, inner: httpcore.NetworkStream, end: float) -> None:
+    def __init__(self, inner: httpcore.NetworkStream, ends: _CallEnd) -> None:
         self._inner = inner
-        self._end = end
+        self._time = ends
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read what has come."""
@@ -107,7 +118,7 @@ class TimedStream(httpcore.NetworkStream):
         """Go on encrypted."""
         remaining = self._remaining(timeout, httpcore.ConnectTimeout)
         return TimedStream(
-            self._inner.start_tls(ssl_context, server_hostname, remaining), self._end
+            self._inner.start_tls(ssl_context, server_hostname, remaining), self._time
         )
 
     def get_extra_info(self, info: str) -> Any:
@@ -118,7 +129,7 @@ class TimedStream(httpcore.NetworkStream):
         self, timeout: float | None, error: type[httpcore.TimeoutException]
     ) -> float | None:
         # One end for all reads: a peer that sends a byte now and then would else hold us for ever.
-        remaining = self._end - time.monotonic()
+        remaining = self._time.end - time.monotonic()
         if remaining <= 0:
             raise error
         return min(remaining, math.inf if timeout is None else timeout)

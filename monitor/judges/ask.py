@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.judging import JudgeFailed, Opinion, Reply
 from monitor.domain.model import Verdict
+from monitor.domain.shown import plain_texts
 
 if TYPE_CHECKING:
     from monitor.domain.judge import OnDemandSettings
@@ -44,15 +50,34 @@ class JudgeClient:
 
     def resolved(self) -> str | None:
         """Find the version that the name of its model stands for now; None if that is fixed."""
-        return self.model.resolved()
+        try:
+            return self.model.resolved()
+        except JudgeFailed:
+            raise
+        except Exception as error:
+            raise _bug(error) from error
 
     def calls_of(self, items: int) -> int:
         """Count the calls that so many items take if none is repeated."""
         return -(-items // self.model.batch)
 
+    def digest(self, item: Shown) -> str:
+        """Return a digest of all that it sees of an item: the columns that its prompt names."""
+        texts = plain_texts(item)
+        seen = {name: texts.get(name) for name in self.settings.placeholders or sorted(texts)}
+        return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:32]
+
     def session(self, *, calls: int, tokens: int, seconds: float) -> JudgeSession:
         """Begin to ask, with so many calls, tokens and seconds left."""
         return JudgeSession(self, calls, tokens, time.monotonic() + seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgeCall:
+    """Items that go together, and what will be their opinions."""
+
+    items: Sequence[Shown]
+    opinions: Future[Sequence[Opinion | None]] = field(default_factory=Future)
 
 
 class JudgeSession:
@@ -79,15 +104,28 @@ class JudgeSession:
         """Return the opinion on each item, in their order; None where it was not asked about."""
         batch = self._model.batch
         parts = [items[start : start + batch] for start in range(0, len(items), batch)]
-        pool = ThreadPoolExecutor(self._settings.concurrency, "judge")
+        calls = [_JudgeCall(part) for part in parts]
+        waiting = SimpleQueue[_JudgeCall]()
+        for call in calls:
+            waiting.put(call)
+        # No pool of the standard library: Python would wait for its threads after Ctrl-C.
+        for _ in range(min(self._settings.concurrency, len(parts))):
+            Thread(target=self._work, args=(waiting,), name="judge", daemon=True).start()
         try:
-            return [opinion for part in pool.map(self._ask, parts) for opinion in part]
+            return [opinion for call in calls for opinion in call.opinions.result()]
         except BaseException:  # such as Ctrl-C: nothing is asked or repeated any more
             with self._lock:
                 self._stopped = self._stopped or "it was interrupted"
             raise
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _work(self, waiting: SimpleQueue[_JudgeCall]) -> None:
+        with suppress(Empty):
+            while True:
+                call = waiting.get_nowait()
+                try:
+                    call.opinions.set_result(self._ask(call.items))
+                except BaseException as error:  # noqa: BLE001  it is raised where it is waited for
+                    call.opinions.set_exception(error)
 
     def _ask(self, items: Sequence[Shown]) -> Sequence[Opinion | None]:
         fault, is_reply = "", False
@@ -95,7 +133,7 @@ class JudgeSession:
             if not self._take_call():
                 break
             try:
-                replies = self._replies(items)
+                opinions = self._opinions(items)
             except JudgeFailed as error:
                 fault, is_reply = str(error), not (error.passes or error.lasting)
                 if error.lasting or not error.passes or attempt == self._settings.retries:
@@ -108,34 +146,33 @@ class JudgeSession:
                     self._note_failure(fault, lasting=False)
                     break
             else:
-                opinions = [self._opinion(reply) for reply in replies]
                 self._note(opinions)
                 return opinions
         failed = Opinion(Verdict.MISSING, fault, is_reply=is_reply) if fault else None
         return [failed] * len(items)
 
-    def _replies(self, items: Sequence[Shown]) -> Sequence[Reply]:
+    def _opinions(self, items: Sequence[Shown]) -> Sequence[Opinion]:
         seconds = min(self._settings.timeout.total_seconds(), self._end - time.monotonic())
         try:
             with outside("judge"):
                 replies = self._model.ask(items, max(seconds, _FEWEST_SECONDS))
+            if len(replies) == len(items):
+                return [self._opinion(reply) for reply in replies]
         except JudgeFailed:
             raise
-        except Exception as error:  # a round never fails for its judge
-            reason = f"it failed with {type(error).__name__}"
-            raise JudgeFailed(reason, passes=True) from error
-        if len(replies) != len(items):
-            message = "malformed"
-            raise JudgeFailed(message)
-        return replies
+        except Exception as error:
+            raise _bug(error) from error
+        message = "malformed"
+        raise JudgeFailed(message)
 
     def _opinion(self, reply: Reply) -> Opinion:
+        tokens = int(reply.tokens)
         if reply.fault:
-            return Opinion(Verdict.MISSING, reply.fault, reply.tokens)
+            return Opinion(Verdict.MISSING, str(reply.fault), tokens)
         verdict = self._settings.verdict_of(reply.value)
         if verdict is None:
-            return Opinion(Verdict.MISSING, "malformed", reply.tokens)
-        return Opinion(verdict, "", reply.tokens)
+            return Opinion(Verdict.MISSING, "malformed", tokens)
+        return Opinion(verdict, "", tokens)
 
     def _take_call(self) -> bool:
         with self._lock:
@@ -172,3 +209,8 @@ class JudgeSession:
         self._score += weight
         if self._score >= _ENOUGH and not self._stopped:
             self._stopped = f"it gave no verdict any more ({fault})"
+
+
+def _bug(error: Exception) -> JudgeFailed:
+    """Turn a bug of a judge into a failed call: a round never fails for its judge."""
+    return JudgeFailed(f"it failed with {type(error).__name__}", passes=True)

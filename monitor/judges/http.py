@@ -6,9 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from threading import local
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationInfo, model_validator
@@ -114,10 +115,11 @@ def _read_prompt(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HttpJudge:
-    """Asks the endpoint about one item a call."""
+    """Asks the endpoint about one item a call, each thread over a connection that stays open."""
 
     settings: HttpSettings
     batch: int = 1
+    _threads: local = field(default_factory=local)
 
     def resolved(self) -> None:
         """Find nothing: the model's name is all that is known of its version."""
@@ -146,7 +148,7 @@ class HttpJudge:
     def _posted(self, body: str, seconds: float) -> HttpAnswer:
         import httpcore  # noqa: PLC0415  only needed where a judge is asked
 
-        from monitor.hooks.posting import posted  # noqa: PLC0415  likewise
+        from monitor.hooks.posting import Connections  # noqa: PLC0415  likewise
         from monitor.hooks.ssrf import AddressRefused  # noqa: PLC0415  likewise
 
         key = self.settings.key
@@ -156,7 +158,10 @@ class HttpJudge:
         url = f"{self.settings.url.rstrip('/')}/chat/completions"
         receiver = Receiver("judge", url, self.settings.allow_private, timedelta(seconds=seconds))
         try:
-            return posted(receiver, headers, body, at_most=_LONGEST_ANSWER)
+            if not hasattr(self._threads, "connections"):
+                self._threads.connections = Connections(allow_private=receiver.allow_private)
+            connections: Connections = self._threads.connections
+            return connections.posted(receiver, headers, body, at_most=_LONGEST_ANSWER)
         except AddressRefused:
             reason = "its address is private; set allow_private: true if it is meant to be there"
             raise JudgeFailed(reason, lasting=True) from None

@@ -10,7 +10,7 @@ from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text, plural, ra
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from monitor.domain.judge import AnyJudge
+    from monitor.domain.judge import AnyJudge, OnDemandJudge
     from monitor.domain.judge_rows import Ends, JudgedRow, JudgeRow
 
 _RATES = {
@@ -29,6 +29,22 @@ SEGMENTS_OF_JUDGED = (
 def no_verdicts_sentence(fault: str) -> str:
     """Return the sentence that a window was drawn without its judge, and why."""
     return f"the judge has no verdicts, and labels are spent as without one: {fault}"
+
+
+def waits_for_version_sentence(judge: OnDemandJudge, fault: str) -> str:
+    """Return the sentence that a round waits to know which version its judge's alias names."""
+    return (
+        f"the judge's version is not known ({judge.name}): {fault}; the round tries again, for as "
+        "long as judge.within says"
+    )
+
+
+def last_version_sentence(judge: OnDemandJudge, version: str, fault: str) -> str:
+    """Return the sentence that a judge is taken for the version that the last round had."""
+    return (
+        f"the judge's version is not known ({judge.name}): {fault}; it is taken for version "
+        f"{version}, as in the last round, and people label as without a judge"
+    )
 
 
 def changed_judge_sentence(judge: AnyJudge) -> str:

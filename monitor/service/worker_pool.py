@@ -6,11 +6,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from threading import Semaphore
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.errors import MonitorError, StoppedByBug
+from monitor.rounds import turns
 from monitor.service.change_detection import Idle, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for
 from monitor.service.shared_scans import SharedScans
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.service.loop")
 
 WORKERS = 4  # A source that hangs takes one; a scan may take memory, so there are not many
+ASKING = 16  # Rounds whose judge is asked, which takes long and no memory
 
 
 def prepared(prefetcher: Prefetcher, scans: SharedScans) -> Around:
@@ -62,7 +65,8 @@ class MonitorPool:
         self._advance = advance
         self._stop, self._news = stop, changes
         self._idle = Idle(running.application.database, running.application.clock)
-        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="lane")
+        self._pool = ThreadPoolExecutor(WORKERS + ASKING, thread_name_prefix="lane")
+        self._turns = Semaphore(WORKERS)
         self._lock = threading.Lock()
         self._busy: set[str] = set()
         self._broken: str | None = None
@@ -103,7 +107,8 @@ class MonitorPool:
 
     def _one_after_another(self, checks: Sequence[MonitorScan], around: Around) -> None:
         for scan in checks:
-            self._check(scan, around)
+            with turns.taken(self._turns):
+                self._check(scan, around)
 
     def _check(self, scan: MonitorScan, around: Around) -> None:
         name = scan.context.settings.name

@@ -128,6 +128,14 @@ def insert_all(connection: Connection, table: Table, rows: Iterable[Mapping[str,
         connection.execute(table.insert(), written)
 
 
+def insert_some(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Insert rows where having none could only be a bug, which ends the transaction."""
+    if not (written := list(rows)):
+        message = f"there are no rows for {table.name}"
+        raise ValueError(message)
+    connection.execute(table.insert(), written)
+
+
 def insert_all_new(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> list[int]:

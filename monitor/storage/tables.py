@@ -187,6 +187,7 @@ verdicts = Table(
     Column("monitor_id", ForeignKey("monitors.id"), primary_key=True),
     Column("judge", String(32), primary_key=True),
     Column("item_id", Text, primary_key=True),
+    Column("seen", String(32), primary_key=True),  # a digest of what it saw of the item
     Column("round_id", ForeignKey("rounds.id"), nullable=False, index=True),
     Column("verdict", String(10), nullable=False),
     Column("fault", String(100)),  # why there is no verdict

@@ -12,6 +12,7 @@ adapter, and let pytest collect it::
             return MySource(write_somewhere(rows))
 """
 
+from monitor.testing.judge_model_contract import JudgeModelContract
 from monitor.testing.labeler_contract import LabelerContract
 from monitor.testing.memory import MemoryLabeler, MemorySource, draw_order
 from monitor.testing.opinion_contracts import ChallengerContract, JudgeContract
@@ -20,6 +21,7 @@ from monitor.testing.source_contract import SourceContract, example_rows
 __all__ = [
     "ChallengerContract",
     "JudgeContract",
+    "JudgeModelContract",
     "LabelerContract",
     "MemoryLabeler",
     "MemorySource",

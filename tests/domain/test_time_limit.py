@@ -4,6 +4,7 @@ import threading
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from monitor.domain import time_limit
 from monitor.domain.errors import SourceUnavailable
@@ -28,6 +29,30 @@ def test_a_query_that_missed_the_first_stop_is_stopped_by_a_later_one():
 
     assert ended.is_set()
     assert within(timedelta(seconds=60), "a mount", lambda: "rows") == "rows"
+
+
+def test_an_error_of_stopping_is_logged_and_the_next_stop_comes_all_the_same(monkeypatch):
+    monkeypatch.setattr(time_limit, "_BETWEEN_STOPS", 0.01)
+    stops: list[int] = []
+    ended = threading.Event()
+
+    def stop():
+        stops.append(len(stops))
+        if len(stops) == 1:
+            message = "no query to cancel"
+            raise RuntimeError(message)
+        ended.set()
+
+    def read():
+        with stopped_by(stop):
+            ended.wait(60)
+
+    with capture_logs() as logs, pytest.raises(SourceUnavailable):
+        within(timedelta(milliseconds=1), "a database", read)
+
+    [line] = logs
+    assert (line["log_level"], line["reading"]) == ("debug", "a database")
+    assert line["error"] == "RuntimeError"
 
 
 def test_a_query_that_begins_long_after_its_limit_is_stopped_too(monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -109,6 +110,28 @@ def test_a_program_that_hangs_is_killed_with_all_that_it_started(run, tmp_path):
 
 def test_what_a_program_leaves_behind_is_ended_with_it(run, tmp_path):
     assert run(FORKS) == "exit code 0"
+    assert not outlives_its_parent(tmp_path)
+
+
+RUNS = (
+    "import os, sys, pathlib\n"
+    "from monitor.hooks.command import run_program\n"
+    "with open(os.devnull, 'rb') as nothing:\n"
+    "    run_program([sys.executable, '-c', sys.argv[1]], pathlib.Path(), {}, 600, nothing, 1)\n"
+)
+
+
+def test_a_program_ends_with_the_process_that_ran_it_even_if_that_is_killed(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", RUNS, FORKS + "time.sleep(600)"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+    ) as process:
+        written = tmp_path / "child"
+        while process.poll() is None and not (written.exists() and written.read_text()):
+            time.sleep(0.01)
+        process.kill()
+
     assert not outlives_its_parent(tmp_path)
 
 

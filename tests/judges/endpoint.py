@@ -16,6 +16,7 @@ class Endpoint:
         self.answer = answer
         self.asked: list[str] = []
         self.keys: set[str | None] = set()
+        self.peers: set[tuple[str, int]] = set()
         self.url = ""
         self.lock = threading.Lock()
 
@@ -25,6 +26,7 @@ class Endpoint:
         with self.lock:
             self.asked.append(text)
             self.keys.add(handler.headers.get("authorization"))
+            self.peers.add(handler.client_address)
             number = len(self.asked)
         assert body["temperature"] == 0
         assert handler.path == "/v1/chat/completions"
@@ -42,11 +44,13 @@ def verdict(value):
 
 
 @contextmanager
-def endpoint(answer):
-    """Serve until the block ends."""
+def endpoint(answer, protocol="HTTP/1.0"):
+    """Serve until the block ends; by HTTP/1.1 connections stay open."""
     state = Endpoint(answer)
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = protocol
+
         def do_POST(self):
             status, headers, body = state.take(self)
             time.sleep(float(headers.pop("delay", 0)))

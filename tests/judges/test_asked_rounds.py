@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -128,6 +129,23 @@ def test_a_judge_that_never_gives_a_verdict_is_soon_left_alone(
         assert secret not in seen
 
 
+def test_a_thread_asks_over_one_connection_and_opens_another_where_that_was_closed(
+    database, tmp_path
+):
+    def closes(_, number):
+        status, headers, body = verdict("no")
+        return status, headers | ({"connection": "close"} if number % 45 == 0 else {}), body
+
+    with endpoint(closes, "HTTP/1.1") as judge:
+        scene: Any = asking(database, http_settings(tmp_path, judge.url))
+        scene.run(1)
+
+    assert len(judge.asked) == 90
+    assert {one["fault"] for one in scene.judged()} == {None}
+    assert len(judge.peers) <= 6 * 4 + 2  # of six groups with four threads each
+    assert all(thread.name != "judge" for thread in threading.enumerate())
+
+
 def test_a_judge_that_is_busy_is_asked_again_when_it_said(database, tmp_path):
     def busy(text, number):
         if number <= 4:
@@ -194,6 +212,28 @@ def test_what_is_stored_is_not_asked_again_when_the_round_is_done_again(database
     assert asked == len(judge.asked) == 90
     assert scene.round(1).state is RoundState.LABELING
     assert scene.rows("select count(*) as n from strata where judged > 0")[0]["n"] > 0
+
+
+def test_an_item_is_judged_anew_where_its_text_was_corrected(database, tmp_path):
+    with endpoint(lambda text, _: verdict("yes" if "corrected" in text else "no")) as judge:
+        scene: Any = asking(database, http_settings(tmp_path, judge.url))
+        scene.run(1)
+        judged = {one["item_id"] for one in scene.judged()}
+        changed = set(sorted(judged)[:20])
+        for row in scene.source.rows:
+            row["text"] += " corrected" * (row["id"] in changed)
+            row["sender"] = "not shown"
+        with database.write() as connection:
+            connection.exec_driver_sql("update rounds set state = 'abandoned'")
+        redo_abandoned(scene.context, scene.round(1).slot, scene.settings, "again")
+        scene.run()
+
+    assert len(judge.asked) == 90 + 20
+    assert all("corrected" in text for text in judge.asked[90:])
+    strata = scene.rows("select verdict, judged from strata")
+    assert sum(one["judged"] for one in strata if one["verdict"] == "yes") == 20
+    kept = [one for one in scene.judged() if one["verdict"] == "no"]
+    assert {one["item_id"] for one in kept} == judged  # what was said before, of the text then
 
 
 def test_another_prompt_is_another_judge(tmp_path):

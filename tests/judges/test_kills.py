@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,46 @@ def test_whoever_lost_the_round_asks_no_more(database, tmp_path):
     assert len(judge.asked) == GROUP
     assert scene.round(1).state is RoundState.OPEN
     assert scene.judged() == []
+
+
+ASKS = """\
+import sys
+import time
+from pathlib import Path
+from monitor.judges.ask import JudgeClient
+from monitor.judges.command import CommandJudge, CommandJudgeSettings
+
+settings = CommandJudgeSettings(command=(sys.executable, "-c", sys.argv[1]), positive="yes")
+client = JudgeClient(settings, CommandJudge(settings, Path()))
+client.session(calls=1, tokens=1, seconds=600).ask([{"text": "an item"}])
+"""
+SLEEPS = "import os, time; open('pid', 'w').write(f'{os.getpid()}.'); time.sleep(600)"
+
+
+def test_ctrl_c_waits_for_no_program_and_leaves_none_behind(tmp_path):
+    pid = tmp_path / "pid"
+    with subprocess.Popen(
+        [sys.executable, "-c", ASKS, SLEEPS],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while process.poll() is None and not (pid.exists() and pid.read_text().endswith(".")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == -signal.SIGINT
+
+    assert has_ended(int(pid.read_text().rstrip(".")))
+
+
+def has_ended(pid):
+    """Whether a process ends soon, or waits to be taken note of."""
+    for _ in range(1000):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.01)
+    return False

@@ -144,8 +144,8 @@ def test_check_asks_an_endpoint_once_and_tells_why_it_got_no_verdict(place, monk
     assert judge.asked[0].startswith("Is this subject ")
     assert "says yes to an item of the last window" in line_of(checked[0], "judge of mail")
     assert "50 tokens" in line_of(checked[0], "judge of mail")
-    assert "it answered 401" in line_of(checked[1], "PROBLEM  judge of mail")
-    assert "malformed" in line_of(checked[2], "PROBLEM  judge of mail")
+    assert "it answered 401; is judge.key" in line_of(checked[1], "PROBLEM  judge of mail")
+    assert "malformed; a reply must be {" in line_of(checked[2], "PROBLEM  judge of mail")
     assert "sk-secret-key" not in "".join(one.out + one.err for one in checked)
 
 

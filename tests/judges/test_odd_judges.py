@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from monitor.domain.errors import TryLater
 from monitor.domain.judging import JudgeFailed, Reply
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Cells, Sample
@@ -165,6 +168,103 @@ def test_a_judge_that_is_asked_and_changes_is_noticed_by_what_it_judged(database
     assert [row for row in scene.report(2)["notices"] if row["kind"] == "judge"] == []
     [notice] = [row for row in scene.report(3)["notices"] if row["kind"] == "judge"]
     assert "of the items that it judged" in notice["sentence"]
+
+
+class Versioned(Model):
+    """A judge behind an alias of a registry, which answers while it is ``there``."""
+
+    there = True
+
+    def resolved(self):
+        if not self.there:
+            message = "MLflow does not tell"
+            raise JudgeFailed(message, passes=True)
+        return "3"
+
+
+def versioned_scene(database, folder):
+    scene = scene_of(database, folder, right)
+    scene.judge = JudgeClient(scene.judge.settings, Versioned(scene.judge.model.reply))
+    return scene
+
+
+def second_round_without_registry(scene):
+    scene.run(1)
+    finish(scene)
+    scene.week(2, count=1200, share=0.15)
+    scene.judge.model.there = False
+    with pytest.raises(
+        TryLater, match=r"version is not known \(small-model\): MLflow does not tell"
+    ):
+        scene.run(2)
+    assert scene.round(2).state is RoundState.OPEN
+
+
+def test_a_registry_that_is_away_for_a_minute_holds_up_a_round_and_changes_nothing_else(
+    database, tmp_path
+):
+    scene = versioned_scene(database, tmp_path)
+    second_round_without_registry(scene)
+
+    scene.judge.model.there = True
+    scene.now += timedelta(minutes=1)
+    scene.run()
+    finish(scene)
+
+    assert scene.round(1).history_id == scene.round(2).history_id
+    assert scene.report(2)["judge"]["first_phase"] == 90
+    assert "judge" not in scene.concerns(2)
+
+
+def test_a_registry_that_stays_away_leaves_a_round_with_the_last_version_in_its_history(
+    database, tmp_path
+):
+    scene = versioned_scene(database, tmp_path)
+    second_round_without_registry(scene)
+
+    scene.now += timedelta(minutes=31)
+    scene.run()
+
+    second = scene.round(2)
+    assert second.state is RoundState.LABELING
+    assert second.history_id == scene.round(1).history_id
+    assert second.settings.judge.resolved == "3"
+    told = scene.concerns(2)["judge"]
+    assert "MLflow does not tell; it is taken for version 3, as in the last round" in told
+
+
+def test_a_judge_that_breaks_where_its_version_is_wanted_stops_no_round(
+    database, tmp_path, monkeypatch
+):
+    scene = versioned_scene(database, tmp_path)
+    monkeypatch.setattr(Versioned, "resolved", lambda _: os.environ["NO_SUCH_VERSION"])
+    with pytest.raises(TryLater, match="it failed with KeyError"):
+        scene.run(1)
+    scene.now += timedelta(minutes=31)
+    scene.run()
+
+    assert scene.round(1).state is RoundState.LABELING
+
+
+@pytest.mark.parametrize("reply", [None, "yes", Reply("yes", "", None)])  # type: ignore[arg-type]
+def test_what_is_no_reply_at_all_stops_no_round(database, tmp_path, reply):
+    scene = scene_of(database, tmp_path, lambda *_: reply)
+    scene.run(1)
+
+    assert scene.round(1).state is RoundState.LABELING
+    assert "it failed with" in scene.concerns(1)["judge"]
+
+
+def test_a_first_round_whose_judge_has_no_known_version_goes_on_without_it(database, tmp_path):
+    scene = versioned_scene(database, tmp_path)
+    scene.judge.model.there = False
+    with pytest.raises(TryLater):
+        scene.run(1)
+    scene.now += timedelta(minutes=31)
+    scene.run()
+
+    assert scene.round(1).state is RoundState.LABELING
+    assert "labels are spent as without one: MLflow does not tell" in scene.concerns(1)["judge"]
 
 
 def test_how_much_is_asked_at_once_makes_no_other_judge_and_what_it_sees_does():

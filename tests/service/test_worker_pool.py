@@ -3,6 +3,7 @@
 import time
 from datetime import timedelta
 from threading import Event
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,8 +11,10 @@ from sqlalchemy import text, update
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError, SchemaNewer
+from monitor.domain.judging import Reply
 from monitor.rounds import claims
 from monitor.rounds.opening import due
+from monitor.service import worker_pool
 from monitor.service.change_detection import Idle
 from monitor.service.loop import TICK, MonitorWork, one_pass
 from monitor.service.prefetch import Prefetcher
@@ -21,6 +24,7 @@ from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds
 from monitor.wiring import Application
+from tests.judges.test_odd_judges import scene_of
 from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings
 
 
@@ -68,9 +72,8 @@ def log():
     return Log()
 
 
-@pytest.fixture
-def work(scenes, slow, log):
-    application = Application(
+def application_of(scenes, log):
+    return Application(
         config=cast("Any", None),
         database=scenes[0].database,
         monitors=tuple(scene.context for scene in scenes),
@@ -78,7 +81,11 @@ def work(scenes, slow, log):
         clock=lambda: scenes[0].now,
         link=lambda _: None,
     )
-    work = MonitorWork(application, None, TICK)
+
+
+@pytest.fixture
+def work(scenes, slow, log):
+    work = MonitorWork(application_of(scenes, log), None, TICK)
     with capture_logs():
         yield work
         slow.go_on.set()
@@ -123,6 +130,48 @@ def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_lef
 
     eventually(lambda: states(scenes[1]) == ["abandoned"])
     assert meanwhile == ["open"]
+
+
+@pytest.fixture
+def asked(database, tmp_path):
+    """A monitor whose judge answers once it may go on."""
+    go_on = Event()
+    scene = scene_of(database, tmp_path, lambda *_: go_on.wait(60) and Reply("no"))
+    scene.name = "asked"
+    return SimpleNamespace(scene=scene, go_on=go_on)
+
+
+def test_a_round_whose_judge_is_asked_leaves_its_worker_to_others(scenes, asked, log, monkeypatch):
+    monkeypatch.setattr(worker_pool, "WORKERS", 1)
+    work = MonitorWork(application_of([asked.scene, scenes[1]], log), None, TICK)
+
+    with capture_logs():
+        work.rounds()
+        eventually(lambda: states(scenes[1]) == ["abandoned"])
+        meanwhile = states(asked.scene)
+        asked.go_on.set()
+        eventually(lambda: states(asked.scene) == ["labeling"])
+        work.stop()
+        work.wait()
+
+    assert meanwhile == ["open"]
+
+
+def test_no_more_monitors_scan_at_once_than_there_are_workers(scenes, slow, log, monkeypatch):
+    monkeypatch.setattr(worker_pool, "WORKERS", 1)
+    work = MonitorWork(application_of(scenes, log), None, TICK)
+
+    with capture_logs():
+        work.rounds()
+        assert slow.begun.wait(60)
+        time.sleep(0.5)  # more than the other one would need
+        meanwhile = states(scenes[1])
+        slow.go_on.set()
+        eventually(lambda: states(scenes[1]) == ["abandoned"])
+        work.stop()
+        work.wait()
+
+    assert meanwhile == []
 
 
 class Bug(Exception):

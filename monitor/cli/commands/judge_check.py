@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 
 
 _SECONDS = 120.0
+_HINTS = {
+    "it answered 401": "is judge.key the right one?",
+    "it answered 403": "is judge.key the right one?",
+    "it answered 404": "is judge.url whole, without /chat/completions, and judge.model there?",
+    "the connection failed": "is judge.url right, and may this machine reach it?",
+    "malformed": 'a reply must be {"verdict": ...} with one value of judge.positive or .negative',
+    "it cannot be run": "judge.command starts with a program that may be run, from this folder",
+    "it ended with exit code": "run it by hand with an item as a JSON line",
+    "the model failed": "is it in MLflow, and does it take the columns of source.columns.show?",
+}
+"""What somebody can do about a fault, by how it begins."""
 
 
 class JudgeSilent(TryLater):
@@ -44,7 +55,8 @@ def check_judge(context: MonitorContext) -> str:
     [opinion] = session.ask([item])
     if opinion is None or opinion.verdict is Verdict.MISSING:
         why = session.stopped if opinion is None else opinion.fault
-        message = f"{settings.title} gave no verdict on an item of the last window: {why}"
+        hint = next((f"; {hint}" for fault, hint in _HINTS.items() if why.startswith(fault)), "")
+        message = f"{settings.title} gave no verdict on an item of the last window: {why}{hint}"
         raise JudgeSilent(message)
     version = "" if resolved is None else f", version {resolved}"
     tokens = f", {plural(session.tokens, 'token')}" if session.tokens else ""

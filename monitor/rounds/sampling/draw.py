@@ -98,10 +98,11 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     What may still be fixed is waited for. After that a window that cannot be used abandons the
     round with the reason; one that looks incomplete is drawn as it is, with a concern.
 
-    Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them.
+    Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them;
+    `JudgeUnavailable` if it waits for the version of its judge.
     """
     round_, changed = of_present_judge(context, round_)
-    settings, unresolved = with_resolved_judge(context, round_.settings)
+    settings, unresolved = with_resolved_judge(context, round_, claim)
     round_ = replace(round_, settings=settings)
     now = context.clock()
     first_scan = round_.first_look_at or now

@@ -18,21 +18,24 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import RoundMoved
+from monitor.domain.errors import JudgeUnavailable, RoundMoved
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.judging import JudgeFailed
 from monitor.domain.model import Candidate, Stratum, StratumFrame, Verdict
 from monitor.domain.ports import as_counted
 from monitor.presentation.judge import (
+    last_version_sentence,
     no_verdicts_sentence,
     partly_judged_sentence,
+    waits_for_version_sentence,
     why_missing_text,
 )
+from monitor.rounds import turns
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.verdict_cut import VerdictPart, cut_frame, scaled
 from monitor.rounds.sampling.window_scan import scan_window
 from monitor.storage.results.past_counts import read_past
-from monitor.storage.rounds import round_claims
+from monitor.storage.rounds import round_claims, round_store
 from monitor.storage.samples import verdict_store
 
 if TYPE_CHECKING:
@@ -54,24 +57,57 @@ _SHOWN = 500  # items that the source is asked for at once
 
 
 def with_resolved_judge(
-    context: MonitorContext, settings: RoundSettings
+    context: MonitorContext, round_: Round, claim: Claim | None = None
 ) -> tuple[RoundSettings, tuple[Concern, ...]]:
-    """Return settings with the version that an asked judge's alias names now.
+    """Return a round's settings with the version that an asked judge's alias names now.
 
-    Without the judge, and with a concern, where that cannot be known.
+    While that cannot be known, a claimed round waits. After that it takes the version of the last
+    round, or else goes without the judge, in both cases with a concern.
+
+    Raises `JudgeUnavailable` while the round waits.
     """
-    judge = settings.judge
+    judge = round_.settings.judge
     if not isinstance(judge, OnDemandJudge) or context.judge is None:
-        return settings, ()
+        return round_.settings, ()
     try:
         with outside("judge"):
             resolved = context.judge.resolved()
     except JudgeFailed as error:
-        concern = Concern(JUDGE, no_verdicts_sentence(str(error)), is_setting=True)
-        return settings.model_copy(update={"judge": None}), (concern,)
-    return settings.model_copy(
-        update={"judge": judge.model_copy(update={"resolved": resolved})}
-    ), ()
+        if not error.passes:
+            return _with_judge(round_, None), (_concern(no_verdicts_sentence(str(error))),)
+        if claim is not None:
+            _wait_for_version(context, round_, claim, judge, error)
+        return _with_last_version(context, round_, judge, str(error))
+    return _with_judge(round_, judge.model_copy(update={"resolved": resolved})), ()
+
+
+def _wait_for_version(
+    context: MonitorContext, round_: Round, claim: Claim, judge: OnDemandJudge, error: JudgeFailed
+) -> None:
+    with context.database.write() as connection:
+        _hold(connection, claim)
+        judging = verdict_store.begin_judging(connection, round_.id, context.clock())
+    if _remaining(context, judge, judging)["seconds"] > 0:
+        raise JudgeUnavailable(waits_for_version_sentence(judge, str(error))) from error
+
+
+def _with_last_version(
+    context: MonitorContext, round_: Round, judge: OnDemandJudge, fault: str
+) -> tuple[RoundSettings, tuple[Concern, ...]]:
+    with context.database.read() as connection:
+        last = round_store.newest_judged(connection, round_.monitor_id, judge)
+    if last is None:
+        return _with_judge(round_, None), (_concern(no_verdicts_sentence(fault)),)
+    sentence = last_version_sentence(judge, last, fault)
+    return _with_judge(round_, judge.model_copy(update={"resolved": last})), (_concern(sentence),)
+
+
+def _with_judge(round_: Round, judge: OnDemandJudge | None) -> RoundSettings:
+    return round_.settings.model_copy(update={"judge": judge})
+
+
+def _concern(sentence: str) -> Concern:
+    return Concern(JUDGE, sentence, is_setting=True)
 
 
 def resolved_settings(settings: RoundSettings) -> dict[str, Any]:
@@ -87,8 +123,9 @@ def judged_scan(
 ) -> tuple[WindowScan, tuple[Concern, ...]]:
     """Ask a round's judge, if it has such a one, and cut the cells of its window by verdict.
 
-    What is stored already is not asked again. Items without a verdict are labeled as without a
-    judge, with a concern if they are many; the round never waits for more.
+    What is stored already is not asked again, unless the text of its item changed. Items without a
+    verdict are labeled as without a judge, with a concern if they are many; the round never waits
+    for more.
 
     Raises `RoundMoved` once another worker has the round.
     """
@@ -96,8 +133,7 @@ def judged_scan(
     if not isinstance(judge, OnDemandJudge):
         return scan, ()
     chosen = _first_phase(scan.frame, judge.items)
-    with context.database.read() as connection:
-        opinions = verdict_store.read_opinions(connection, round_, chosen)
+    opinions = _stored(context, round_, scan.frame, chosen)
     missing = [item for item in chosen if item not in opinions]
     stopped = ""
     if missing and context.judge is not None:
@@ -106,10 +142,26 @@ def judged_scan(
             judging = verdict_store.begin_judging(connection, round_.id, context.clock())
         shown = _shown(context, round_, scan.frame, missing)
         session = context.judge.session(**_remaining(context, judge, judging))
-        for answered in _query(context, context.judge, session, shown, round_, claim):
-            opinions |= answered
+        with turns.released():  # asking may take half an hour, and other rounds scan meanwhile
+            for answered in _query(context, context.judge, session, shown, round_, claim):
+                opinions |= answered
         stopped = session.stopped
     return _cut_by(context, round_, claim, scan, opinions, stopped)
+
+
+def _stored(
+    context: MonitorContext, round_: Round, frame: Frame, items: Sequence[str]
+) -> dict[str, Opinion]:
+    """Read what the judge said of items, of those that it would see now as it saw them then."""
+    with context.database.read() as connection:
+        stored = verdict_store.read_opinions(connection, round_, items)
+    if context.judge is None or not stored:
+        return {}
+    seen = {
+        item: context.judge.digest(shown)
+        for item, shown in _shown(context, round_, frame, list({item for item, _ in stored}))
+    }
+    return {item: stored[item, digest] for item, digest in seen.items() if (item, digest) in stored}
 
 
 def foreseen_scan(
@@ -120,7 +172,7 @@ def foreseen_scan(
     Nothing is asked: the cells are cut as the rounds before it in its history were. Where there is
     none, the round that is planned has no judge.
     """
-    settings, _ = with_resolved_judge(context, round_.settings)
+    settings, _ = with_resolved_judge(context, round_)
     round_ = replace(round_, settings=settings)
     scan, judge = scan_window(context, round_), settings.judge
     if not isinstance(judge, OnDemandJudge) or context.judge is None:
@@ -209,7 +261,8 @@ def _query(
                 tokens=session.tokens - before[1],
                 seconds=seconds,
             )
-            verdict_store.add_opinions(connection, round_, opinions, context.clock())
+            seen = {item: judge.digest(group[item]) for item in opinions}
+            verdict_store.add_opinions(connection, round_, opinions, seen, context.clock())
         yield opinions
 
 

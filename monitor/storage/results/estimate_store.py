@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, func, select, update
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
-from monitor.storage.database import insert_all
+from monitor.storage.database import insert_all, insert_some
 from monitor.storage.queries import is_latest
 from monitor.storage.samples.frame_store import StratumTally, stratum_of
 from monitor.storage.tables import (
@@ -68,7 +68,7 @@ def write_counts(
         for (round_id, version), strata_of in tallies.items()
         for tally in strata_of
     )
-    insert_all(connection, counts, rows)
+    insert_some(connection, counts, rows)
 
 
 def read_counts(
@@ -108,7 +108,7 @@ def write_estimates(
         for (round_id, version), version_rows in rows.items()
         for row in version_rows
     )
-    insert_all(connection, estimates, stored)
+    insert_some(connection, estimates, stored)
 
 
 def read_estimates(connection: Connection, round_id: int, version: int) -> list[EstimateRow]:

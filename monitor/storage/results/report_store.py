@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, Select, func, select
 
-from monitor.storage.database import insert_all
+from monitor.storage.database import insert_some
 from monitor.storage.queries import is_latest
 from monitor.storage.tables import effects, reports, rounds
 
@@ -21,7 +21,7 @@ def write_reports(connection: Connection, written: Mapping[int, RoundReport]) ->
         {"round_id": round_id, "version": report.version, "payload": report.model_dump(mode="json")}
         for round_id, report in written.items()
     ]
-    insert_all(connection, reports, rows)
+    insert_some(connection, reports, rows)
 
 
 def read_report(connection: Connection, round_id: int, version: int) -> dict[str, Any]:

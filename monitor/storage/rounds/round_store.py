@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -33,6 +33,9 @@ from monitor.storage.claims import wait_for_turn, wait_if_recorded
 from monitor.storage.database import insert_new, listed
 from monitor.storage.queries import named
 from monitor.storage.tables import monitors, payloads, rounds, tasks
+
+if TYPE_CHECKING:
+    from monitor.domain.judge import OnDemandJudge
 
 
 class RoundVersion(NamedTuple):
@@ -187,6 +190,18 @@ def newest_scheduled(
     is_scheduled = rounds.c.settings["origin"].as_string() == "schedule"
     is_early = true() if until is None else rounds.c.slot <= until
     return _newest(connection, monitors.c.name == name, is_early, is_scheduled)
+
+
+def newest_judged(connection: Connection, monitor_id: int, judge: OnDemandJudge) -> str | None:
+    """Read the version that a judge's alias named in the latest round that knew it."""
+    frozen = rounds.c.settings["judge"]
+    newest = _newest(
+        connection,
+        rounds.c.monitor_id == monitor_id,
+        frozen["digest"].as_string() == judge.digest,
+        frozen["resolved"].as_string().is_not(None),
+    )
+    return None if newest is None else getattr(newest.settings.judge, "resolved", None)
 
 
 def newest_closed(connection: Connection, name: str, until: datetime) -> Round | None:

@@ -35,16 +35,21 @@ class Judging:
     why: str | None = None
 
 
-def read_opinions(connection: Connection, round_: Round, ids: Sequence[str]) -> dict[str, Opinion]:
-    """Read what a round's judge said of these items, for any round of its monitor."""
-    query = select(*verdicts.c["item_id", "verdict", "fault", "tokens"]).where(
+def read_opinions(
+    connection: Connection, round_: Round, ids: Sequence[str]
+) -> dict[tuple[str, str], Opinion]:
+    """Read what a round's judge said of these items, for any round of its monitor.
+
+    By item and a digest of what it saw of it.
+    """
+    query = select(*verdicts.c["item_id", "seen", "verdict", "fault", "tokens"]).where(
         verdicts.c.monitor_id == round_.monitor_id,
         verdicts.c.judge == _key(round_),
         verdicts.c.item_id.in_(listed(connection, ids)),
     )
     return {
-        item: Opinion(Verdict(verdict), fault or "", tokens)
-        for item, verdict, fault, tokens in connection.execute(query)
+        (item, seen): Opinion(Verdict(verdict), fault or "", tokens)
+        for item, seen, verdict, fault, tokens in connection.execute(query)
     }
 
 
@@ -52,15 +57,23 @@ _LONGEST_FAULT = 100  # characters, as its column has
 
 
 def add_opinions(
-    connection: Connection, round_: Round, opinions: Mapping[str, Opinion], now: datetime
+    connection: Connection,
+    round_: Round,
+    opinions: Mapping[str, Opinion],
+    seen: Mapping[str, str],
+    now: datetime,
 ) -> None:
-    """Keep what a round's judge said of items; not that it could not be asked."""
+    """Keep what a round's judge said of items; not that it could not be asked.
+
+    seen: A digest of what it saw of each.
+    """
     judge = _key(round_)
     rows = [
         {
             "monitor_id": round_.monitor_id,
             "judge": judge,
             "item_id": item,
+            "seen": seen[item],
             "round_id": round_.id,
             "verdict": opinion.verdict,
             "fault": opinion.fault[:_LONGEST_FAULT] or None,
