@@ -209,7 +209,7 @@ def by_class(design: CellDesign) -> Values:
     """Rates of a first plan: each class has its mean."""
     up, found = design.is_flagged, design.size * design.rate
     flagged, passed = (found[of].sum() / design.size[of].sum() for of in (up, ~up))
-    return np.where(up, flagged, passed)
+    return np.asarray(np.where(up, flagged, passed))
 
 
 def pooled_runs(rounds: Sequence[CountArrays], cell: Whole) -> tuple[list[Run], list[Run], Answers]:

@@ -14,7 +14,7 @@ from monitor.domain.model import Verdict
 from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS
 from monitor.rounds.estimation.label_errors import reported_rows
 from monitor.rounds.estimation.tally import Completed
-from monitor.stats.core.counts import side_by_side
+from monitor.stats.core.counts import CountArrays, side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels

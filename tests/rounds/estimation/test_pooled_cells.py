@@ -200,7 +200,8 @@ def judged_round(judge, labels=400):
 
     A silent judge has no verdict.
     """
-    seen, columns = Counter(), []
+    seen: Counter[tuple[bool, Verdict | None]] = Counter()
+    columns = []
     for one in CUT:
         cell = one.flagged, seen[one.flagged, one.verdict]
         seen[one.flagged, one.verdict] += 1
@@ -246,5 +247,6 @@ def test_limits_and_causes_outlast_a_judge_whose_verdicts_turned_round(sample):
     assert turned["precision"] == pytest.approx(steady["precision"], abs=0.01)
     assert 0 <= steady["recall"] - turned["recall"] < 0.04  # less is known
     cause = precision_cause(history[-1], history[:-1], seed=1, cells=True)
+    assert cause is not None
     assert cause.before[0] == pytest.approx(TRUE_PRECISION, abs=0.003)
     assert cause.change[0] == pytest.approx(0, abs=0.005)
