@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Literal
@@ -27,8 +28,7 @@ MONITOR = """
     source:
       kind: duckdb
       path: predictions.parquet
-      columns: {{id: id, time: at, score: score}}
-      threshold: {threshold}
+      columns: {{id: id, time: at, {read}
     schedule: {{cron: "0 0 * * 1"}}
     sample: {{margin: {{precision: 0.05, recall: 0.05}}, max_labels: 20000, assurance: null}}
     labeling: {{kind: column, path: truth.parquet, id: id, value: truth, matures: 0d}}
@@ -53,31 +53,12 @@ def main(
     seed: int = 3,
 ) -> None:
     """Print a line for each judge."""
-    with tempfile.TemporaryDirectory() as work:
-        folder = Path(work)
-        truth = write_predictions(folder, score, weeks * size, weeks, judges, seed)
-        names = {"no-judge": None, **{f"judge-{i}": judge for i, judge in enumerate(judges)}}
-        threshold = CLASSIFIERS["Phi1"][2]
-        entries = "".join(
-            MONITOR.format(name=name, threshold=threshold)
-            + ("" if judge is None else JUDGE.format(column=judge))
-            for name, judge in names.items()
-        )
-        (folder / "config.yaml").write_text(f"store: sqlite:///monitor.db\nmonitors:{entries}")
-        until = START + pd.Timedelta(weeks=weeks)
-        span = ["--from", f"{START:%Y-%m-%d}", "--to", f"{until:%Y-%m-%d}"]
-        command = [sys.executable, "-m", "monitor", "backfill", *span]
-        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        print("judge                  labels  ratio  half-widths: precision, recall  held")
-        base = 0.0
-        for name, judge in names.items():
-            base = say(folder, name, judge or "none", base, truth)
+    frame = generated(score, weeks * size, judges, seed)
+    compare(frame, judges, weeks, CLASSIFIERS["Phi1"][2])
 
 
-def write_predictions(
-    folder: Path, score: str, rows: int, weeks: int, judges: tuple[str, ...], seed: int
-) -> "pd.Series[float]":
-    """Write scores, verdicts of every judge, and the truth; returns metrics by week and name."""
+def generated(score: str, rows: int, judges: tuple[str, ...], seed: int) -> pd.DataFrame:
+    """Scores, classes, truth, and the verdicts of every judge, of so many items."""
     rng = np.random.default_rng(seed)
     mu, sigma, threshold = CLASSIFIERS["Phi1"]
     p = special.expit(mu + sigma * rng.standard_normal(rows))
@@ -86,25 +67,59 @@ def write_predictions(
     for of in (up, ~up) if score == "weak" else ():
         rate[of] = p[of].mean() + 0.25 * (p[of] - p[of].mean())
     truth = rng.random(rows) < rate
-    seconds = np.arange(rows) * (weeks * 7 * 86_400 / rows)
     verdicts = {judge: _verdicts(truth, up, JUDGES[judge], rng) for judge in judges}
-    frame = pd.DataFrame(
-        {
-            "id": np.arange(rows),
-            "at": START + pd.to_timedelta(seconds, unit="s"),
-            "score": p,
-            **verdicts,
-            "truth": truth.astype(int),
-        }
+    return pd.DataFrame({"score": p, "flagged": up, "truth": truth, **verdicts})
+
+
+def _verdicts(truth: Flags, up: Flags, judge: tuple[float, ...], rng: np.random.Generator) -> Flags:
+    tp, fn, fp, tn = judge
+    yes = np.where(truth, np.where(up, tp, fn), np.where(up, fp, tn))
+    return np.asarray(rng.random(len(truth)) < yes)
+
+
+def compare(
+    frame: pd.DataFrame, judges: Sequence[str], weeks: int, threshold: float | None
+) -> None:
+    """Backfill weeks of these items without and with each judge, and print a line for each.
+
+    Without a threshold, the monitors know the class and no score.
+    """
+    read = (
+        "predicted: flagged}"
+        if threshold is None
+        else f"score: score}}\n      threshold: {threshold}"
     )
+    names = {"no-judge": None, **{f"judge-{i}": judge for i, judge in enumerate(judges)}}
+    entries = "".join(
+        MONITOR.format(name=name, read=read) + ("" if judge is None else JUDGE.format(column=judge))
+        for name, judge in names.items()
+    )
+    until = START + pd.Timedelta(weeks=weeks)
+    span = ["--from", f"{START:%Y-%m-%d}", "--to", f"{until:%Y-%m-%d}"]
+    command = [sys.executable, "-m", "monitor", "backfill", *span]
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)
+        truth = write_predictions(folder, frame, weeks)
+        (folder / "config.yaml").write_text(f"store: sqlite:///monitor.db\nmonitors:{entries}")
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        print("judge                  labels  ratio  half-widths: precision, recall  held")
+        base = 0.0
+        for name, judge in names.items():
+            base = say(folder, name, judge or "none", base, truth)
+
+
+def write_predictions(folder: Path, frame: pd.DataFrame, weeks: int) -> "pd.Series[float]":
+    """Write predictions, evenly over the weeks, and truth; returns metrics by week and name."""
+    seconds = np.arange(len(frame)) * (weeks * 7 * 86_400 / len(frame))
+    at = START + pd.to_timedelta(seconds, unit="s")
+    frame = frame.assign(id=np.arange(len(frame)), at=at)
     frame.drop(columns="truth").to_parquet(folder / "predictions.parquet")
-    frame[["id", "truth"]].to_parquet(folder / "truth.parquet")
+    frame[["id", "truth"]].astype(int).to_parquet(folder / "truth.parquet")
     week = (
         frame.assign(
             start=START.tz_localize(None)
             + pd.to_timedelta(7 * (seconds // (7 * 86_400)), unit="D"),
-            flagged=up,
-            tp=truth & up,
+            tp=frame.truth & frame.flagged,
         )
         .groupby("start")[["truth", "flagged", "tp"]]
         .sum()
@@ -113,12 +128,6 @@ def write_predictions(
     long = pd.DataFrame(shares).melt(ignore_index=False, var_name="metric")
     values: pd.Series[float] = long.set_index("metric", append=True)["value"]
     return values
-
-
-def _verdicts(truth: Flags, up: Flags, judge: tuple[float, ...], rng: np.random.Generator) -> Flags:
-    tp, fn, fp, tn = judge
-    yes = np.where(truth, np.where(up, tp, fn), np.where(up, fp, tn))
-    return np.asarray(rng.random(len(truth)) < yes)
 
 
 def say(folder: Path, name: str, judge: str, base: float, truth: "pd.Series[float]") -> float:

@@ -292,7 +292,7 @@ def row(model: type[BaseModel], key: str) -> str:
     annotation = (
         Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
     )
-    name = "METRIC" if (model, key) == (Limits, "bounds") else key
+    name = "METRIC" if (model, key) == (Limits, "bounds") else field.alias or key
     cells = [f"`{name}`", value(annotation), default(model, field, name), note(model, key)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 

@@ -28,7 +28,7 @@ from pydantic import (
     model_validator,
 )
 
-from monitor.config.adapters import JUDGES, SOURCES
+from monitor.config.adapters import JUDGES, LABELERS, SOURCES
 from monitor.config.block_checks import NAME
 from monitor.config.block_requests import CLASSES
 from monitor.config.pages import PagesSettings, takes_passwords
@@ -163,7 +163,7 @@ class MonitorConfig(Settings):
     schedule: Schedule
     sample: Sample = Sample()
     judge: Annotated[SerializeAsAny[JudgeSettings] | None, JUDGES] = None
-    labeling: Annotated[SerializeAsAny[Labeling], BeforeValidator(read_labeling)]
+    labeling: Annotated[SerializeAsAny[Labeling], LABELERS, BeforeValidator(read_labeling)]
     reference: Reference | None = None
     limits: Limits = Limits()
     pooling: Pooling = Pooling()

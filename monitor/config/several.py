@@ -45,9 +45,9 @@ class SeveralLabelers(Labeling):
 
 
 def read_labeling(value: object, info: ValidationInfo) -> object:
-    """Make settings of a section that has one labeler, or a list of several."""
+    """Make settings of a list of several labelers; leave what is no list to others."""
     if not isinstance(value, list):
-        return LABELERS.read(value, info)
+        return value
     parts = _PARTS.validate_python(value, context=info.context)
     if len(parts) < 2:  # noqa: PLR2004
         message = "a list has two labelers or more; write one alone as a mapping"

@@ -84,10 +84,10 @@ def why_unclear(rules: Sequence[Rule | None], segments: Sequence[str]) -> str | 
             return f"labeler {index + 1} gets no item: those before it answer for all of them"
         if isinstance(rule, dict):
             if unknown := [name for name in rule if name not in segments]:
-                known = ", ".join(segments) or "none"
+                columns = ", ".join(segments) or "none"
                 return (
                     f"{unknown[0]!r} is no segment column; name it in source.columns.segments, "
-                    f"which has {known}"
+                    f"which has {columns}"
                 )
             if not rule:
                 return f"labeler {index + 1} names no segment; use `for: otherwise`"

@@ -202,13 +202,13 @@ def _in_column(context: MonitorContext, rounds: Sequence[Round]) -> dict[int, li
     """Read the truth as it is now; a row that is gone takes no answer back."""
     events: dict[int, list[LabelEvent]] = {}
     for round_ in rounds:
-        tasks, found = _tasks(context, round_), list[LabelEvent]()
+        tasks, answers = _tasks(context, round_), list[LabelEvent]()
         for one in _by_column(context, round_):
             own = {key: task for key, task in tasks.items() if task.part == one.part}
             with outside("collect"):
-                found += one.labeler.collect(own, None).events
+                answers += one.labeler.collect(own, None).events
         events[round_.id] = [
-            replace(event, at=None) for event in found if event.kind is LabelKind.GIVEN
+            replace(event, at=None) for event in answers if event.kind is LabelKind.GIVEN
         ]
     return events
 

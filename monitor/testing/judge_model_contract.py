@@ -43,13 +43,14 @@ class JudgeModelContract:
         """Make a judge that cannot reply, such as one whose endpoint or program is gone."""
         raise NotImplementedError
 
-    def _asked(self, judge: JudgeModel, items: Sequence[Shown]) -> list[Reply]:
+    def _replies(self, judge: JudgeModel, items: Sequence[Shown]) -> list[Reply]:
         starts = range(0, len(items), judge.batch)
         calls = (judge.ask(items[at : at + judge.batch], self.seconds) for at in starts)
         return [reply for replies in calls for reply in replies]
 
     def _verdicts(self, judge: JudgeModel, items: Sequence[Shown]) -> list[Verdict | None]:
-        return [self.settings().verdict_of(reply.value) for reply in self._asked(judge, items)]
+        verdict_of = self.settings().verdict_of
+        return [verdict_of(reply.value) for reply in self._replies(judge, items)]
 
     def test_each_item_gets_its_verdict_in_their_order(self) -> None:
         """A batch may be full, or the rest."""
@@ -80,13 +81,14 @@ class JudgeModelContract:
         judge = self.judge()
 
         with ThreadPoolExecutor(4) as pool:
-            verdicts = list(pool.map(lambda item: self._verdicts(judge, [item])[0], self.items))
+            replies = list(pool.map(lambda item: self._replies(judge, [item])[0], self.items))
 
-        assert verdicts == self._verdicts(judge, self.items)
+        verdict_of = self.settings().verdict_of
+        assert [verdict_of(one.value) for one in replies] == self._verdicts(judge, self.items)
 
     def test_replies_cost_no_less_than_nothing(self) -> None:
         """Tokens are added up against a budget."""
-        replies = self._asked(self.judge(), self.items[:2])
+        replies = self._replies(self.judge(), self.items[:2])
 
         assert all(isinstance(one.tokens, int) and one.tokens >= 0 for one in replies)
 

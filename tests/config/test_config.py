@@ -211,7 +211,7 @@ def test_two_monitors_of_one_name_are_refused_also_on_one_line_and_from_an_alias
 def _settings(model, way=()):
     """Every setting below a model: the kinds it stands under, and the way to it."""
     for key, field in model.model_fields.items():
-        yield (*way, key)
+        yield (*way, field.alias or key)
         for inner in _sections(field):
             kind = inner.model_fields.get("kind")
             names = get_args(kind.annotation) if kind else ()
@@ -245,6 +245,7 @@ MAY_BE_LISTS = {
     "command",
     "environment",
     "hooks",
+    "labeling",
     "path",
     "show",
     "table",
