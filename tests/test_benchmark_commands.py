@@ -1,7 +1,5 @@
 """The commands of benchmarks: their options are the parameters of main, and docs name real ones."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """A monitor whose judge is asked, with the people and the clock of `tests.rounds.scene`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An OpenAI-compatible endpoint on loopback that answers as a test wants, also wrongly."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """A life that ends at a crash point, run as `python -m tests.judges.killed`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

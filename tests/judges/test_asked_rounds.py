@@ -1,7 +1,5 @@
 """A round asks its judge about a sample of each score cell, and goes on whatever comes of it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from typing import Any

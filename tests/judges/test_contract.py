@@ -1,7 +1,5 @@
 """The three kinds of judges that are asked keep what `monitor.testing` asks of every one."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Estimates rest on the labels of people, whatever a judge that is asked says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A process that ends while it asks loses no verdict and forgets no call."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Kinds of judges through a config, as a user writes it: a program, a model of MLflow, an LLM."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import warnings

@@ -1,7 +1,5 @@
 """Evidence on limits of a judge that is asked: its mean, enumerated, and what it is made of."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
 

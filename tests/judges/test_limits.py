@@ -1,7 +1,5 @@
 """Limits on a judge that is asked about a sample: alerts through whole rounds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a judge may do to a round: reply oddly, change, or lose its verdicts. It never fails one."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import timedelta

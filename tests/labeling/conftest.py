@@ -1,7 +1,5 @@
 """Files of these tests were saved by somebody who has left."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.labeling import file_stability

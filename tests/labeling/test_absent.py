@@ -1,7 +1,5 @@
 """A labeler whose package is gone: what its rounds show, and what is left when it is back."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

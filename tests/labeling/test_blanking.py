@@ -1,7 +1,5 @@
 """Texts are taken out of label files; keys, answers, names and the time of the file stay."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """What people and spreadsheets write is understood, and what is written for them is harmless."""
 
-from __future__ import annotations
-
 import io
 import json
 import tracemalloc

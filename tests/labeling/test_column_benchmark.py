@@ -1,7 +1,5 @@
 """What the benchmark of labels from a column compares brings the same labels."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import column_labels

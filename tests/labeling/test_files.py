@@ -1,7 +1,5 @@
 """Labels through files: what is written, what is taken back, and each refusal."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Gold items for the labeling page, from the file to the tables of the page."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

@@ -1,7 +1,5 @@
 """Files that somebody writes while they are read: no row counts before it is whole."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Task and label files: escaping, order, and whatever bytes come back."""
 
-from __future__ import annotations
-
 import csv
 import io
 from datetime import UTC, datetime, timedelta

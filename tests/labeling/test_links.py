@@ -1,7 +1,5 @@
 """Links are not followed, and what a refused file holds is repeated nowhere."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -2,8 +2,6 @@
 
 # ruff: noqa: ARG002  the contract passes more than each way needs
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What labelers of one file share is of one state of it, of what was asked, and soon forgotten."""
 
-from __future__ import annotations
-
 import csv
 import os
 import threading

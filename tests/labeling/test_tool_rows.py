@@ -1,7 +1,5 @@
 """Prodigy, doccano and Argilla: what is written for them, and what of theirs is an answer."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

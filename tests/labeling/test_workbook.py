@@ -1,7 +1,5 @@
 """Workbooks: what a spreadsheet cannot change, and what a stranger cannot do by one."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """What labels by column say, whatever reads them: the same as of the same rows in a file."""
 
-from __future__ import annotations
-
 import csv
 from datetime import UTC, datetime, timedelta
 

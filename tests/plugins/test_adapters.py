@@ -1,7 +1,5 @@
 """Packages beside this one bring sources and labelers, by entry points."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import json

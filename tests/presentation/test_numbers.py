@@ -1,7 +1,5 @@
 """Number formats: how they look, and that there is one of each."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the codes of the statistics say in words."""
 
-from __future__ import annotations
-
 import pytest
 
 import monitor

@@ -1,7 +1,5 @@
 """The document of a round: every reader of it finds the same sections, tables and lines."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.cli.views.round_page import echo_round, page_json

@@ -1,7 +1,5 @@
 """Whether people answer gold items as before: if not, they changed, not the classifier."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.model import Answer

@@ -1,7 +1,5 @@
 """Files of predictions for tests, and sources over them."""
 
-from __future__ import annotations
-
 import csv
 from datetime import UTC, datetime
 

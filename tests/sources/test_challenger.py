@@ -1,7 +1,5 @@
 """A challenger's decisions in the same predictions: read in the scan, refused or told."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import pytest

@@ -1,7 +1,5 @@
 """Files that change while a round is drawn from them, and ids of every kind in what people see."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 

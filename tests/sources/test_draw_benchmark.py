@@ -1,7 +1,5 @@
 """What the benchmark of draws compares draws the same items."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import draw

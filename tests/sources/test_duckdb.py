@@ -1,7 +1,5 @@
 """The DuckDB source and the source in memory keep one contract; what is read, and how."""
 
-from __future__ import annotations
-
 import gzip
 import re
 

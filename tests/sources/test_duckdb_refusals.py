@@ -1,7 +1,5 @@
 """What the DuckDB source refuses, and the sentence."""
 
-from __future__ import annotations
-
 import math
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Times in files: offsets, zones, changes of clocks."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo

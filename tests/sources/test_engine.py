@@ -1,7 +1,5 @@
 """One DuckDB reads all files of a process, as if each reading had its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

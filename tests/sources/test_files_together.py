@@ -1,7 +1,5 @@
 """Files that are read as one table, though they were written in different ways."""
 
-from __future__ import annotations
-
 import gzip
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

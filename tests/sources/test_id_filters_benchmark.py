@@ -1,7 +1,5 @@
 """The filter that a draw could have had is what it is said to be."""
 
-from __future__ import annotations
-
 import duckdb
 
 from benchmarks import id_filters

@@ -1,7 +1,5 @@
 """A judge's verdicts in the same predictions: read in the scan, refused or told."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A labeled reference file becomes arrays, or is refused for its first bad row."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Windows that are cut by other strata: the same items and counts as those of a scan."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.model import BandEdges

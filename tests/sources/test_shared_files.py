@@ -1,7 +1,5 @@
 """Monitors of the same files or lake draw together what each would have drawn alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import duckdb

@@ -1,7 +1,5 @@
 """Columns that people see as pictures, tables and other kinds than text."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import json

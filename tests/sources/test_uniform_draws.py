@@ -1,7 +1,5 @@
 """Each item, and each pair of items, is drawn as often as chance would; what is not, is seen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The tests of the statistics also run by themselves, without what other tests need."""
 
-from __future__ import annotations
-
 from tests import hypothesis_profiles
 
 hypothesis_profiles.load()

@@ -1,7 +1,5 @@
 """The short cuts of the benchmarks: the same intervals as the monitor's, to the digit."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 

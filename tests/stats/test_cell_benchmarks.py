@@ -1,7 +1,5 @@
 """The benchmarks of score cells: the same intervals as the monitor's, and designs as named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Independent implementations: statsmodels, samplics, and what the coverage benchmark computes."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -1,7 +1,5 @@
 """What is public in monitor.stats is written for people who read only its help."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

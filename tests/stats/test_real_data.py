@@ -1,7 +1,5 @@
 """The benchmark on real predictions: rounds drawn and estimated as the monitor's first one is."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 

@@ -1,7 +1,5 @@
 """Handlers before a real MLflow server on loopback, and before stand-ins that refuse."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

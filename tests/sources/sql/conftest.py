@@ -3,8 +3,6 @@
 One that is `also_in_files` runs on a file of DuckDB too.
 """
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

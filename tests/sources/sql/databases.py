@@ -1,7 +1,5 @@
 """Databases with a table of predictions, and sources over them."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A table that another connection changes between the counts and the draw."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Columns of every type that serves, and names of every kind."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy.engine import make_url
 

@@ -1,7 +1,5 @@
 """What every source keeps, on each database."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.model import BadRow

@@ -1,7 +1,5 @@
 """Ids are what they are stored as, whatever a database takes for equal."""
 
-from __future__ import annotations
-
 import hashlib
 import uuid
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The same seed draws the same ids from every source, by md5 of seed and id."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """A database that is down, slow or closed: a sentence, no secret in it, and another try."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Monitors of one table count and draw together what each would have counted and drawn alone."""
 
-from __future__ import annotations
-
 import random
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Times with and without a zone, as numbers and as text, and windows over them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo

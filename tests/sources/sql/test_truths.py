@@ -1,7 +1,5 @@
 """Labels by column from a table of the database that the predictions are in."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

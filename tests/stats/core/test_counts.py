@@ -1,7 +1,5 @@
 """Counts of a labeled sample: shapes, order and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

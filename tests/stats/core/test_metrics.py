@@ -1,7 +1,5 @@
 """Metrics of a confusion matrix: other packages' numbers, invariants over all, refusals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The scaled matrix: by hand, unbiased by enumeration, and what it refuses."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import comb
 

@@ -1,7 +1,5 @@
 """Precision bands from separate intervals, their widest place, and sizes of test sets."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Weighted curves, their gains, and their bands."""
 
-from __future__ import annotations
-
 from dataclasses import astuple
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Labels per stratum: published sizes, other solvers, invariants, refusals."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

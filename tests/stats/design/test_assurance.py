@@ -1,7 +1,5 @@
 """How sure a plan is of its margins, and plans that are as sure as asked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Plans over score cells: against the closed form, whole numbers, the widths that they promise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

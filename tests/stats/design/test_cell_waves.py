@@ -1,7 +1,5 @@
 """Two waves of a first round over score cells: how they become whole, and what they spend."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import special

@@ -1,7 +1,5 @@
 """Plans told both ways: published sizes, what must hold, refusals, widths against simulation."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

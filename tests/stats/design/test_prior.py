@@ -1,7 +1,5 @@
 """What is known before a round: moments against scipy, each origin of knowledge, refusals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels in strata they were not drawn by: exact cases, bounds, refusals, unbiased and honest."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

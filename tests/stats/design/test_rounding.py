@@ -1,7 +1,5 @@
 """Whole numbers of labels: totals, ceilings and who gets the rest."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

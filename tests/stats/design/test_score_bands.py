@@ -1,7 +1,5 @@
 """Score bands: equal parts, invariants, refusals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

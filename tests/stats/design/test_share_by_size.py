@@ -1,7 +1,5 @@
 """The share of the passed labels that is spread over the passed strata by size."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

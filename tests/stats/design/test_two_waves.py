@@ -1,7 +1,5 @@
 """Two waves of a fixed total: sizes, the line behind them, and the bias that they leave."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

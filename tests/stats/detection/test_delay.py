@@ -1,7 +1,5 @@
 """Foretelling: the vectorised detector equals the real one, and what simulations say is right."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The e-detector: stated numbers, the promise as a property, refusals, missing answers."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

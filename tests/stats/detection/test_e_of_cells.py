@@ -1,7 +1,5 @@
 """The detector on score cells, whose sizes are drawn by one uniform."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A promise over a fleet: worked by hand, refused where it means nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.stats.detection.fleet import shared_promise

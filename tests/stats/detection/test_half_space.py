@@ -1,7 +1,5 @@
 """Limits as half-spaces: against the metrics themselves, refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

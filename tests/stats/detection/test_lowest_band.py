@@ -1,7 +1,5 @@
 """Misses that all appear in the passed band with the lowest scores."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.presentation.forecasts import smallest_drop_texts

@@ -1,7 +1,5 @@
 """The end of alerts: numbers written out, the bound by enumeration, refusals, endings by chance."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict

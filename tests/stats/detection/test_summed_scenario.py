@@ -1,7 +1,5 @@
 """Score cells summed to bands foretell what the cells would find."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import special

@@ -1,7 +1,5 @@
 """Evidence over the waves of a round: its mean, enumerated, for rates and for finite windows."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

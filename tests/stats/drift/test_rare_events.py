@@ -1,7 +1,5 @@
 """Two counts of rare events, and whether chance explains their difference."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some

@@ -1,7 +1,5 @@
 """Whether the population moved: known distances, bars by their formulas, simulated quiet."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What earlier windows lead one to expect of a count: an independent fit, and false notices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

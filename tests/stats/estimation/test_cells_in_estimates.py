@@ -1,7 +1,5 @@
 """Estimates of a round labeled by score cells: points, edges, bounds, cautions, refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Averages over classes: other implementations, what must always hold, what is refused."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The density of a share from its draws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

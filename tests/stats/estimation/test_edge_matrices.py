@@ -1,7 +1,5 @@
 """The edge of what labels allow: which matrices, and the intervals that reach there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The matrix of a set whose predicted classes have no known size."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

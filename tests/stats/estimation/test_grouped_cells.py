@@ -1,7 +1,5 @@
 """Items drawn from score cells, read one by one: curves and other thresholds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

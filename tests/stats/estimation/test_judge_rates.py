@@ -1,7 +1,5 @@
 """A judge's rates by the labels of people, in strata that its verdicts cut."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

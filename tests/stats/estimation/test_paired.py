@@ -1,7 +1,5 @@
 """Two classifiers, or two thresholds, on one labeled sample."""
 
-from __future__ import annotations
-
 from dataclasses import astuple
 from typing import Any
 

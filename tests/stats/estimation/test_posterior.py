@@ -1,7 +1,5 @@
 """Estimates from the joint posterior: exact values, invariants, refusals, coverage."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The next round's estimate: exact beta-binomials, Algorithm 2, what has no range, refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

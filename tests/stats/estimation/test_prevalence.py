@@ -1,7 +1,5 @@
 """Precision at other prevalences, F1 and its swaps, the P3 curve, and why precision changed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import astuple
 from pathlib import Path

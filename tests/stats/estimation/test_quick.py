@@ -1,7 +1,5 @@
 """One labeled matrix: estimates as of any counts, and refusals in the caller's words."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A segment's precision and recall from the labels of a whole round."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

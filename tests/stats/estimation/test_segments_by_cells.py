@@ -1,7 +1,5 @@
 """Segments of a round that was labeled by score cells."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

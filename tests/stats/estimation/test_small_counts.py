@@ -1,7 +1,5 @@
 """Whether few labels decide a metric: by hand, at the boundary, over strata, refused."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Labeled items of several rounds as one sample, and the paired difference read from it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

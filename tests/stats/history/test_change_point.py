@@ -1,7 +1,5 @@
 """The run-length mixture: stated numbers, invariants, refusals."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

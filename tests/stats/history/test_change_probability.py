@@ -1,7 +1,5 @@
 """Whether a class changed just now: the Bayes factor computed by hand, ends, refusals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rates drawn toward a history that agrees: never far off one that does not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Many histories pooled at once, of which only the last step counts: each as if it were alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

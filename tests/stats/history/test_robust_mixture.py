@@ -1,7 +1,5 @@
 """The round's own share: Pratt's interval, what it guarantees, refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

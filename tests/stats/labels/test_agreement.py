@@ -1,7 +1,5 @@
 """Agreement of annotators against other implementations and published examples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The truth behind labels that may be wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import integrate, stats

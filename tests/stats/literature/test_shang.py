@@ -1,7 +1,5 @@
 """Equations 2 to 8 of Shang et al. (2023): printed values, other implementations, refusals."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

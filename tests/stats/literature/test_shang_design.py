@@ -1,7 +1,5 @@
 """Ratios and sample sizes of Shang et al. (2023): Table 4, the theorems by search, refusals."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

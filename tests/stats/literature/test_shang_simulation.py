@@ -1,7 +1,5 @@
 """Algorithms 1 and 2 of Shang et al. (2023): exact distributions, refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
