@@ -54,7 +54,8 @@ or that no verdict cuts, has counted sizes: there :math:`q_{hv} = K c_{hv}`, as 
 whose e-value this is where that holds for all cells and K is the multiplier of the projection.
 Nothing about M may make a round uninformative, and with its shares there is no alternative to a
 limit on the judge where the judge never says yes. So these are made with the shares of earlier
-rounds.
+rounds. The proof takes m as fixed before the round: asking that a budget of tokens or time ends
+early must not end by what the judged items are, which no one here can check.
 
 **Waves.** The first phase enters once: wave j, with :math:`n_j` of the round's n labels, has the
 share :math:`a_j = n_j/n` of K d and of all q. Given M and the waves before it, its mean is at most
