@@ -5,7 +5,7 @@ The rules of a round stand in its settings, under ``parts``; each task keeps the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ Rule = Literal["flagged", "passed", "otherwise"] | dict[str, str]
 
 SEVERAL = "several"
 OTHERWISE: Rule = "otherwise"
+
+FREE_MOST = 2_000
+"""Items of a stratum up to which all are labeled where columns have their truth."""
 
 
 class AssignedLabeler(NamedTuple):
@@ -53,6 +56,29 @@ def parts_of(labeling: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
 def rules_of(labeling: Mapping[str, Any] | None) -> list[Rule]:
     """Return the rule of each labeler; one that is alone answers for all items."""
     return [part.get("for", OTHERWISE) for part in parts_of(labeling)]
+
+
+def free_classes(labeling: Mapping[str, Any] | None) -> frozenset[bool]:
+    """Return the predicted classes of which people label nothing; none where one labels all.
+
+    >>> sorted(free_classes({"kind": "several", "parts": [{"for": "flagged", "kind": "column"},
+    ...                                                   {"for": "passed", "kind": "page"}]}))
+    [True]
+    """
+    parts = parts_of(labeling)
+    if len(parts) == 1:
+        return frozenset()
+    return frozenset(flagged for flagged in (True, False) if all(_kinds(parts, predicted=flagged)))
+
+
+def _kinds(parts: Sequence[Mapping[str, Any]], *, predicted: bool) -> Iterator[bool]:
+    """Yield of each labeler that may answer for items of a class whether it is a column."""
+    for part in parts:
+        rule = part.get("for", OTHERWISE)
+        if isinstance(rule, dict) or _applies(rule, predicted, {}):
+            yield part.get("kind") == "column"
+        if isinstance(rule, str) and _applies(rule, predicted, {}):
+            return
 
 
 def part_of(rules: Sequence[Rule], *, predicted: bool, segments: Mapping[str, str]) -> int:

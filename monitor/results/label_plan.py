@@ -79,6 +79,8 @@ def sentences(forecast: PlanForecast) -> list[str]:
     cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""
     lines = [f"{plan.total:,} labels{cost}{gives}."]
+    if free := forecast.planned.prospect.free_labels:
+        lines.append(f"Columns have {free:,} of them, people give {plan.total - free:,}.")
     if forecast.planned.two_waves:
         lines.append(_TWO_WAVES)
     assurance = forecast.outlook.assurance

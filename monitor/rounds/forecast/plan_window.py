@@ -105,6 +105,7 @@ class PlanForecast:
             "size": int(prospect.size.sum()),
             "expected": prospect.expected if self._has_rates else {},
             "labels": plan.total,
+            "free_labels": prospect.free_labels,
             "two_waves": self.planned.two_waves,
             "cost": plan.cost,
             "margins": dict(plan.margins),

@@ -22,6 +22,7 @@ from monitor.presentation.forecasts import (
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.sampling.cells import edges_of, rates_of_cells, uniform_of
+from monitor.rounds.sampling.plan import free_strata
 from monitor.rounds.sampling.rebin import binned
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import Allocation, allocate
@@ -320,6 +321,7 @@ def _planned(
             cost=[cost.flagged if up else cost.passed for up in is_flagged],
             share_by_size=settings.sample.share_by_size,
             uniform=uniform_of(settings, "simulate"),
+            is_free=free_strata(size, is_flagged, settings),
         ),
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused
-from monitor.domain.label_parts import rules_of
+from monitor.domain.label_parts import parts_of, rules_of
 from monitor.domain.model import Frame, Item
 from monitor.domain.ports import as_counted
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
@@ -41,6 +41,8 @@ FEWEST_BANDS = 2  # of a class: one has no other answers from which its rate cou
 
 def has_two_waves(frame: Frame, settings: RoundSettings) -> bool:
     """Whether a round of such a window, the first of its history, goes out in two waves."""
+    if len(parts_of(settings.labeling)) > 1:  # the first of them may take weeks to answer
+        return False
     bands = Counter(part.stratum.flagged for part in frame.strata if part.size > 0)
     fewest = min(bands[True], bands[False])
     return settings.sample.second_wave is not None and fewest >= FEWEST_BANDS

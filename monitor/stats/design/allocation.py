@@ -102,8 +102,8 @@ def allocate(
         Half-width wanted for ``precision``, ``recall`` or both, in (0, 1). The cheapest labels
         that keep all of them are found. With only a budget: equal margins.
     max_labels
-        Budget, in labels of any cost. If the margins need more, all of them grow by one
-        factor until it suffices.
+        Budget, in labels of any cost, beside those of free strata. If the margins need more, all
+        of them grow by one factor until it suffices.
     estimand
         ``window`` counts labeled items as known, so that small strata become a census.
         ``rate`` does not.
@@ -134,6 +134,8 @@ def allocate(
     requested = dict(margins or {})
     _check(requested, max_labels, blend, assurance)
     prior_rates = prospect.prior_rates
+    if max_labels is not None:
+        max_labels += prospect.free_labels
     problem, notes = AllocationProblem.of(prospect, level, estimand)
     if prior_rates.source == "nothing":
         labels, more = _even_split(problem, max_labels)

@@ -101,10 +101,11 @@ class AllocationProblem:
         if prospect.uniform is None:
             floor = FLOOR
             doubt = np.asarray(PRIOR_PART * prior_counts(size, up) / prior.label_variance)
+        low = np.minimum(floor, items if sample is None else sample.judged)
         problem = cls(
             size=items,
             is_flagged=up,
-            low=np.minimum(floor, items if sample is None else sample.judged),
+            low=low if prospect.is_free is None else np.where(prospect.is_free, items, low),
             coefficients=coefficients,
             doubt=doubt,
             cost=prospect.cost,

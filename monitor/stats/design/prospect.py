@@ -42,6 +42,9 @@ class Prospect:
     first_phase
         What the sizes were estimated from; None where they are counted. Only its items can be
         labeled, and margins count the noise of its shares (``double_sampling``).
+    is_free
+        Strata whose labels cost nothing, shape ``(H,)``: they are labeled whole, beside the budget.
+        None: no stratum is.
     """
 
     size: Ints
@@ -51,6 +54,7 @@ class Prospect:
     share_by_size: float = SHARE_BY_SIZE
     uniform: float | None = None
     first_phase: FirstPhase | None = None
+    is_free: Bools | None = None
 
     def __post_init__(self) -> None:
         if self.size.ndim != 1 or not (
@@ -81,6 +85,8 @@ class Prospect:
         share_by_size: float = SHARE_BY_SIZE,
         uniform: float | None = None,
         first_phase: FirstPhase | None = None,
+        *,
+        is_free: Bools | None = None,
     ) -> Prospect:
         """Make a prospect of lists; the cost may be one number for all strata."""
         items, up = np.asarray(size, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
@@ -89,7 +95,12 @@ class Prospect:
             message = f"cost must be one positive number, or one for each stratum; got {cost!r}"
             raise ValueError(message)
         price = np.broadcast_to(price, items.shape)
-        return cls(items, up, prior_rates, price, share_by_size, uniform, first_phase)
+        return cls(items, up, prior_rates, price, share_by_size, uniform, first_phase, is_free)
+
+    @property
+    def free_labels(self) -> int:
+        """Labels that cost nothing."""
+        return 0 if self.is_free is None else int(self.size[self.is_free].sum())
 
     @classmethod
     def assumed(
@@ -199,6 +210,7 @@ class Prospect:
             cost=self.cost[of],
             share_by_size=self.share_by_size,
             uniform=self.uniform,
+            is_free=None if self.is_free is None else self.is_free[of],
             first_phase=None
             if items is None
             else FirstPhase(np.rint(np.minimum(self.size[of], items) * share).astype(np.int64), of),

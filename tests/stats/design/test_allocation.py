@@ -494,3 +494,34 @@ def test_a_budget_follows_what_the_passed_class_may_hold_and_not_its_mean():
         plans.append(allocate(Prospect.of(size, up, known, uniform=0.5), max_labels=400).labels)
 
     assert plans[1][~up].sum() > 1.1 * plans[0][~up].sum()
+
+
+@pytest.mark.parametrize("uniform", [None, 0.3])
+@pytest.mark.parametrize(
+    "prior_rates",
+    [
+        PriorRates.of_rates(RATES),
+        PriorRates.of_scores(RATES, FLAGGED_OF_8),
+        PriorRates.nothing(FLAGGED_OF_8),
+    ],
+    ids=["rates", "scores", "nothing"],
+)
+def test_free_strata_are_labeled_whole_and_the_budget_is_for_the_others(prior_rates, uniform):
+    sizes = np.array([200, 140, 120, 6_000, 2_200, 1_000, 500, 300])
+    window = Prospect.of(sizes, FLAGGED_OF_8, prior_rates, uniform=uniform, is_free=FLAGGED_OF_8)
+
+    plan = allocate(window, max_labels=400)
+
+    assert plan.labels[FLAGGED_OF_8].tolist() == [200, 140, 120]
+    assert plan.labels[~FLAGGED_OF_8].sum() == 400
+    assert plan.margins.get("precision", 0.0) == 0
+
+
+def test_labels_that_are_free_leave_fewer_to_pay_for_at_the_same_margins():
+    known = PriorRates.of_rates(RATES)
+    paid = allocate(Prospect.of(SIZES, FLAGGED_OF_8, known), margins=BOTH)
+
+    free = allocate(Prospect.of(SIZES, FLAGGED_OF_8, known, is_free=FLAGGED_OF_8), margins=BOTH)
+
+    assert free.labels[~FLAGGED_OF_8].sum() < paid.labels[~FLAGGED_OF_8].sum()
+    assert free.margins["recall"] <= 0.05
