@@ -74,7 +74,7 @@ def free_classes(labeling: Mapping[str, Any] | None) -> frozenset[bool]:
 def _kinds(parts: Sequence[Mapping[str, Any]], *, predicted: bool) -> Iterator[bool]:
     """Yield of each labeler that may answer for items of a class whether it is a column."""
     for part in parts:
-        rule = part.get("for", OTHERWISE)
+        rule: Rule = part.get("for", OTHERWISE)
         if isinstance(rule, dict) or _applies(rule, predicted, {}):
             yield part.get("kind") == "column"
         if isinstance(rule, str) and _applies(rule, predicted, {}):
