@@ -19,7 +19,7 @@ from monitor.domain.adapters import MlflowEndpoint
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeSite
-from monitor.domain.label_parts import AssignedLabeler, parts_of, rules_of
+from monitor.domain.label_parts import AssignedLabeler, parts_of, role_of, rules_of
 from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
 from monitor.domain.time_limit import within
@@ -206,13 +206,15 @@ def _labelers(
         return (*today,)
     rules, of_config = rules_of(settings.labeling), labelers_of(monitor.labeling)
     now = {
-        str(one.rules[one.part]): (labeling, one.labeler)
+        one.role: (labeling, one.labeler)
         for one, (_, labeling) in zip(today, of_config, strict=True)
     }
     return tuple(
         AssignedLabeler(labeler, part, rules)
-        for part, (rule, stored) in enumerate(zip(rules, parts_of(settings.labeling), strict=True))
-        for labeler in _of_part(stored, now.get(str(rule)), make, settings.block, monitor.block)
+        for part, stored in enumerate(parts_of(settings.labeling))
+        for labeler in _of_part(
+            stored, now.get(role_of(rules, part)), make, settings.block, monitor.block
+        )
     )
 
 
@@ -266,7 +268,14 @@ def _stored_labeler(labeling: Mapping[str, Any], block: Block | None, make: Make
         return make(LABELERS.settings(dict(labeling)), block)
     except (SettingRefused, ValidationError) as error:
         # its package was uninstalled or changed while the round was open: that round alone stops
-        return AbsentLabeler(" ".join(str(error).split()))
+        why = error if isinstance(error, SettingRefused) else _problems(error)
+        return AbsentLabeler(" ".join(str(why).split()))
+
+
+def _problems(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)
+    )
 
 
 def _source(config: Config, monitor: MonitorConfig) -> Source:

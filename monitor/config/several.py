@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,10 @@ from monitor.domain.settings import Labeling
 
 Parts = tuple[Annotated[SerializeAsAny[Labeling], LABELERS], ...]
 _PARTS: TypeAdapter[tuple[Labeling, ...]] = TypeAdapter(Parts)
+
+
+_SEPARATE = {"column", "files"}
+"""Kinds that may come twice: what one of them is asked is apart from what another is."""
 
 
 class SeveralLabelers(Labeling):
@@ -52,6 +57,23 @@ def read_labeling(value: object, info: ValidationInfo) -> object:
     if len(parts) < 2:  # noqa: PLR2004
         message = "a list has two labelers or more; write one alone as a mapping"
         raise ValueError(message)
+    _refuse_misfits(parts)
+    return SeveralLabelers(
+        parts=parts,
+        deadline=max(part.deadline for part in parts),
+        late_labels=max(part.late_labels for part in parts),
+        overlap=max(part.overlap for part in parts),
+        adjudicator=next((part.adjudicator for part in parts if part.adjudicator), None),
+    )
+
+
+def _refuse_misfits(parts: Sequence[Labeling]) -> None:
+    """Refuse what one round cannot have of several labelers."""
+    kinds = [str(part.own()["kind"]) for part in parts]
+    for index, kind in enumerate(kinds):
+        if kind not in _SEPARATE and kind in kinds[:index]:
+            why = f"a round is one project of {kind} with one question; list {kind} once"
+            raise SettingRefused(setting=f"{index}.kind", why=why)
     adjudicators = {part.adjudicator for part in parts} - {None}
     for index, part in enumerate(parts):
         if getattr(part, "answer", None) == "class":
@@ -65,13 +87,6 @@ def read_labeling(value: object, info: ValidationInfo) -> object:
         if part.adjudicator is not None and len(adjudicators) > 1:
             why = "one person decides in a round; name the same one everywhere"
             raise SettingRefused(setting=f"{index}.adjudicator", why=why)
-    return SeveralLabelers(
-        parts=parts,
-        deadline=max(part.deadline for part in parts),
-        late_labels=max(part.late_labels for part in parts),
-        overlap=max(part.overlap for part in parts),
-        adjudicator=next(iter(adjudicators), None),
-    )
 
 
 def labelers_of(labeling: Labeling) -> list[tuple[str, Labeling]]:

@@ -17,6 +17,9 @@ Rule = Literal["flagged", "passed", "otherwise"] | dict[str, str]
 SEVERAL = "several"
 OTHERWISE: Rule = "otherwise"
 
+ALL = "flagged and passed"
+"""The role of a labeler that answers for all items."""
+
 FREE_MOST = 2_000
 """Items of a stratum up to which all are labeled where columns have their truth."""
 
@@ -31,6 +34,11 @@ class AssignedLabeler(NamedTuple):
     def answers(self, *, predicted: bool, segments: Mapping[str, str]) -> bool:
         """Whether it is responsible for such an item."""
         return part_of(self.rules, predicted=predicted, segments=segments) == self.part
+
+    @property
+    def role(self) -> str:
+        """Text that two labelers share if they answer for the same items."""
+        return role_of(self.rules, self.part)
 
     @property
     def title(self) -> str:
@@ -89,6 +97,22 @@ def part_of(rules: Sequence[Rule], *, predicted: bool, segments: Mapping[str, st
     [1, 2]
     """
     return next(index for index, rule in enumerate(rules) if _applies(rule, predicted, segments))
+
+
+def role_of(rules: Sequence[Rule], part: int) -> str:
+    """Return a text that labelers of two lists share if they answer for the same items.
+
+    >>> [role_of(rules, 1) for rules in (["flagged", "otherwise"], ["flagged", "passed"])]
+    ['passed', 'passed']
+    """
+    first = rules[: part + 1]
+    if any(isinstance(rule, dict) for rule in first):
+        return repr(first)
+    return " and ".join(
+        name
+        for name in ("flagged", "passed")
+        if part_of(rules, predicted=name == "flagged", segments={}) == part
+    )
 
 
 def _applies(rule: Rule, predicted: bool, segments: Mapping[str, str]) -> bool:

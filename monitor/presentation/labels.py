@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from monitor.presentation.numbers import minute_text
+
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from monitor.domain.id_forms import NearMiss
     from monitor.domain.model import Refusal
 
@@ -19,6 +23,14 @@ def same_person_reason(annotator: str) -> str:
     )
 
 
+def half_labeled_sentence(answered: int, planned: int, end: datetime) -> str:
+    """State that a round waits for the labeler of its flagged items, and until when."""
+    return (
+        f"{answered} of {planned} items have a label, and no flagged one: is what labels these "
+        f"there? The round waits until {minute_text(end)} UTC, then it is abandoned"
+    )
+
+
 def unreached_sentence(
     *, flagged: tuple[int, int], passed: int, windows: int, expected: float
 ) -> str:
@@ -27,9 +39,11 @@ def unreached_sentence(
     ``flagged`` has how many have a row, and how many were looked up, ``passed`` how many were.
     """
     where = "the window" if windows == 1 else f"{windows} windows"
+    seen = f"{flagged[0]} of {flagged[1]} flagged items of {where} have a row, and "
+    alone = f"labels exist for flagged items alone: {seen}none of {passed} passed ones"
+    begin = alone if flagged[1] else f"none of {passed} passed items of {where} has a row"
     return (
-        f"labels exist for flagged items alone: {flagged[0]} of {flagged[1]} flagged items of "
-        f"{where} have a row, and none of {passed} passed ones, where even a recall of 0.95 leaves "
+        f"{begin}, where even a recall of 0.95 leaves "
         f"{expected:.0f}. With missing_means: negative recall would be 1 whatever the classifier "
         "misses. If nobody looks at passed items, set labeling.missing_means: unanswered; if they "
         "are negative indeed, set labeling.passed_without_rows: accept"

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, RoundMoved
+from monitor.domain.label_parts import parts_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
-from monitor.presentation.labels import unlabeled_passed_sentence
+from monitor.presentation.labels import half_labeled_sentence, unlabeled_passed_sentence
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import versions
 from monitor.rounds.labels.collect import send
@@ -27,6 +28,8 @@ from monitor.storage.results.concern_store import UNLABELED
 from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy import Connection
 
     from monitor.domain.time_limit import T
@@ -80,6 +83,7 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
     empty = _classes_without_label(labels.counts(evidence_label))
     if "flagged" in empty:
+        _refuse_half_labeled(round_, context.clock(), answered, planned)
         reason = unlabeled_reason(empty[0], answered=answered, expected=planned)
         versions.abandon(context, round_, claim, reason)
         return
@@ -101,6 +105,17 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
             context, round_, claim, reason=reason, labels=labels, concerns=concerns
         )
     )
+
+
+def _refuse_half_labeled(round_: Round, now: datetime, answered: int, planned: int) -> None:
+    """Keep what one labeler said while the labels of another, of all flagged items, may come late.
+
+    Raises `LabelsRefused` for as long as labels may be late.
+    """
+    several = len(parts_of(round_.settings.labeling)) > 1
+    end = (round_.deadline or now) + round_.settings.late_labels
+    if several and answered and now < end:
+        raise LabelsRefused(half_labeled_sentence(answered, planned, end))
 
 
 def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim) -> None:

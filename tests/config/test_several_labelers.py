@@ -7,6 +7,7 @@ import pytest
 from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
 from monitor.labeling.column import ColumnLabeler
+from monitor.rounds.labels.endpoints import endpoint_name
 from monitor.wiring import build
 
 COLUMN = "{for: flagged, kind: column, path: cases.csv, id: case, value: is_fraud, matures: 30d}"
@@ -78,6 +79,49 @@ def test_a_round_with_several_labelers_keeps_them_when_the_config_has_another_li
     assert [name for _, _, name, _ in kinds_of(after, settings)] == ["column", "files"]
 
 
+def test_the_same_items_are_known_by_another_rule_and_others_by_the_same_word_are_not(load):
+    passed = COLUMN.replace("flagged", "passed").replace("cases", "passed")
+    before = load(passed, COLUMN.replace("flagged", "otherwise"))
+    settings = before.settings_of(before.monitors[0]).round
+
+    after = load(COLUMN.replace("cases", "now"), passed.replace("passed,", "otherwise,"))
+    [context] = build(after).monitors
+    paths = {
+        one.role: one.labeler.settings.path
+        for one in context.labelers_of(settings)
+        if isinstance(one.labeler, ColumnLabeler)
+    }
+
+    assert paths == {"passed": "passed.csv", "flagged": "now.csv"}
+
+
+def test_each_list_has_places_of_its_own_for_what_it_read(load):
+    def places(*labelers):
+        [context] = build(load(*labelers)).monitors
+        return [endpoint_name(one) for one in context.today]
+
+    passed = COLUMN.replace("flagged", "passed").replace("is_fraud", "reviewed")
+
+    assert places(COLUMN, passed) == places(passed, COLUMN)[::-1]
+    assert len({*places(COLUMN, passed), *places(COLUMN, FILES)}) == 3
+
+
+def test_a_round_of_one_labeler_is_not_read_by_one_that_answers_for_the_rest(load, tmp_path):
+    alone = TEXT.replace("\n      - {}\n      - {}", " {}").format(
+        COLUMN.replace("for: flagged, ", "")
+    )
+    (tmp_path / "config.yaml").write_text(alone)
+    before = load_config(tmp_path / "config.yaml", {})
+    settings = before.settings_of(before.monitors[0]).round
+
+    rest = COLUMN.replace("flagged", "otherwise").replace("cases", "rest")
+    [context] = build(load(COLUMN, rest)).monitors
+    [reads_all] = context.labelers_of(settings)
+
+    assert isinstance(reads_all.labeler, ColumnLabeler)
+    assert reads_all.labeler.settings.path == "cases.csv"
+
+
 @pytest.mark.parametrize(
     ("second", "where", "why"),
     [
@@ -97,6 +141,12 @@ def test_a_round_with_several_labelers_keeps_them_when_the_config_has_another_li
             '{for: passed, kind: page, question: "Is it?", answer: class}',
             "[1].answer",
             "ask for yes or no",
+        ),
+        (
+            '{for: passed, kind: page, question: "Is it?"}\n'
+            '      - {for: otherwise, kind: page, question: "Is it not?"}',
+            "[2].kind",
+            "list page once",
         ),
     ],
 )

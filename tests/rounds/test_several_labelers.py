@@ -1,18 +1,20 @@
 """A monitor with several labelers: who is asked about what, and what waits for whom."""
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from monitor.domain.errors import TryLater
-from monitor.domain.label_parts import AssignedLabeler, part_of, why_unclear
+from monitor.domain.errors import LabelsRefused, SourceRefused, TryLater
+from monitor.domain.label_parts import AssignedLabeler, part_of, role_of, rules_of, why_unclear
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.testing import MemoryLabeler
 from tests.rounds.scene import Scene, settings
 
 BY_CLASS: list[Any] = ["flagged", "passed"]
+PASSED: list[Any] = ["passed", "otherwise"]
 
 
 def stored(rules, **of_each):
@@ -40,6 +42,24 @@ class Several(Scene):
         """Let a labeler answer all that it was asked."""
         for tasks in labeler.sent.values():
             labeler.answers |= {task.item_id: self.truth[task.item_id] for task in tasks.values()}
+
+
+class Turned(Several):
+    """The same, with the list turned round."""
+
+    @property
+    def context(self):
+        rules = enumerate([self.people, self.free])
+        parts = tuple(AssignedLabeler(labeler, part, PASSED) for part, labeler in rules)
+        return replace(super().context, parts=parts, labelers=self.of_round)
+
+    def of_round(self, settings):
+        """Find the labelers by the rules of a round."""
+        rules = rules_of(settings.labeling)
+        by_role = {"flagged": self.free, "passed": self.people}
+        return tuple(
+            AssignedLabeler(by_role[role_of(rules, part)], part, rules) for part in range(2)
+        )
 
 
 @pytest.fixture
@@ -118,6 +138,57 @@ def test_a_class_whose_labels_are_free_is_labeled_whole_and_people_get_the_budge
 
     assert asked(scene.free) == scene.flagged()
     assert len(asked(scene.people)) == 50
+
+
+def test_tasks_go_out_although_a_labeler_before_is_down(database):
+    scene = Several(database, settings(labeling=stored(BY_CLASS)))
+    scene.free.down = True
+    scene.week(1)
+
+    with pytest.raises(TryLater):
+        scene.run(1)
+
+    assert asked(scene.people)
+
+
+def test_a_labeler_keeps_its_items_when_the_list_is_turned_round(scene):
+    scene.answer_by(scene.free)
+    scene.answer_by(scene.people)
+    scene.run()
+    turned = Turned(scene.database, scene.settings.model_copy(update={"labeling": stored(PASSED)}))
+    turned.__dict__ |= {
+        name: getattr(scene, name) for name in ("source", "truth", "free", "people")
+    }
+    turned.week(2)
+    turned.run(2)
+    turned.answer_by(turned.free)
+    turned.answer_by(turned.people)
+    turned.run()
+
+    flagged = turned.flagged()
+    assert {item in flagged for item in asked(turned.free)} == {True}
+    assert turned.round(2).state is RoundState.CLOSED
+
+
+def test_what_was_said_of_passed_items_is_kept_while_the_labels_of_flagged_ones_are_late(scene):
+    scene.answer_by(scene.people)
+    scene.now += timedelta(days=6)  # the deadline is over
+    with pytest.raises(LabelsRefused, match="no flagged one: is what labels these there"):
+        scene.run()
+
+    scene.answer_by(scene.free)
+    scene.run()
+
+    assert scene.round(1).state is RoundState.CLOSED
+
+
+def test_such_a_round_is_abandoned_once_labels_are_not_even_late(scene):
+    scene.answer_by(scene.people)
+    scene.now += timedelta(days=96)
+    with pytest.raises(SourceRefused):  # of the weeks since, which nobody predicted
+        scene.run()
+
+    assert scene.round(1).state is RoundState.ABANDONED
 
 
 def test_only_people_get_second_copies(database):

@@ -227,6 +227,9 @@ def check_truth(
         *_class_warnings(context, reader, join),
         *_unmatched_warnings(context, labeler),
     )
+    if not reach.flagged.size + reach.passed.size:
+        why = f"no item from {window} is of this labeler: are the values of `for` written as there?"
+        return CheckResult(text, (*warnings, why))
     classes = (("flagged", reach.flagged), ("passed", reach.passed))
     shares = " and ".join(f"{_share(part)} {name}" for name, part in classes if part.size)
     return CheckResult(f"{text}; {shares} items from {window} have a label", warnings)

@@ -119,16 +119,12 @@ def _questions(
 
     Where monitors ask different ones, every task shows its own.
     """
-    from monitor.domain.ports import AsksQuestion
+    from monitor.rounds.labels.collect import questions_of
 
     questioned: list[tuple[str | None, Task]] = []
     for context, tasks in several:
-        questions = {
-            one.part: one.labeler.question
-            for one in context.today
-            if isinstance(one.labeler, AsksQuestion)
-        }
-        questioned += [(questions.get(task.part), task) for task in tasks]
+        questions = questions_of(context)
+        questioned += [(questions.get(task.key), task) for task in tasks]
     different = {question for question, _ in questioned}
     if len(different) <= 1:
         return [task for _, task in questioned], next(iter(different), None)

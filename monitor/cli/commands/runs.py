@@ -292,12 +292,12 @@ def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
     deadlines = [round_.deadline for round_ in rounds if round_.deadline is not None]
     by = f" by {minute(min(deadlines))} UTC" if deadlines else ""
     needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
+    hints = []
     for labeler in [one.labeler for one in context.today]:
         if isinstance(labeler, PageLabeler):
-            needs += "; they label with pr-monitor label"
+            hints.append("they label with pr-monitor label")
         elif isinstance(labeler, FilesLabeler):
-            needs += (
-                f"; the task files stand in {labeler.folder}, filled copies go into "
-                f"{labeler.filled}"
+            hints.append(
+                f"the task files stand in {labeler.folder}, filled copies go into {labeler.filled}"
             )
-    return f"{needs}; then run: pr-monitor run-once"
+    return "; ".join([needs, *dict.fromkeys(hints), "then run: pr-monitor run-once"])

@@ -10,6 +10,7 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, gravest_of
 from monitor.domain.model import Collected, Task
+from monitor.domain.ports import AsksQuestion
 from monitor.domain.state import RoundState
 from monitor.rounds.labels.endpoints import ask, without_same_person
 from monitor.storage.labels import label_store, overlap_store
@@ -32,6 +33,7 @@ __all__ = [
     "collect",
     "disputed",
     "labelers_in_use",
+    "questions_of",
     "retire",
     "send",
     "store_together",
@@ -42,23 +44,31 @@ __all__ = [
 
 
 def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
-    """Assign the tasks that are not out yet; safe to repeat."""
+    """Assign the tasks that are not out yet; safe to repeat.
+
+    Raises `MonitorError`, the gravest obstacle met, once every labeler was tried.
+    """
     with context.database.read() as connection:
         tasks, waiting = label_store.tasks_to_send(connection, round_.id)
     if not waiting:
         return 0
-    unsent = set(waiting)
+    unsent, obstacles = set(waiting), list[MonitorError]()
     first = {one.part: one.labeler for one in reversed(context.labelers_of(round_.settings))}
     for part, labeler in sorted(first.items()):
         own = [task for task in tasks if task.part == part]
         keys = [task.key for task in own if task.key in unsent]
         if not keys:
             continue
-        with outside("send"):
-            labeler.send(round_.name, own)
+        try:
+            with outside("send"):
+                labeler.send(round_.name, own)
+        except MonitorError as error:
+            obstacles.append(error)
+            continue
         with context.database.write() as connection:
             round_claims.hold(connection, claim)
             label_store.set_sent(connection, keys, context.clock())
+    _raise_gravest(obstacles)
     return len(waiting)
 
 
@@ -100,15 +110,24 @@ def retire(context: MonitorContext) -> None:
         except Exception as error:
             log.exception("round not retired because of a bug", monitor=round_.monitor)
             obstacles.append(StoppedByBug.of(error))
+    _raise_gravest(obstacles)
+
+
+def _raise_gravest(obstacles: Sequence[MonitorError]) -> None:
     gravest = gravest_of(obstacles)
     if gravest is not None:
         raise gravest
 
 
 def _retire(context: MonitorContext, round_: Round) -> None:
+    obstacles: list[MonitorError] = []
     for one in context.labelers_of(round_.settings):
-        with outside("close"):
-            one.labeler.close(round_.name)
+        try:
+            with outside("close"):
+                one.labeler.close(round_.name)
+        except MonitorError as error:
+            obstacles.append(error)
+    _raise_gravest(obstacles)
     with context.database.write() as connection:
         label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
 
@@ -148,6 +167,21 @@ def accepting(context: MonitorContext) -> dict[str, Task]:
     """
     with context.database.read() as connection:
         return tasks_of_people(connection, context, _asking_people(connection, context))
+
+
+def questions_of(context: MonitorContext) -> dict[str, str | None]:
+    """Return what people are asked in each task that takes labels now, by key; None: no words."""
+    result: dict[str, str | None] = {}
+    with context.database.read() as connection:
+        for round_ in _asking_people(connection, context):
+            questions = {
+                one.part: one.labeler.question
+                for one in reversed(context.labelers_of(round_.settings))
+                if isinstance(one.labeler, AsksQuestion)
+            }
+            tasks = label_store.all_tasks(connection, [round_.id])
+            result |= {key: questions.get(task.part) for key, task in tasks.items()}
+    return result
 
 
 def tasks_of_people(

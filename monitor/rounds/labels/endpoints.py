@@ -7,7 +7,7 @@ from today's place too, since people may have been given that one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
+from monitor.domain.label_parts import ALL
 from monitor.domain.model import Collected, Refusal
 from monitor.domain.ports import Labeler, Watchable
 from monitor.presentation.labels import refused_line, same_person_reason
@@ -29,7 +30,10 @@ from monitor.storage.labels.label_notes import (
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from monitor.domain.label_parts import AssignedLabeler
+    from monitor.domain.model import Task
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
@@ -72,12 +76,14 @@ class CollectResult:
 
 @dataclass(slots=True)
 class LabelerEndpoint:
-    """A labeler under the name that the store knows it by, and the rounds it labels."""
+    """A labeler under the name that the store knows it by, and the rounds it labels.
+
+    ``rounds`` has the part of each round that is its own.
+    """
 
     labeler: Labeler
     name: str
-    part: int
-    rounds: list[int] = field(default_factory=list)
+    rounds: dict[int, int] = field(default_factory=dict)
     notes: LabelNotes = field(default_factory=LabelNotes)
     """As they stood when the place was last read or noted."""
 
@@ -148,11 +154,13 @@ def _with_obstacle(endpoint: LabelerEndpoint, notes: LabelNotes, why: str | None
 
 def endpoint_name(assigned: AssignedLabeler) -> str:
     """Name the place of a labeler, for what the store keeps of it."""
-    labeler, part = assigned.labeler, f" {assigned.part}" if assigned.part else ""
-    if not isinstance(labeler, Watchable):
-        return f"{labeler.name}{part}"
-    address = labeler.place.encode(errors="replace")
-    return f"{labeler.name} {hashlib.sha256(address).hexdigest()[:16]}{part}"
+    labeler = assigned.labeler
+    described = [labeler.place] if isinstance(labeler, Watchable) else []
+    described += [assigned.role] if assigned.role != ALL else []
+    if not described:
+        return labeler.name
+    address = "\n".join(described).encode(errors="replace")
+    return f"{labeler.name} {hashlib.sha256(address).hexdigest()[:16]}"
 
 
 def _endpoints(context: MonitorContext, rounds: Sequence[Round]) -> list[LabelerEndpoint]:
@@ -160,8 +168,8 @@ def _endpoints(context: MonitorContext, rounds: Sequence[Round]) -> list[Labeler
     for round_ in rounds:
         for one in context.labelers_of(round_.settings):
             name = endpoint_name(one)
-            endpoint = LabelerEndpoint(one.labeler, name, one.part)
-            endpoints.setdefault(name, endpoint).rounds.append(round_.id)
+            endpoint = endpoints.setdefault(name, LabelerEndpoint(one.labeler, name))
+            endpoint.rounds[round_.id] = one.part
     return list(endpoints.values())
 
 
@@ -169,10 +177,9 @@ def _read(
     context: MonitorContext, endpoint: LabelerEndpoint, result: CollectResult, monitor_id: int
 ) -> Collected | None:
     with context.database.read() as connection:
-        read = label_store.all_tasks(connection, endpoint.rounds)
+        tasks = _own_tasks(connection, endpoint)
         noted = read_endpoint(connection, monitor_id, endpoint.name)
     endpoint.notes = noted.notes
-    tasks = {key: task for key, task in read.items() if task.part == endpoint.part}
     if not tasks:
         return None
     with outside("collect"):
@@ -197,7 +204,17 @@ def _read(
     return collected
 
 
-def _noted(notes: LabelNotes, collected: Collected, rounds: Sequence[int]) -> LabelNotes:
+def _own_tasks(connection: Connection, endpoint: LabelerEndpoint) -> dict[str, Task]:
+    """Read the tasks of its rounds that the labeler of an endpoint is to answer, by key."""
+    result: dict[str, Task] = {}
+    for part in sorted({*endpoint.rounds.values()}):
+        rounds = [round_id for round_id, own in endpoint.rounds.items() if own == part]
+        tasks = label_store.all_tasks(connection, rounds)
+        result |= {key: task for key, task in tasks.items() if task.part == part}
+    return result
+
+
+def _noted(notes: LabelNotes, collected: Collected, rounds: Collection[int]) -> LabelNotes:
     """Log what was refused and has not been logged, and gather what people should know."""
     logged = set(notes.logged)
     new = {_digest(refusal): refusal for refusal in collected.refused}

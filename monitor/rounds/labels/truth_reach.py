@@ -103,10 +103,11 @@ def reach_of(
         class_reach = ClassReach(size, len(ids), truth.known, truth.positive)
         by_class[part.stratum.flagged] += class_reach
     seen, passed = by_class[True], by_class[False]
+    among = sum(part.size for part in frame.strata if not part.stratum.flagged)
     if flagged is None:
-        flagged = seen.positive * seen.size / max(seen.checked, 1)
+        flagged, among = seen.positive * seen.size / max(seen.checked, 1), passed.size
     missed = flagged * (1 - RECALL) / RECALL
-    return Reach(seen, passed, missed * passed.checked / max(passed.size, 1), 1)
+    return Reach(seen, passed, missed * passed.checked / max(among, 1), 1)
 
 
 def refuse_unreached(
