@@ -67,7 +67,7 @@ def rules_of(labeling: Mapping[str, Any] | None) -> list[Rule]:
 
 
 def free_classes(labeling: Mapping[str, Any] | None) -> frozenset[bool]:
-    """Return the predicted classes of which people label nothing; none where one labels all.
+    """Return the predicted classes that columns label alone; empty for a labeler that is alone.
 
     >>> sorted(free_classes({"kind": "several", "parts": [{"for": "flagged", "kind": "column"},
     ...                                                   {"for": "passed", "kind": "page"}]}))

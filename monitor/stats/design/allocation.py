@@ -102,7 +102,7 @@ def allocate(
         Half-width wanted for ``precision``, ``recall`` or both, in (0, 1). The cheapest labels
         that keep all of them are found. With only a budget: equal margins.
     max_labels
-        Budget, in labels of any cost, beside those of free strata. If the margins need more, all
+        Budget, in labels of any cost, without free strata. If the margins need more, all
         of them grow by one factor until it suffices.
     estimand
         ``window`` counts labeled items as known, so that small strata become a census.
