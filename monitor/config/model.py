@@ -247,11 +247,13 @@ class MonitorConfig(Settings):
     @model_validator(mode="after")
     def _each_item_has_one_labeler(self) -> MonitorConfig:
         labeling = self.labeling
-        if isinstance(labeling, SeveralLabelers):
-            segments = getattr(getattr(self.source, "columns", None), "segments", ())
-            why = why_unclear([part.items for part in labeling.parts], segments)
-        else:
-            why = None if labeling.items is None else "a labeler that is alone answers for all"
+        if not isinstance(labeling, SeveralLabelers):
+            if labeling.items is not None:
+                message = "a labeler that is alone answers for all items; leave it out"
+                raise SettingRefused(setting="labeling.for", why=message)
+            return self
+        segments = getattr(getattr(self.source, "columns", None), "segments", ())
+        why = why_unclear([part.items for part in labeling.parts], segments)
         if why is not None:
             raise SettingRefused(setting="labeling", why=why)
         return self

@@ -77,10 +77,9 @@ class MonitorContext:
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
     ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
-    ``labeler`` serves every round. ``parts`` are the labelers of the next round.
-    ``tries`` remembers looks in vain, and ``newest_seen`` what
-    no store may forget. ``runs`` shows the
-    rounds that MLflow has, should the store have forgotten some;
+    ``labeler`` serves every round. ``parts`` are the labelers of the next round; without them
+    ``labeler`` is. ``tries`` remembers looks in vain, and ``newest_seen`` what no store may forget.
+    ``runs`` shows the rounds that MLflow has, should the store have forgotten some;
     ``aliases`` looks up which version of a model an alias names. ``class_monitors`` has, where the
     monitor is one of a block of classes, the name of each class's monitor, and ``settled`` the
     windows whose averages need no look, in common with these. ``judge`` is asked for verdicts where

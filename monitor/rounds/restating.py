@@ -287,12 +287,12 @@ def _changes(
     rows: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     with context.database.read() as connection:
         for round_ in rounds:
-            tasks = label_store.all_tasks(connection, [round_.id])
+            of_round = events.get(round_.id, ())
+            tasks = label_store.all_tasks(connection, [round_.id]) if of_round else {}
             names = {
                 one.part: one.labeler.name for one in reversed(context.labelers_of(round_.settings))
             }
             for part, name in names.items():
-                of_round = events.get(round_.id, ())
                 own = [event for event in of_round if tasks[event.task_key].part == part]
                 rows[round_.id] += label_store.new_rows(connection, name, own, context.clock())
     return {round_id: of_round for round_id, of_round in rows.items() if of_round}

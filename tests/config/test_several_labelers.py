@@ -163,5 +163,7 @@ def test_a_labeler_that_is_alone_names_no_items(load, tmp_path):
     alone = TEXT.replace("\n      - {}\n      - {}", " {}").format(COLUMN)
     (tmp_path / "config.yaml").write_text(alone)
 
-    with pytest.raises(ConfigRefused, match="a labeler that is alone answers for all"):
+    with pytest.raises(
+        ConfigRefused, match=r"labeling.for: a labeler that is alone answers for all items"
+    ):
         load_config(tmp_path / "config.yaml", {})

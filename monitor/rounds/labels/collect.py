@@ -179,7 +179,7 @@ def questions_of(context: MonitorContext) -> dict[str, str | None]:
                 for one in reversed(context.labelers_of(round_.settings))
                 if isinstance(one.labeler, AsksQuestion)
             }
-            tasks = label_store.all_tasks(connection, [round_.id])
+            tasks = label_store.all_tasks(connection, [round_.id]) if questions else {}
             result |= {key: questions.get(task.part) for key, task in tasks.items()}
     return result
 
