@@ -2,19 +2,16 @@
 
 Recall falls by ten points, in proportion or in the lowest passed band alone. `found` within 4
 rounds; `smallest` drop found so in 8 of 10; `one label` is how far one positive label in the lowest
-band moves recall. ``--cautions``: the share of rounds with a caution, by counts alone and
-with leverage, on drawn cells of seed 1, on which the rule was chosen, and of seed 7.
+band moves recall.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.coverage_grid import grid, make_cell
 from benchmarks.drift import limits_of
-from benchmarks.fast_rounds import Design, FastRounds, expected_rarer
+from benchmarks.fast_rounds import Design, FastRounds
 from benchmarks.harness import Whole
 from benchmarks.label_cost import DEFAULT, population
 from monitor.stats.core.counts import Counts
@@ -34,12 +31,8 @@ SOME = 100
 """Rounds in which cautions are looked at."""
 
 
-def main(paths: int = 4000, cautions: bool = False, cells: int = 100) -> None:
-    """Print one table or the other."""
-    if cautions:
-        for seed in (1, 7):
-            show_cautions(seed, cells)
-        return
+def main(paths: int = 4000) -> None:
+    """Print a row for each design and place of the misses."""
     print(f"{'labels, share by size':<28}misses           found (s.e.)  smallest", end="")
     print("   covered (s.e.)  width  one label  cautioned")
     for name in CLASSIFIERS:
@@ -102,58 +95,6 @@ def cautions(design: Design, positive: Whole) -> Iterator[FewLabels | None]:
             size=design.size, labeled=design.labeled, positive=found, is_flagged=is_flagged
         )
         yield small_count_caution(counts, "recall")
-
-
-def show_cautions(seed: int, cells: int, replicates: int = 400) -> None:
-    """Print how often recall has a caution over the cells of one seed."""
-    ordinary, badly = [], []
-    for design, expected in infinite_cells(seed, cells):
-        after = in_lowest_band(design)
-        if after is None:
-            continue
-        if 10 <= expected < math.inf:
-            ordinary.append(shares_of_cautions(design))
-        positive = after.simulate(replicates, np.random.default_rng(seed))
-        missed = FastRounds(after, positive, points=2**10).misses()[1].any(axis=0)
-        if missed.mean() > 1 - 0.93:
-            badly.append((*shares_of_cautions(after), 1 - missed.mean()))
-    print(f"seed {seed}, {cells} cells drawn")
-    for text, rows in (("ordinary, 10 or more expected", ordinary), ("covered under .93", badly)):
-        found = np.array(rows).reshape(len(rows), -1)
-        if not rows:
-            continue
-        errors = found[:, :2].std(axis=0) / math.sqrt(len(rows))
-        print(
-            f"{text:<32}{len(rows):4} cells   by counts {found[:, 0].mean():.3f} ({errors[0]:.3f})"
-            f"   with leverage {found[:, 1].mean():.3f} ({errors[1]:.3f})"
-            + (f"   mean coverage {found[:, 2].mean():.3f}" if found.shape[1] > 2 else "")
-        )
-
-
-def infinite_cells(seed: int, cells: int) -> Iterator[tuple[Design, float]]:
-    """Yield designs with bands of passed items, as of an infinite window, and the rarer answers."""
-    for setting in grid(cells, seed):
-        made = make_cell(setting).design
-        if len(made.size) - made.flagged > 1:
-            design = Design(made.size, made.labeled, made.flagged, rate=made.true_rate)
-            yield design, expected_rarer(design)[1]
-
-
-def in_lowest_band(design: Design) -> Design | None:
-    """Let recall fall by misses in the lowest band; None where it cannot."""
-    is_flagged = np.arange(len(design.size)) < design.flagged
-    before = Scenario.of(design.size, design.labeled, is_flagged, design.true_rate)
-    try:
-        return replace(design, rate=before.dropped("recall", DROP, "in_lowest_band").rates)
-    except ValueError:
-        return None
-
-
-def shares_of_cautions(design: Design) -> tuple[float, float]:
-    """Shares of rounds cautioned by counts alone, and by counts or leverage."""
-    found = list(cautions(design, design.simulate(SOME, np.random.default_rng(6))))
-    by_counts = [few is not None and few.classes[0].moves is None for few in found]
-    return float(np.mean(by_counts)), float(np.mean([few is not None for few in found]))
 
 
 def error(share: float, of: int) -> float:

@@ -1,26 +1,20 @@
 """Pictures of what MLflow's own pages show of a fleet, from a real server by a real browser.
 
-``--served`` is how the server is started: ``proxied`` (files go through it, its default),
-``direct`` (``--no-serve-artifacts``), ``prefix`` (``--static-prefix /mlflow``) or ``auth``
-(``--app-name basic-auth``). ``--python`` starts the server of another environment. ``--for-docs``
-writes the pictures of docs/how-to/mlflow.md. Needs Chromium, its driver and selenium.
+``--for-docs`` writes the pictures of docs/how-to/mlflow.md. Needs Chromium, its driver and
+selenium.
 """
 
 # mypy: allow-untyped-calls
 # (what the tests have for servers, people and browsers is not typed)
 
-import base64
 import logging
-import os
-import secrets
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 import structlog
@@ -43,8 +37,7 @@ from monitor.tracking.saved_views import (
     key_of,
     monitor_views,
 )
-from tests.mlflow_server import MlflowServer, accounts
-from tests.servers import postgres
+from tests.mlflow_server import MlflowServer
 from tests.service.pages.browsers import chromium
 
 FIRST = datetime(2025, 1, 6, 6, 1, tzinfo=UTC)
@@ -58,7 +51,7 @@ NAMES = (
     *("toxic-comments", "job-titles", "duplicates", "address-match", "x-ray-triage", "leads"),
 )
 HEAD = """\
-store: {store}
+store: sqlite:///monitor.db
 mlflow: {{tracking_uri: "{mlflow}", timeout: 5m}}
 monitors:
 """
@@ -124,7 +117,6 @@ class Story:
 
     folder: Path
     mlflow: str
-    store_url: str = "sqlite:///monitor.db"
     plot: Plot = field(default_factory=Plot)
     model: str | None = None
     notices: list[Notice] = field(default_factory=list)
@@ -146,7 +138,7 @@ class Story:
             MONITOR.format(name=name, labels=LABELS, model="" if place else model)
             for place, name in enumerate(self.names)
         ]
-        return HEAD.format(store=self.store_url, mlflow=self.mlflow) + "".join(of_each)
+        return HEAD.format(mlflow=self.mlflow) + "".join(of_each)
 
     def play(self) -> Iterator[int]:
         """Play week after week for all monitors; yields the number of each week that is told."""
@@ -228,7 +220,6 @@ DOCS = Path(__file__).parents[1] / "docs" / "figures"
 FOR_DOCS = {"rounds": 1020, "charts": 1000, "run-note": 1480, "model-version": 1000}
 """Pictures that docs/how-to/mlflow.md shows, and how high the window is."""
 COLOURS = 128
-USER = "root"
 OPENS_A_NOTE = (
     "[data-component-id='mlflow.experiment.metadata_editor.expand_button'],"
     "[data-component-id='discovery.data_explorer.entity_comment.show_comment_text_toggle']"
@@ -243,84 +234,25 @@ class Page(NamedTuple):
     shows: str
 
 
-@dataclass(frozen=True)
-class Served:
-    """A server that runs; with accounts, the password of ``root``."""
-
-    url: str
-    password: str = ""
-
-    def headers(self) -> dict[str, str]:
-        """Let a browser in."""
-        if not self.password:
-            return {}
-        known = base64.b64encode(f"{USER}:{self.password}".encode()).decode()
-        return {"Authorization": f"Basic {known}"}
-
-
 def main(
     *,
     to: Path = Path("mlflow-pictures"),
-    served: str = "proxied",
-    store: Literal["sqlite", "postgres"] = "sqlite",
-    widths: tuple[int, ...] = (1600, 1280),
     rounds: int = 30,
     monitors: int = 12,
-    python: str = "",
     for_docs: bool = False,
 ) -> None:
     """Play, tell, and take the pictures."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     to.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        stores = [stack.enter_context(database(store)) for _ in range(2)]
-        server = stack.enter_context(server_of(folder, served, stores[1], python))
-        print(f"{server.url} {server.headers()}")
-        plot = Plot(rounds, monitors)
-        story = played(folder, server.url, stores[0] or "sqlite:///monitor.db", plot)
+    with tempfile.TemporaryDirectory() as name, MlflowServer(folder := Path(name)) as server:
+        story = played(folder, server.url, Plot(rounds, monitors))
         pages = pages_of(story)
         for page in pages:
             print(f"{page.name}: {server.url}/{page.path}")
         if for_docs:
-            take_for_docs(server, pages, DOCS)
-        for width in [] if for_docs else widths:
-            take(server, pages, width, to)
-
-
-@contextmanager
-def database(kind: str) -> Iterator[str]:
-    """Start a database server where one is asked for; empty for a file."""
-    if kind == "sqlite":
-        yield ""
-        return
-    with postgres() as url:
-        yield url
-
-
-@contextmanager
-def server_of(folder: Path, how: str, backend: str = "", python: str = "") -> Iterator[Served]:
-    """Run a server; the client's credentials are in the environment meanwhile."""
-    more = ["--backend-store-uri", backend] if backend else []
-    environment: dict[str, str] = {}
-    password = ""
-    if how == "direct":
-        more += ["--no-serve-artifacts", "--default-artifact-root", f"{folder}/artifacts"]
-    if how == "auth":
-        password = secrets.token_urlsafe(16)
-        more += ["--app-name", "basic-auth"]
-        environment = accounts(folder, password)
-    prefix = "/mlflow" if how == "prefix" else ""
-    named = {"python": python} if python else {}
-    server = MlflowServer(folder, more=more, environment=environment, prefix=prefix, **named)
-    credentials = {"MLFLOW_TRACKING_USERNAME": USER, "MLFLOW_TRACKING_PASSWORD": password}
-    with server:
-        os.environ.update(credentials if password else {})
-        try:
-            yield Served(server.url, password)
-        finally:
-            for name in credentials:
-                os.environ.pop(name, None)
+            take_for_docs(server.url, pages, DOCS)
+        else:
+            take(server.url, pages, to)
 
 
 def client_of(url: str) -> Any:
@@ -331,12 +263,12 @@ def client_of(url: str) -> Any:
     return MlflowClient(url)
 
 
-def played(folder: Path, url: str, store_url: str, plot: Plot) -> Story:
+def played(folder: Path, url: str, plot: Plot) -> Story:
     """Register the model, play all rounds and tell them."""
     client = client_of(url)
     client.create_registered_model("mail-travel")
     client.create_model_version("mail-travel", source="s3://models/mail-travel/7")
-    story = Story(folder, url, store_url, plot, model="models:/mail-travel/1")
+    story = Story(folder, url, plot, model="models:/mail-travel/1")
     begun = time.monotonic()
     for week in story.play():
         print(f"week {week} is told after {time.monotonic() - begun:.0f} s")
@@ -382,25 +314,25 @@ def pages_of(story: Story) -> list[Page]:
     ]
 
 
-def take(server: Served, pages: list[Page], width: int, to: Path) -> None:
-    """Take a picture of each page at a width."""
+def take(url: str, pages: list[Page], to: Path) -> None:
+    """Take a picture of each page."""
     with chromium() as browser:
-        begin(browser, server, width)
+        begin(browser, url, 1280)
         for page in pages:
-            show(browser, server, page)
-            browser.driver.save_screenshot(str(to / f"{page.name}-{width}.png"))
+            show(browser, url, page)
+            browser.driver.save_screenshot(str(to / f"{page.name}.png"))
 
 
-def take_for_docs(server: Served, pages: list[Page], to: Path) -> None:
+def take_for_docs(url: str, pages: list[Page], to: Path) -> None:
     """Take those that the documentation shows, each as high as it needs, in few colours."""
     from PIL import Image  # noqa: PLC0415  for this alone
 
     with chromium() as browser:
-        begin(browser, server, 1280)
+        begin(browser, url, 1280)
         for page in pages:
             if page.name in FOR_DOCS:
                 browser.driver.set_window_size(1280, FOR_DOCS[page.name])
-                show(browser, server, page)
+                show(browser, url, page)
                 path = to / f"mlflow-{page.name}.png"
                 browser.driver.save_screenshot(str(path))
                 with Image.open(path) as picture:
@@ -410,24 +342,20 @@ def take_for_docs(server: Served, pages: list[Page], to: Path) -> None:
                 few.save(path, optimize=True)
 
 
-def begin(browser: Any, server: Served, width: int) -> None:
+def begin(browser: Any, url: str, width: int) -> None:
     """Let a browser in, and close what opens by itself on a first visit."""
     browser.driver.set_window_size(width, width * 5 // 8)
-    if server.password:
-        browser.driver.execute_cdp_cmd("Network.enable", {})
-        known = {"headers": server.headers()}
-        browser.driver.execute_cdp_cmd("Network.setExtraHTTPHeaders", known)
-    browser.driver.get(server.url)
+    browser.driver.get(url)
     browser.driver.execute_script(
         "localStorage['mlflow.assistant.fab.autoOpenedOnFirstLoad_v1'] = 'true';"
         "localStorage['mlflow.assistant.panelOpen_v1'] = 'false';"
     )
 
 
-def show(browser: Any, server: Served, page: Page) -> None:
+def show(browser: Any, url: str, page: Page) -> None:
     """Open a page, and the description where the picture is of that."""
     browser.driver.get("about:blank")  # else only what is behind the # differs
-    browser.driver.get(f"{server.url}/{page.path}")
+    browser.driver.get(f"{url}/{page.path}")
     browser.until(lambda: page.shows in browser.text())
     time.sleep(SETTLED)
     if page.name.endswith("-note"):

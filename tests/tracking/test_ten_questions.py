@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from benchmarks.mlflow_pictures import Plot, Served, Story, begin
+from benchmarks.mlflow_pictures import Plot, Story, begin
 from tests.pages import page
 from tests.service.pages.browsers import chromium
 
@@ -39,7 +39,7 @@ def link(tmp_path_factory, mlflow_url):
 def test_each_question_is_answered_at_most_one_click_from_the_link_of_the_alert(link, mlflow_url):
     unanswered = {}
     with chromium() as browser:
-        begin(browser, Served(mlflow_url), 1280)
+        begin(browser, mlflow_url, 1280)
         for place in (HERE, NOTE, CHARTS):
             browser.driver.get("about:blank")  # else only what is behind the # differs
             browser.driver.get(link)
