@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.stats.detection.power import alert_power, smallest_drops
 from tests.cli.workplace import PEOPLE, Workplace
 from tests.faults.few_points import few_points
 
@@ -19,6 +20,13 @@ def _coarse():
     """Estimate coarsely: commands print what the functions give, however fine."""
     with few_points(POINTS):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _few_paths(monkeypatch):
+    """What is said of drops to come is simulated, and no number of it is looked at here."""
+    for simulated in (alert_power, smallest_drops):
+        monkeypatch.setitem(simulated.__kwdefaults__, "paths", 40)
 
 
 @pytest.fixture

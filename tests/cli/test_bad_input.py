@@ -73,21 +73,6 @@ def test_a_window_without_rows_is_waited_for(place):
     assert (ran.code, again.code) == (65, 65)
 
 
-def test_a_window_without_rows_is_abandoned_with_the_reason(place):
-    place.predictions(rows=0)
-    place.config(grace=("threshold: 0.5", "threshold: 0.5\n      grace: 0s"))
-
-    ran = place.run("run-once")
-
-    window = f"{place.at(place.slot - timedelta(days=1))} to {place.at(place.slot)} UTC"
-    reason = f"no predictions from {window}, and none at all yet (is the source up to date?)"
-    assert f"mail: round 1 (due {place.at(place.slot)} UTC) is abandoned: {reason}" in ran.lines
-    assert 'is the source up to date?)." notice=round.abandoned' in ran.err  # to the log
-    status = place.run("status")
-    assert "mail: STALE" in status.lines
-    assert f"  problem: round 1 gave no estimate: {reason}" in status.lines
-
-
 def test_the_first_commands_on_an_old_file_abandon_no_round_and_say_what_to_run(place):
     """A file that is not written to any more, as one tries a program with."""
     old = f"timestamptz '{(place.slot - timedelta(days=4)).isoformat()}' + i * interval 5 minute"

@@ -68,18 +68,6 @@ def test_a_store_that_does_not_answer(place, words):
     assert line.endswith("Nothing changed, or it is unknown whether it did; running again is safe")
 
 
-def test_an_mlflow_that_does_not_answer_delays_nothing_and_is_told(place):
-    checked, ran = place.run("check"), place.run("run-once")
-
-    waits = "waits and is tried again"
-    assert f"PROBLEM  MLflow: {NO_MLFLOW}; experiment 'monitor' {waits}" in checked.lines
-    assert f"mail: round 1 (due {place.at(place.slot)} UTC) is closed" in ran.lines
-    assert f"not delivered: {NO_MLFLOW}; experiment 'monitor/mail' {waits}" in ran.lines
-    assert (checked.code, ran.code) == (75, 75)
-    [waiting] = [line for line in place.run("status").lines if "waits for MLflow since" in line]
-    assert waiting.endswith(f"{NO_MLFLOW}; experiment 'monitor/mail' {waits}")
-
-
 def test_a_restored_store_waits_for_an_mlflow_that_does_not_answer(place):
     done = place.run("db", "upgrade"), place.run("db", "restored")
 

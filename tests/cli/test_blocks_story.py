@@ -1,14 +1,9 @@
 """Blocks of monitors from the config to what commands show, on real files."""
 
 import json
-import shutil
-from datetime import timedelta
 
 import pytest
 
-from monitor import wiring
-from monitor.config.load import load_config
-from monitor.service import shared_scans
 from monitor.sources.duckdb import DuckdbSource
 
 SCORES = {
@@ -99,26 +94,6 @@ def rounds_of(place):
 NAMES = ("mail-finance", "mail-sports", "mail-travel")
 
 
-def test_a_pass_reads_the_predictions_once_for_all_and_draws_what_each_would_alone(
-    scored, openings, monkeypatch
-):
-    shutil.copy("monitor.db", "alone.db")
-    scored.run("run-once")
-    for_people = len(NAMES)  # what they see is read by each monitor
-    assert len(openings) == 1 + for_people
-    assert rounds_of(scored) == [(name, 1, "closed") for name in NAMES]
-    monkeypatch.setattr(shared_scans, "_FEWEST", 100)
-    config = scored.folder / "config.yaml"
-    config.write_text(config.read_text().replace("monitor.db", "alone.db"))
-    scored.run("run-once")
-
-    together, alone = drawn(scored), drawn(scored, "alone.db")
-
-    assert together == alone
-    assert {name: len(items) for name, items in together.items()} == dict.fromkeys(NAMES, 40)
-    assert len(set.union(*together.values())) < 3 * 40
-
-
 def test_a_monitor_that_fails_keeps_none_of_its_block_from_its_round(scored):
     each(scored, topics="finanse, travel, sports", labeling="{kind: files}")
 
@@ -136,23 +111,6 @@ def test_a_monitor_that_fails_keeps_none_of_its_block_from_its_round(scored):
         ("mail-sports", 1, "labeling"),
         ("mail-travel", 1, "labeling"),
     ]
-
-
-def test_a_monitor_whose_window_is_another_scans_by_itself(scored, openings):
-    early = scored.slot - timedelta(hours=6)
-    each(scored, topics="travel")
-    config = scored.folder / "config.yaml"
-    config.write_text(config.read_text().replace(scored.cron, f"{early.minute} {early.hour} * * *"))
-    scored.run_at(early + timedelta(minutes=1), "run-once")
-    each(scored)
-    openings.clear()
-
-    scored.run("run-once")
-
-    starts = {window.start for window in openings}
-    assert {early, scored.slot - timedelta(days=1)} <= starts
-    assert rounds_of(scored)[-2:] == [("mail-travel", 1, "closed"), ("mail-travel", 2, "closed")]
-    assert {name for name, *_ in rounds_of(scored)} == set(NAMES)
 
 
 def test_a_value_that_is_added_is_a_new_monitor_with_keys_of_its_own_and_one_removed_is_told(
@@ -241,11 +199,3 @@ def test_a_class_that_the_block_does_not_have_is_refused_by_its_name(classed):
 
     assert ran.code == 65
     assert any("mail-travel" in line and "'spam'" in line for line in ran.lines)
-
-
-def test_the_monitors_of_a_block_share_what_they_know_of_its_windows(classed):
-    application = wiring.build(load_config(classed.folder / "config.yaml"))
-
-    travel, finance, other = (context.settled for context in application.monitors)
-
-    assert travel is finance is other

@@ -11,7 +11,6 @@ import pytest
 
 from monitor.config.load import load_config
 from monitor.sources.duckdb_settings import DuckdbSettings
-from monitor.stats.core.metrics import METRICS
 from tests.cli.workplace import NOWHERE, PEOPLE
 
 
@@ -158,21 +157,6 @@ def test_missed_rounds_that_follow_one_another_share_a_line(place):
     assert skipped in done.out.splitlines()
 
 
-def test_a_round_opened_by_hand_fills_a_recorded_skip(place):
-    place.run_at(place.slot - timedelta(days=2), "run-once")
-    before = place.run("run-once")
-
-    place.run("run-once", "--slot", f"{place.slot - timedelta(days=1):%Y-%m-%dT%H:%M}")
-
-    assert "is skipped" in before.out
-    rounds = json.loads(place.run("rounds", "--json").out)["rounds"]
-    assert [(round_["round"], round_["state"]) for round_ in rounds] == [
-        (1, "closed"),
-        (2, "closed"),
-        (3, "closed"),
-    ]
-
-
 def test_backfill_fills_every_window_once(filled):
     again = filled.run("backfill", "--from", f"{filled.slot - timedelta(days=8):%Y-%m-%d}")
 
@@ -196,35 +180,6 @@ def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
     assert row.startswith(f"{begin}  mail     recall at least 0.95  resolved  round ")
     assert row.endswith(": the label rule changed")
     assert re.search(r"predictions of \S+ \S+ to \S+ \S+, fired \S+ \S+, until ", row)
-
-
-def test_show_lists_each_metric_once_precision_and_recall_first(closed):
-    lines = closed.run("show", 1).lines
-
-    start = next(place for place, line in enumerate(lines) if line.startswith("metric"))
-    metrics = [line.split()[0] for line in lines[start + 2 : start + 2 + len(METRICS)]]
-    assert metrics[:3] == ["precision", "recall", "f1"]
-    assert sorted(metrics) == sorted(METRICS)
-
-
-def test_missing_answers_are_said_to_leave_the_interval_open(place):
-    place.predictions(is_travel="case when i % 3 > 0 then (i % 10 = 0)::int end")
-    place.run("run-once")
-
-    shown = place.run("show", 1)
-
-    assert ": closed, partial, due " in shown.lines[0]
-    assert [
-        line.split()[0] for line in shown.lines if "in this round, whatever the missing" in line
-    ] == ["precision:", "recall:"]
-
-
-def test_an_open_round_has_no_counts_yet(asked):
-    shown, status = asked.run("show", 1), asked.run("status")
-
-    assert ["flagged", "all", "20", "15", "-", "-", "-"] in [line.split() for line in shown.lines]
-    waits = f"  round 1, due {asked.at(asked.slot)} UTC, is labeling: 0 of 40 answers, deadline "
-    assert any(line.startswith(waits) for line in status.lines)
 
 
 def test_an_export_of_nothing_writes_nothing(place):

@@ -56,20 +56,6 @@ def test_another_threshold_is_compared_metric_by_metric_as_lines_and_as_json(lab
     assert (said["labeled"], said["estimand"], said["flagged_counted"]) == (300, "window", False)
 
 
-def test_the_classifier_as_it_is_has_the_numbers_that_show_has(labeled):
-    shown = json.loads(labeled.run("show", 1, "--json").out)["estimates"]
-    compared = json.loads(labeled.run("compare", 1, "-t", 0.5, "--json").out)["metrics"]
-
-    for each in compared[:2]:
-        [row] = [
-            row
-            for row in shown
-            if (row["metric"], row["basis"], row["estimand"]) == (each["metric"], "round", "window")
-        ]
-        assert each["first"]["point"] == pytest.approx(row["point"], abs=0.01)
-        assert each["difference"] == {"point": 0, "low": 0, "high": 0}
-
-
 def test_another_classifier_is_read_from_a_file(labeled):
     others(labeled)
 

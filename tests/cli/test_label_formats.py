@@ -1,23 +1,15 @@
 """Label files of every format by the command line: out with the question, back with the answers."""
 
-import csv
 import json
 from typing import get_args
 
 import pytest
-from openpyxl import load_workbook
 
 from monitor.cli.commands.labels import ENDINGS, TOOLS
 from monitor.labeling.label_files import Format, file_ending
-from tests.cli.conftest import after_a_pass
 
 QUESTION = "Is this mail about travel?"
 ASKED = f"{{kind: files, question: '{QUESTION}'}}"
-
-
-@pytest.fixture(scope="module")
-def asked_folder(tmp_path_factory, store_tables):
-    return after_a_pass(tmp_path_factory.mktemp("formats"), store_tables, ASKED)
 
 
 def rows_of(path):
@@ -31,32 +23,6 @@ def fill_lines(path, answer):
 def test_every_format_has_a_name_on_the_command_line():
     assert {*(ending.removeprefix(".") for ending in ENDINGS), *TOOLS} == set(get_args(Format))
     assert {f".{file_ending(each)}" for each in get_args(Format)} == set(ENDINGS)
-
-
-def test_a_csv_file_asks_the_question_above_the_answers_and_comes_back(asked):
-    asked.run("labels", "export", "--out", "todo.csv")
-    path = asked.folder / "todo.csv"
-    rows = list(csv.DictReader(path.read_text().splitlines()))
-    path.write_text(path.read_text().replace(",,,", ",1,,"))
-
-    done = asked.run("labels", "import", "todo.csv")
-
-    assert list(rows[0]) == ["task", "subject", f"label: {QUESTION}", "annotator", "note"]
-    assert done.lines[0] == "40 new answers, 0 known already, 0 rows refused"
-
-
-def test_a_workbook_is_filled_and_comes_back(asked):
-    exported = asked.run("labels", "export", "--out", "todo.xlsx")
-    book = load_workbook(asked.folder / "todo.xlsx")
-    for row in book.active.iter_rows(min_row=2):
-        row[2].value = "no"
-    book.save(asked.folder / "todo.xlsx")
-
-    done = asked.run("labels", "import", "todo.xlsx")
-
-    assert exported.lines[0].startswith("40 items written to todo.xlsx; fill the column label")
-    assert book.active["C1"].value == f"label: {QUESTION}"
-    assert done.lines[0] == "40 new answers, 0 known already, 0 rows refused"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.workplace import COLUMN, PEOPLE, read, save
+from tests.cli.workplace import COLUMN, read, save
 
 ELSEWHERE = "{kind: files, folder: elsewhere}"
 
@@ -40,19 +40,6 @@ def test_answers_in_the_folder_that_tasks_went_to_count_whatever_the_config_says
     assert asked.query("select count(*) from label_events where annotator = 'ada'") == [(40,)]
 
 
-def test_a_round_that_reads_a_column_keeps_it_when_people_are_asked_from_now_on(bare):
-    bare.predictions(is_travel="null")
-    bare.config(COLUMN.replace("1s", "5d"))
-    bare.run("run-once")
-    bare.config(PEOPLE)
-    bare.predictions()
-
-    bare.run("run-once")
-
-    assert rounds(bare) == [("closed", 0)]
-    assert bare.query("select distinct annotator from label_events") == [("column",)]
-
-
 def test_tasks_of_a_round_opened_for_people_are_exported_and_imported_under_a_column(asked):
     asked.config(COLUMN)
 
@@ -62,20 +49,6 @@ def test_tasks_of_a_round_opened_for_people_are_exported_and_imported_under_a_co
     taken = asked.run("labels", "import", "todo.csv")
 
     assert taken.lines[0] == "40 new answers, 0 known already, 0 rows refused"
-
-
-def test_a_deleted_text_goes_from_the_folder_that_tasks_went_to(asked):
-    path = fill(asked)
-    [(item,)] = asked.query("select item_id from tasks limit 1")
-    number = int(item[1:])
-    before = path.read_text()
-    asked.config(ELSEWHERE)
-
-    done = asked.run("forget", item)
-
-    assert f",subject {number}," in before
-    assert f",subject {number}," not in path.read_text()
-    assert str(path.name) in done.out
 
 
 # What is told

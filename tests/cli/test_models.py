@@ -63,21 +63,6 @@ def registry(place):
     return MlflowClient(uri, uri)
 
 
-def test_a_round_tags_the_version_that_the_alias_named_for_its_window_and_check_names_the_last(
-    champion,
-):
-    ran = champion.run("run-once")
-    champion.config(model=BY_ALIAS)  # whose MLflow does not answer
-    check = champion.run("check")
-
-    assert ran.code == 0
-    tags = registry(champion).get_model_version("mail-travel", "1").tags
-    assert tags["monitor.status"] == "learning"
-    assert registry(champion).get_model_version("mail-travel", "2").tags == {}
-    [line] = [line for line in check.lines if "model of mail" in line]
-    assert f"{ALIAS} named version 1 at the last look, " in line
-
-
 def test_a_round_does_not_wait_for_an_mlflow_that_never_answered(place):
     place.config(model=BY_ALIAS)
 

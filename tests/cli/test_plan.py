@@ -5,19 +5,12 @@ import json
 import pytest
 
 import monitor
-from monitor.stats.detection.power import alert_power
 from tests.cli.test_output import on_terminal
 from tests.cli.workplace import PEOPLE
 from tests.drawing import looking
 
 ASSUMED = "plan --precision .79 --recall .67 --flagged-rate .044 --size 1000000"
 BANDS = ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 200")
-
-
-@pytest.fixture(autouse=True)
-def _few_paths(monkeypatch):
-    """What is said of alerts is simulated, and no number of it is looked at here."""
-    monkeypatch.setitem(alert_power.__kwdefaults__, "paths", 40)
 
 
 def told(place, *words):
@@ -169,18 +162,6 @@ def test_the_figure_is_written_and_named(bare):
     assert len(picture.curves()) == 2
 
 
-def test_a_figure_of_bands_has_the_plan_without_them_too(filled, place):
-    place.config(PEOPLE, bands=BANDS)
-
-    done = place.run("plan", "--plot", "bands.svg")
-
-    picture = looking.at((place.folder / "bands.svg").read_bytes())
-    assert done.code == 0
-    assert {"precision without bands", "recall without bands"} <= set(picture.texts)
-    assert len(picture.curves()) == 4
-    assert filled.folder == place.folder
-
-
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -208,17 +189,3 @@ def test_no_predictions_are_refused_with_the_way_out(place):
 
     assert done.code == 65
     assert "mail has no predictions yet; to plan without any, give --precision" in done.err
-
-
-def test_the_configs_cost_moves_the_plan(place):
-    reference = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n    labeling")
-    place.config(PEOPLE, reference=reference)
-    alike = told(place, "--labels", 100)
-    text = (place.folder / "config.yaml").read_text()
-    place.write("config.yaml", text.replace("max_labels: 40", "max_labels: 40, cost: {passed: 9}"))
-
-    dear = told(place, "--labels", 100)
-
-    assert alike["cost"] == alike["labels"] == dear["labels"] == 100
-    assert dear["cost"] == dear["strata"][0]["labels"] + 9 * dear["strata"][1]["labels"]
-    assert dear["strata"][0]["labels"] > alike["strata"][0]["labels"]

@@ -86,21 +86,6 @@ def test_a_renamed_monitor_is_told_by_check_and_status_with_its_open_alert(fille
     assert (left["monitor"], left["alerts"][0]["id"]) == ("mail", alert["id"])
 
 
-def test_a_pass_ends_the_alert_of_a_renamed_monitor_when_nobody_runs_it(filled):
-    filled.config(name=("name: mail", "name: post"))
-    soon = filled.run_at(filled.slot + 1.9 * DAY, "run-once")
-    kept = json.loads(filled.run("alerts", "--json").out)["alerts"]
-
-    filled.run_at(filled.slot + 2.1 * DAY, "run-once")
-
-    [ended] = json.loads(filled.run("alerts", "--json").out)["alerts"]
-    assert soon.code == 75  # MLflow is nowhere
-    assert ([each["state"] for each in kept], ended["state"]) == (["firing"], "resolved")
-    assert ended["ended_why"] == "the monitor is no longer in the config"
-    assert "left_behind" in filled.run("status", "--json").out
-    assert json.loads(filled.run("status", "--json").out)["left_behind"] == []
-
-
 def test_a_slot_that_other_rounds_cover_is_said_to_have_nothing_to_look_at(closed):
     place = closed
     cron = f"{place.slot.minute} * * * *"

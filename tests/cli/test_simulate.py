@@ -4,19 +4,11 @@ import json
 
 import pytest
 
-from monitor.stats.detection.power import smallest_drops
-
 LIMITS = "{precision: 0.76, recall: 0.62}"
 NUMBERS = [
     *("--precision", "0.79", "--recall", "0.67", "--flagged-rate", "0.045", "--size", "200000"),
     *("--paths", "100"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _few_paths(monkeypatch):
-    """The smallest drops that are found are looked for by simulation; no number of it counts."""
-    monkeypatch.setitem(smallest_drops.__kwdefaults__, "paths", 40)
 
 
 @pytest.fixture
@@ -105,20 +97,6 @@ def test_a_reference_stands_in_for_rounds_and_the_window_gives_the_size(limited)
         "bands"
     )
     assert "precision at least 0.76  0.800  0.500  broken" in done.lines
-
-
-def test_a_labeled_file_stands_in_with_its_score_bands(limited):
-    limited.predictions()
-    text = (limited.folder / "config.yaml").read_text().replace("flagged: 1, passed: 1", "")
-    text = text.replace("bands: {}", "bands: {flagged: 2, passed: 2}")
-    limited.write(
-        "config.yaml", f"{text}    reference: {{path: predictions.parquet, value: is_travel}}\n"
-    )
-
-    done = limited.run("simulate", "--size", "5000", "--limit", "precision=0.1", "--paths", "100")
-
-    assert done.code == 0
-    assert "going by the reference, labeled before launch" in done.lines[0]
 
 
 def test_check_says_which_drops_the_labels_can_find(filled):

@@ -45,16 +45,6 @@ def test_strata_are_cut_by_the_verdicts_of_a_sample_and_their_sizes_add_up(datab
     assert judge.keys == {"Bearer sk-secret-key"}
 
 
-def test_nobody_who_labels_sees_a_verdict(database, tmp_path):
-    with endpoint(lambda *_: verdict("yes")) as judge:
-        scene: Any = asking(database, http_settings(tmp_path, judge.url))
-        scene.run(1)
-
-    [tasks] = scene.labeler.sent.values()
-    assert tasks
-    assert {name for task in tasks.values() for name in task.shown} == {"text"}
-
-
 def garbled(text, number):
     return [
         (200, {}, '{"choices": [{"mess'),

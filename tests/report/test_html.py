@@ -21,7 +21,6 @@ from tests.service.pages.hostile import HOSTILE
 from tests.tracking.reports import make_report, segments, slot_of, strata
 from tests.tracking.test_challenger import challenger, comparison
 from tests.tracking.test_curve_figures import CURVES, P3
-from tests.tracking.test_restated import restated
 
 MOST_BYTES = 500_000
 BELL = [0.1, 2.0, 7.5, 12.0, 7.0, 1.5, 0.2]
@@ -136,19 +135,6 @@ def test_a_whole_report_has_every_part_in_the_order_of_who_reads_it():
         "Next round",
         "Method",
     ]
-
-
-def test_a_restated_round_says_so_under_the_verdict_with_what_stood_there_before():
-    rows = [restated(12, version=version).restated[0] for version in (2, 3, 4, 5)]
-
-    text = page_of(whole(12, version=5, restated=rows)).text
-
-    assert "Version 2: restated" not in text
-    said = text.index(
-        "Version 5: restated 2025-06-02 by ana: a label file was wrong; before: precision 0.73 "
-        "(0.70 to 0.76), recall 0.55 (0.52 to 0.58). 1 earlier restatement is in report.json."
-    )
-    assert text.index("the alert has been open since") < said < text.index("What to do")
 
 
 def test_a_challenger_that_is_not_compared_says_why_once_and_shows_no_table():
@@ -280,21 +266,6 @@ def test_an_abandoned_round_says_why_and_what_that_means_and_draws_nothing():
     assert "Until a later round has an estimate, nothing watches mail-travel." in page.text
     assert "svg" not in {tag for tag, _ in page.elements}
     assert page.said["h2"] == ["What to do", "Next round"]
-
-
-def test_a_round_in_which_a_metric_is_not_estimable_says_which():
-    rows = [
-        row.model_copy(update={"point": None, "low": None, "high": None, "reason": "no label"})
-        if row.metric == "recall"
-        else row
-        for row in whole(3).estimates
-    ]
-
-    page = page_of(whole(3).model_copy(update={"estimates": rows, "status": Status.ATTENTION}))
-
-    assert page.said["h1"][0].startswith("Recall could not be estimated; precision is 0.8")
-    assert "recall, f1" not in page.said["h1"][0]
-    assert "Recall: not estimable: no label." in page.text
 
 
 def test_reports_of_older_versions_lack_a_figure_and_the_plan_and_nothing_else():

@@ -3,10 +3,9 @@
 import pytest
 
 from monitor.domain.sample_settings import Bands, Sample
-from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings, week_of_rows
+from tests.rounds.scene import REFERENCE, Scene, settings
 
 POINTS = 2**10
-
 THREE = Sample(max_labels=400, bands=Bands(flagged=2, passed=3))
 
 
@@ -19,25 +18,6 @@ def reference(scene):
     """Reference of the newest history, as stored."""
     [row] = scene.rows("select reference from histories order by id desc limit 1")
     return row["reference"]
-
-
-def width(scene, number, basis):
-    [row] = scene.rows(
-        "select high - low as width from latest_estimates where round = :number"
-        " and metric = 'precision' and estimand = 'rate' and basis = :basis",
-        number=number,
-        basis=basis,
-    )
-    return row["width"]
-
-
-def play_quiet(scene, number):
-    """Play a round of a week whose truth is about that of the others."""
-    rows, truth = week_of_rows(MONDAY + (number - 2) * WEEK, seed=16 + number)
-    scene.source.rows += rows
-    scene.truth |= truth
-    scene.run(number)
-    scene.label()
 
 
 def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(scene):
@@ -72,20 +52,6 @@ def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(scene):
     histories = [row["history_id"] for row in rows]
     assert histories[0] == histories[1] == histories[4]
     assert len(set(histories)) == 3
-
-
-def test_the_pooled_interval_does_not_jump_to_that_of_the_round_alone(scene):
-    scene.settings = settings(labels=700)
-    for number in (1, 2, 3):
-        play_quiet(scene, number)
-    before = width(scene, 3, "pooled") / width(scene, 3, "round")
-
-    scene.settings = settings(sample=Sample(max_labels=700, bands=Bands(flagged=2, passed=3)))
-    play_quiet(scene, 4)
-
-    after = width(scene, 4, "pooled") / width(scene, 4, "round")
-    assert before < 0.85
-    assert after < 0.85
 
 
 def test_only_items_since_the_last_change_come_along(scene):

@@ -23,7 +23,6 @@ from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, THRESHOLD, Scene, settings
 
 POINTS = 2**10
-
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
 BANDS = Sample(max_labels=360, bands=Bands(flagged=2, passed=4))
 WATCHED = ("precision", "recall")
@@ -53,12 +52,6 @@ def pooled_of(scene, number, metric, version=None):
     return rows_of(scene, number, version)[metric, "pooled", "rate"]
 
 
-def both(scene, number, metric):
-    """A metric with earlier rounds, and in the round alone."""
-    found = rows_of(scene, number)
-    return found[metric, "pooled", "rate"], found[metric, "round", "rate"]
-
-
 def tallies_of(scene, *numbers):
     with scene.database.read() as connection:
         ids = [scene.round(number).id for number in numbers]
@@ -80,21 +73,6 @@ def flip(scene, number, stratum):
     )
     scene.turn(row["id"])
     scene.run()
-
-
-def test_quiet_rounds_are_pooled_to_narrower_intervals_that_hold_their_points(quiet):
-    pooled, own = both(quiet, 3, "precision")
-    assert pooled.low < pooled.point < pooled.high
-    assert width(pooled) < width(own)
-    recall, _ = both(quiet, 3, "recall")
-    assert recall.low < recall.point < recall.high
-    [flagged, passed] = quiet.rows(
-        "select predicted, weight, alpha from posteriors where round_id = :id order by predicted",
-        id=quiet.round(3).id,
-    )
-    for row in (flagged, passed):
-        assert {len(component) for component in row["alpha"]} == {1}
-    assert all(pooled_of(quiet, number, "f1").point is not None for number in (1, 2, 3))
 
 
 def test_a_report_has_its_curves_its_cause_and_its_distances_by_bands(quiet):

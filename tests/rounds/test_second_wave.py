@@ -119,23 +119,6 @@ def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_
     assert all(part.planned >= share * labels * part.size / size - 1 for part in passed)
 
 
-def test_a_first_round_by_cells_is_four_tenths_and_the_rest_and_reaches_every_cell(blank):
-    scene = blank
-    scene.settings = settings(sample=BANDED.model_copy(update={"cells": Cells()}))
-    round_ = drawn(scene)
-    first = [part.first_wave for part in strata_of(scene, round_)]
-    assert len(sent(scene)) == sum(first)
-    scene.answer()
-
-    scene.run()
-
-    parts = strata_of(scene, round_)
-    assert (len(parts), sum(first)) == (60, pytest.approx(0.4 * TOTAL, abs=1))
-    assert len(sent(scene)) == TOTAL == sum(part.planned for part in parts)
-    assert all(part.planned >= min(2, part.size) for part in parts)
-    assert reserve(scene) == []
-
-
 def test_the_waves_of_a_round_by_cells_become_whole_by_two_chances():
     cells = settings(sample=BANDED.model_copy(update={"cells": Cells()}))
 

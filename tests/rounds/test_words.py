@@ -5,14 +5,10 @@ from datetime import timedelta
 from monitor.cli.views.round_page import echo_round
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
 from monitor.domain.notice import Notice
-from monitor.domain.report import CauseRow
-from monitor.hooks.texts import body
-from monitor.rounds.reporting.notices import alert_notice
 from monitor.rounds.round_page import read_page
 from monitor.tracking.describe import describe
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, Scene, settings
-from tests.tracking.reports import make_report
 
 
 @played
@@ -67,15 +63,6 @@ def test_a_first_round_without_a_reference_is_said_to_learn_only(scene, capsys):
     assert f"**Evidence:** L{learns}" in describe(page_of(scene, 1).report)
 
 
-def test_a_round_under_an_open_alert_says_that_it_is_open(fired, capsys):
-    before = states(fired, 2)
-    fired.play(3, precision=0.3)
-
-    assert before == {("precision", "gathered"), ("recall", "gathered")}
-    assert ("precision", "alert_open") in states(fired, 3)
-    assert "limit precision at least 0.7: alert open" in shown(fired, 3, capsys)
-
-
 def read(log_e, **changes):
     asked = {"alert_open": False, "limit": 0.7, "log_threshold": 4.0, "log_recovery": None}
     return next_reading(None, log_e=log_e, **(asked | changes))
@@ -103,18 +90,6 @@ def test_every_reason_for_no_evidence_is_told_from_the_others():
 # --- texts of alerts ----------------------------------------------------------------------------
 
 
-def test_an_alert_says_what_is_wrong_and_how_sure_then_what_to_do_and_the_promise_last(fired):
-    notice = firing(fired)
-
-    context = body(notice.model_copy(update={"link": "https://mlflow.example.org"}))
-
-    value = f"{notice.point:.2f} (95 % interval {notice.low:.2f} to {notice.high:.2f})"
-    assert context[0].startswith(f"mail: precision is under its limit 0.7: {value} with earlier")
-    assert context[1].startswith("What to do: ")
-    assert context[-1] == "At most one false alarm per 52 rounds is promised, for labels as given."
-    assert "promised" not in "".join(context[:-1])
-
-
 def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(fired):
     notice = firing(fired)
     report = page_of(fired, 2).report
@@ -131,34 +106,3 @@ def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(fired):
         "2025-03-10 06:00 UTC."
     ) in describe(report)
     assert "fired in round 2." in describe(report.model_copy(update={"alerts": older}))
-
-
-NOISE = CauseRow(
-    rounds=3,
-    before=(0.63, 0.58, 0.68),
-    after=(0.62, 0.54, 0.70),
-    prevalence_before=(0.1, 0.1, 0.1),
-    prevalence_after=(0.1, 0.1, 0.1),
-    change=(-0.01, -0.08, 0.06),
-    by_prevalence=(0.0, -0.05, 0.05),
-    by_classifier=(-0.01, -0.07, 0.06),
-    level=0.95,
-    sentence="precision 0.62 in this round alone and 0.63 in the 3 rounds before differ by no "
-    "more than noise (-0.01, -0.08 to +0.06)",
-)
-
-
-def test_a_difference_within_noise_is_no_comfort_beside_an_alert(fired):
-    [alert] = fired.overview().alerts
-    report = make_report().model_copy(update={"cause": NOISE})
-    quiet = report.model_copy(update={"alerts": []})
-
-    told = alert_notice("alert.firing", alert, report, fired.round(2), at=fired.now).sentence
-
-    assert (
-        "It did not fall just now: this round alone has 0.62 and the 3 rounds before 0.63" in told
-    )
-    for text in (told, describe(make_report(10, cause=NOISE))):
-        assert "no more than noise" not in text
-        assert "the alert rests on all these rounds together" in text
-    assert "differ by no more than noise" in describe(quiet)

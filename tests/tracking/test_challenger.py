@@ -61,33 +61,9 @@ def test_without_a_comparison_there_is_no_metric(row):
     assert named(make_report(3, challenger=row)) == {}
 
 
-def test_the_description_has_a_sentence_and_both_tables():
-    row = challenger(alone=comparison(1), pooled=comparison(4, half=0.02))
-
-    text = describe(make_report(3, challenger=row))
-
-    assert (
-        "Challenger v8 on the same 500 labels: precision -0.01 (-0.05 to +0.03), "
-        "recall +0.06 (+0.02 to +0.10); after 4 rounds: precision -0.01 (-0.03 to +0.01), "
-        "recall +0.06 (+0.04 to +0.08)."
-    ) in text
-    assert "4 rounds together, 2,000 labels, 480 of them positive." in text
-    assert "Each interval holds for one look" in text
-    assert text.count("P(challenger higher)") == 2
-
-
 def test_a_name_cannot_break_out_of_the_description():
     row = challenger(name="[v8](http://x) | **y**", alone=comparison(1))
 
     text = describe(make_report(3, challenger=row))
 
     assert "\\[v8\\](http\\://x) \\| \\*\\*y\\*\\*" in text
-
-
-def test_why_there_is_no_comparison_is_said():
-    row = challenger(reason="its decisions could not be read when the round was drawn")
-
-    text = describe(make_report(3, challenger=row))
-
-    assert "Challenger v8 is not compared: its decisions could not be read" in text
-    assert "P(challenger higher)" not in text

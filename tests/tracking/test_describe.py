@@ -7,7 +7,7 @@ import pytest
 from monitor.domain.report import AgreementRow, AnswersRow
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import as_far_as_fits, describe
-from monitor.tracking.values import FIRST, metrics, segments_table
+from monitor.tracking.values import metrics, segments_table
 from tests.drawing import looking
 from tests.tracking.reports import estimates, make_report, segments, strata
 
@@ -18,20 +18,6 @@ NUMBERS = (0.8, 0.71, 0.88, 0.75, 0.6, 0.9, 0.1, 1200, 40, None)
 def cells(table):
     plain = table.replace("&emsp;", "").replace("\\", "")
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in plain.splitlines()]
-
-
-def test_the_verdict_comes_first_then_what_to_do_then_the_alert_then_the_tables():
-    parts = describe(make_report(11)).split("\n\n")
-
-    assert parts[0].endswith("the alert has been open since round 10.")
-    assert parts[1].startswith("**What to do:** If labels are wrong, correct them")
-    assert parts[2] == "**Alert firing:** limit precision ≥ 0.8, fired in round 10."
-    assert parts[3].startswith("**Evidence:** Limit precision at least 0.8: evidence")
-    assert parts[4].startswith("Predictions from ")
-    assert "flagged and 456 labeled; 95% intervals" in parts[4]
-    assert parts[5] == "**Estimates**"
-    assert cells(parts[6])[0] == ["metric", "this round alone", "with earlier rounds", "limit"]
-    assert cells(parts[6])[2][0] == "precision"
 
 
 def test_an_alert_on_recall_says_that_prevalence_is_not_its_cause():
@@ -79,22 +65,6 @@ def test_what_pooled_intervals_held_is_said_where_it_was_measured_and_not_where_
     assert "Intervals with earlier rounds are of calibrated pooling." in other
     assert "simulated" not in other
     assert "credible" not in measured + other
-
-
-def test_each_segment_has_a_line_with_precision_and_recall():
-    text = describe(make_report(1, segments=segments()))
-
-    [table] = [part for part in text.split("\n\n") if part.startswith("| country")]
-    whole, own = "0.800 [0.710, 0.880]", "0.750 [0.600, 0.900]"
-    needs, recall_needs = (f"{name} ±0.1: 1200 more, or 40 of its own" for name in FIRST)
-    assert cells(table) == [
-        ["country", "size", "flagged", "labeled", "precision", "recall", "labels still needed"],
-        ["---"] * 7,
-        ["CZ", "8,000", "400", "90", whole, whole, f"{needs}; {recall_needs}"],
-        ["its labels alone", "", "", "", own, own, ""],
-        ["SK", "7,900", "400", "90", whole, "not estimable", needs],
-        ["its labels alone", "", "", "", own, "not estimable", ""],
-    ]
 
 
 def test_many_segments_still_fit_into_a_tag():

@@ -108,20 +108,6 @@ def test_an_older_version_that_comes_late_does_not_replace_a_newer_one(handler, 
     assert run.data.metrics["recall/round"] == pytest.approx(center("recall", 1) - 0.1)
 
 
-def test_a_round_takes_no_more_calls_than_it_needs(proxy, prefix):
-    handler = handler_for(proxy.url, prefix)
-    for kind in (ROUND, FLEET):
-        handler.deliver(make_effect(kind, make_report(1)))
-    before = len(proxy.seen)
-
-    for kind in (ROUND, FLEET):
-        handler.deliver(make_effect(kind, make_report(2)))
-
-    calls = proxy.seen[before:]
-    assert len(calls) == 19, calls
-    assert not any("health" in call for call in calls)  # it has just answered
-
-
 def test_nothing_is_drawn_or_sent_for_a_version_that_is_there(proxy, prefix, monkeypatch):
     handler = handler_for(proxy.url, prefix)
     handler.deliver(make_effect(ROUND, make_report(1)))

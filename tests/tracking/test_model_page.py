@@ -95,16 +95,6 @@ def test_what_people_wrote_about_a_version_stays(handler, client, prefix, versio
     assert ("Round 2," in text, "Round 1," in text) == (True, False)
 
 
-def test_two_monitors_of_one_version_have_a_part_each():
-    first = with_our_part("", make_report(1, monitor="a"), LINKS)
-
-    text = with_our_part(first, make_report(2, monitor="b"), LINKS)
-    text = with_our_part(text, make_report(3, monitor="a"), LINKS)
-
-    assert [text.count(f"Round {number},") for number in (1, 2, 3)] == [0, 1, 1]
-    assert text.index("Round 3,") < text.index("Round 2,")
-
-
 ONE, OTHER = f"_{'x' * 98}.", "mail..status-7"  # as odd as names of monitors may be
 
 

@@ -1,6 +1,5 @@
 """The point of a round with earlier ones: one matrix for all metrics, and no lag after a change."""
 
-import numpy as np
 import pytest
 
 from benchmarks.pooling_coverage import Simulation, design
@@ -71,19 +70,6 @@ def test_a_first_round_without_a_reference_has_the_plain_weighted_ratio():
     assert found["recall"].point == pytest.approx(tp / (tp + fn), rel=1e-12)
 
 
-@pytest.mark.parametrize("predicted", ["flagged", "passed"])
-def test_a_class_without_a_label_has_no_estimate_of_earlier_rounds(predicted):
-    found = pooled(
-        three(flagged=(600, 0, 0))
-        if predicted == "flagged"
-        else three(low=(9000, 0, 0), high=(1000, 0, 0))
-    )
-
-    assert (found["recall"].point, found["recall"].low) == (None, None)
-    assert f"{predicted} items is labeled" in found["recall"].reason
-    assert (found["precision"].point is None) == (predicted == "flagged")
-
-
 def test_a_class_whose_first_labels_these_are_is_not_drawn_toward_the_prior():
     found = pooled(three(), earlier=[three(flagged=(600, 0, 0))])
 
@@ -96,16 +82,6 @@ def test_a_reference_is_a_history_too():
     found = pooled(three(flagged=(600, 300, 234)), earlier=[], reference=reference)
 
     assert 0.785 < found["precision"].point < 0.795  # .78 alone, .8 before
-
-
-def test_the_point_never_leaves_its_interval():
-    # all weight on a history that the round contradicts: the interval stays there for a round
-    now = three(flagged=(600, 12, 2))
-
-    precision = pooled(now, robust_weight=0.0, hazard=1e-6)["precision"]
-
-    assert precision.low == precision.point > 2 / 12
-    assert np.isfinite(precision.high)
 
 
 def test_the_benchmark_takes_the_points_of_the_monitor():

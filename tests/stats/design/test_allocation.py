@@ -18,7 +18,6 @@ from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.random_sampling import random_sampling_labels
-from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 
 SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
 TABLE_4 = {case["name"]: case for case in SEED["sample_size_margin_0_05"]}
@@ -110,28 +109,6 @@ def test_beta_knowledge_gives_the_ratio_of_theorem_2(case):
     labels = optimum(two_strata(case["k"], prior_rates), {"recall": 0.01})
 
     assert labels[0] / labels[1] == pytest.approx(case["k"] * case["s"], rel=1e-12)
-
-
-def test_the_default_bands_need_a_quarter_of_the_labels_of_two_strata():
-    # By simulation (benchmarks/label_cost.py) these bands need 1200, two strata 4670. Another
-    # program, with less careful intervals, needed 1227 in ten bands per class, and 4680.
-    middle = (np.arange(200_000) + 0.5) / 200_000
-    scores = special.expit(-8.898 + 5.160 * special.ndtri(middle))
-    flagged, passed = scores[scores >= 0.4768], scores[scores < 0.4768]
-    sizes, rates = [], []
-    for members, bands in ((flagged, FLAGGED_BANDS), (passed, PASSED_BANDS)):
-        band = band_of(members, band_edges(members, bands))
-        sizes += [int(100 * np.sum(band == i)) for i in range(bands)]
-        rates += [float(members[band == i].mean()) for i in range(bands)]
-    is_flagged = np.arange(len(sizes)) < FLAGGED_BANDS
-
-    plan = allocate(
-        Prospect.of(sizes, is_flagged, PriorRates.of_rates(rates), share_by_size=0),
-        margins=BOTH,
-        estimand="rate",
-    )
-
-    assert plan.total == pytest.approx(1200, rel=0.05)
 
 
 def test_random_sampling_needs_what_its_binomial_variance_says_and_no_more_than_the_window():
@@ -424,23 +401,6 @@ def test_labels_that_cost_more_are_asked_for_less_in_proportion_to_the_root():
     assert np.array([1, 9]) @ dearer < np.array([1, 9]) @ equal
 
 
-def test_a_plan_that_knows_the_costs_is_cheaper_keeps_the_margins_and_goes_by_their_ratio():
-    rates, cost = PriorRates.of_rates(RATES), np.where(FLAGGED_OF_8, 1.0, 9.0)
-
-    blind, aware, scaled = (
-        allocate(Prospect.of(SIZES, FLAGGED_OF_8, rates, cost=each), margins=BOTH)
-        for each in (1.0, cost, 1000 * cost)
-    )
-    budgeted = allocate(Prospect.of(SIZES, FLAGGED_OF_8, rates, cost=cost), max_labels=700)
-
-    assert blind.cost == blind.total
-    assert aware.cost == cost @ aware.labels < cost @ blind.labels
-    assert aware.labels[:3].sum() > blind.labels[:3].sum()
-    assert max(aware.margins.values()) <= 0.05 * (1 + 1e-9)
-    assert scaled.labels.tolist() == aware.labels.tolist()
-    assert budgeted.total == 700  # whatever they cost
-
-
 # --- what the prior and wrong scores cost ---------------------------------------------------
 
 
@@ -515,13 +475,3 @@ def test_free_strata_are_labeled_whole_and_the_budget_is_for_the_others(prior_ra
     assert plan.labels[FLAGGED_OF_8].tolist() == [200, 140, 120]
     assert plan.labels[~FLAGGED_OF_8].sum() == 400
     assert plan.margins.get("precision", 0.0) == 0
-
-
-def test_labels_that_are_free_leave_fewer_to_pay_for_at_the_same_margins():
-    known = PriorRates.of_rates(RATES)
-    paid = allocate(Prospect.of(SIZES, FLAGGED_OF_8, known), margins=BOTH)
-
-    free = allocate(Prospect.of(SIZES, FLAGGED_OF_8, known, is_free=FLAGGED_OF_8), margins=BOTH)
-
-    assert free.labels[~FLAGGED_OF_8].sum() < paid.labels[~FLAGGED_OF_8].sum()
-    assert free.margins["recall"] <= 0.05

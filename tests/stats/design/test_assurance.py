@@ -87,14 +87,6 @@ def test_a_census_keeps_every_margin():
     assert plan.assured == {"recall": 1.0}
 
 
-def test_a_first_round_by_scores_is_as_sure_as_asked_if_the_scores_are_right():
-    plan = allocate(
-        Prospect.of(SIZES, UP, PriorRates.of_scores(RATES, UP)), margins=BOTH, assurance=0.8
-    )
-
-    assert 0.79 <= min(plan.assured.values()) <= 0.9
-
-
 def test_random_sampling_is_asked_for_the_same_assurance():
     known = PriorRates.of_rates([0.79, 0.0178988])
     asked = Prospect.of([46e6, 1000e6], [True, False], known), {"recall": 0.05}

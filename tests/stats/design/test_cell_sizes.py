@@ -87,18 +87,6 @@ def test_margins_are_kept_by_the_fewest_labels_that_a_general_optimizer_finds(ma
     assert expected.sum() == pytest.approx(np.exp(least).sum(), rel=1e-3)
 
 
-def test_a_share_of_the_passed_labels_goes_by_size_and_the_margins_still_hold():
-    by_size = SIZE[~UP] / SIZE[~UP].sum()
-
-    expected = expected_sizes(SIZE, UP, RATES, margins=MARGINS, share=0.25, floor=0.0)
-
-    passed = expected[~UP]
-    assert (passed >= 0.25 * passed.sum() * by_size).all()
-    assert half_widths(expected)[1] == pytest.approx(0.06)
-    optimum = expected_sizes(SIZE, UP, RATES, margins=MARGINS, share=0.0, floor=0.0)
-    assert expected[2] > 1.3 * optimum[2]
-
-
 def test_a_total_is_kept_and_no_cell_falls_under_the_floor_or_takes_more_than_it_holds():
     size = np.array([30.0, 500.0, 90_000.0, 5.0, 1.0])
 

@@ -36,16 +36,6 @@ def test_a_quarter_of_the_passed_labels_goes_by_size_and_the_rest_as_the_optimum
     assert rest / rest.sum() == pytest.approx(without / without.sum(), abs=0.02)
 
 
-def test_margins_are_kept_and_none_is_lost_to_the_share():
-    for margins in (BOTH, {"precision": 0.03, "recall": 0.08}, {"recall": 0.05}):
-        plan = plan_of(margins=margins)
-
-        reached = {name: plan.margins[name] for name in margins}
-        assert all(reached[name] <= margin for name, margin in margins.items())
-        assert reached["recall"] == pytest.approx(margins["recall"], rel=0.02)
-        assert plan.total > plan_of(margins=margins, share_by_size=0).total
-
-
 def test_a_stratum_that_the_optimum_labels_whole_stays_whole():
     sizes = np.array([160, 4_500, 250, 60, 30])
     up = np.array([True, False, False, False, False])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special, stats
+from scipy import special
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import (
@@ -21,7 +21,7 @@ from monitor.stats.detection.alternatives import (
     guess,
     steps,
 )
-from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_mixed, log_threshold
+from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.half_space import (
     EDGE,
     WATCHABLE,
@@ -299,28 +299,6 @@ def test_a_round_of_cells_that_look_pure_speaks_against_a_limit_far_below_them()
     assert (log_e(8) > math.log(52)).all()  # precision .40: found at once
 
 
-@pytest.mark.parametrize(
-    ("metric", "flagged_move", "passed_move"),
-    [
-        ("precision", True, False),
-        ("specificity", True, False),
-        ("fpr", True, False),
-        ("recall", False, True),
-        ("npv", False, True),
-        ("false_omission_rate", False, True),
-        ("accuracy", True, True),
-        ("f_beta", True, True),
-        ("prevalence", True, True),
-    ],
-)
-def test_only_the_class_that_a_metric_speaks_of_moves(metric, flagged_move, passed_move):
-    rates = np.array([0.7, 0.2])
-
-    rows = alternatives(Limit(metric, 0.6, "at_least"), np.array([500, 700]), TWO, rates)
-
-    assert (rows != rates).any(axis=0).tolist() == [flagged_move, passed_move]
-
-
 @QUICK
 @given(windows(), limits, st.data())
 def test_evidence_is_always_finite_and_never_warns(window, limit, data):
@@ -576,20 +554,3 @@ def test_whatever_is_missing_evidence_is_at_most_that_of_the_full_sample(limit):
         answers = (y1, n - y1, y0, n - y0)
         for lost in itertools.product(*(range(0, most + 1, max(1, most)) for most in answers)):
             assert np.all(log_e(y1, y0, lost) <= full + 1e-12)
-
-
-def test_a_sample_without_its_positives_breaks_the_promise_if_they_are_left_out():
-    limit, rates, n = Limit("precision", 0.7, "at_least"), np.array([0.6, 0.3]), 6
-    means = {"left out": 0.0, "for the limit": 0.0}
-
-    for y in range(n + 1):
-        lost = min(2, y)  # of all positives the first two stay without an answer
-        counts = matrix(y - lost, n - lost, 1, 6, flagged_size=60, passed_size=90)
-        chance = stats.binom.pmf(y, n, 0.7)
-        missing = np.array([lost, 0])
-        means["left out"] += chance * float(np.exp(log_mixed(log_e_factor(limit, counts, rates))))
-        for_limit = log_e_factor(limit, counts, rates, missing=missing)
-        means["for the limit"] += chance * float(np.exp(log_mixed(for_limit)))
-
-    assert means["left out"] > 1.5
-    assert means["for the limit"] == pytest.approx(1)

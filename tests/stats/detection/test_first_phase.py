@@ -108,18 +108,6 @@ def test_evidence_of_recovery_has_a_mean_of_one_at_most_beyond_the_limit():
     assert np.max(means) > 0.8
 
 
-def test_shares_taken_as_known_have_a_mean_over_one():
-    def log_e(counts):
-        return log_e_of_waves(RECALL, [without(counts)], [GUESS])
-
-    means = [
-        mean_of_e(share, rates, log_e, plan=lambda first: first)
-        for share, rates in on_the_limit(RECALL)
-    ]
-
-    assert np.max(means) > 1.1
-
-
 def test_two_waves_whose_sizes_follow_answers_have_a_mean_of_one_at_most_together():
     share, rates = np.array([0.7, 0.1]), np.array([1 / 3, 1.0, 0.05, 0.05])
     mean = 0.0

@@ -5,7 +5,6 @@ import pytest
 from monitor.presentation.forecasts import smallest_drop_texts
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
-from monitor.stats.detection.delay import detection
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import alert_power
 from monitor.stats.detection.scenario import Scenario
@@ -62,17 +61,6 @@ def test_without_bands_there_is_no_lowest_one_to_miss_in():
 
     with pytest.raises(ValueError, match="by misses in one of several bands"):
         two.dropped("recall", 0.1, "in_lowest_band")
-
-
-def test_misses_in_the_lowest_band_are_found_less_often_than_in_proportion():
-    found = {
-        misses: detection(
-            BANDED, BANDED.dropped("recall", 0.12, misses), LIMITS, paths=400, rounds=4
-        ).share_within(4)
-        for misses in ("in_proportion", "in_lowest_band")
-    }
-
-    assert found["in_lowest_band"] < found["in_proportion"] - 0.1
 
 
 def test_a_plan_foretells_drops_of_recall_by_misses_in_both_places_where_there_are_bands():

@@ -5,8 +5,6 @@ import pytest
 from scipy import special
 
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
-from monitor.stats.detection.delay import detection
-from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 
 UP = np.arange(30) < 10
@@ -15,9 +13,6 @@ SIZE = np.concatenate([np.full(10, 300), np.geomspace(40_000, 300, 20).astype(in
 PLAN = systematic_sizes(expected_sizes(SIZE, UP, RATE, labels=800, share=0.25), 0.5)
 CELLS = Scenario.of(SIZE, PLAN, UP, RATE)
 BANDS = CELLS.summed(np.arange(30) // 5)
-LIMITS = [
-    Limit(name, (CELLS.value(name) or 0) - 0.05, "at_least") for name in ("precision", "recall")
-]
 
 
 @pytest.mark.parametrize("name", ["precision", "recall", "accuracy"])
@@ -38,14 +33,3 @@ def test_an_empty_band_stays_and_is_in_no_metric():
     empty = Scenario.of([10, 0, 500], [5, 0, 50], [True, False, False], [0.8, 0.5, 0.01])
 
     assert empty.summed(["a", "b", "c"]).size.tolist() == [10, 0, 500]
-
-
-@pytest.mark.parametrize(("metric", "drop"), [("precision", 0.12), ("recall", 0.15)])
-def test_bands_find_a_drop_as_soon_as_their_cells(metric, drop):
-    cells, bands = (
-        detection(one, one.dropped(metric, drop), LIMITS, paths=500, rounds=6)
-        for one in (CELLS, BANDS)
-    )
-
-    assert 0.2 < cells.share_within(4) < 0.98
-    assert bands.share_within(4) == pytest.approx(cells.share_within(4), abs=0.1)

@@ -16,7 +16,6 @@ from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 TWO = np.array([True, False])
 SIZE = np.array([400, 4000])
 BEFORE = Counts.of_matrix(tp=18, fp=2, fn=1, tn=19, flagged_size=400, passed_size=4000)
-BEFORE_GUESS = guess([BEFORE])
 FIRST = np.array([3, 3])
 PRECISION, RECALL = Limit("precision", 0.8, "at_least"), Limit("recall", 0.6, "at_least")
 
@@ -81,14 +80,6 @@ def test_evidence_of_recovery_over_waves_has_a_mean_of_one_at_most_beyond_the_li
 
     assert means.max() <= 1 + 1e-9
     assert means.max() > 0.99
-
-
-def test_one_e_value_of_the_summed_counts_has_a_mean_over_one():
-    def summed(one, two):
-        (first, found), (more, rest) = one, two
-        return log_e_factor(PRECISION, two_strata(first + more, np.add(found, rest)), BEFORE_GUESS)
-
-    assert means_of_e(PRECISION, summed).max() > 1.05
 
 
 def test_the_second_wave_of_a_first_round_gathers_evidence_by_the_rates_of_the_first():

@@ -9,7 +9,7 @@ from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.pooled_labels import class_labels
 from monitor.rounds.estimation.tally import Completed
 from monitor.stats.core.counts import Counts, FirstPhase
-from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
+from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.double_sampling import ShareNoise
 from monitor.stats.estimation.cell_matrix import cell_matrix, plain_counts
 from monitor.stats.estimation.posterior import estimates
@@ -75,21 +75,6 @@ def test_what_was_judged_whole_counts_as_a_judge_that_is_a_column():
         assert mine.fn.tolist() == theirs.fn.tolist()
 
 
-@pytest.mark.parametrize("estimand", ["rate", "window"])
-def test_the_fewer_are_judged_the_wider_is_each_interval_and_points_stay(estimand):
-    few, some, all_ = tenth(), counts(np.maximum(SIZE // 2, LABELED)), counts()
-
-    widths = [
-        [each.high - each.low for each in intervals(of, estimand)] for of in (few, some, all_)
-    ]
-
-    for metric in (0, 1):
-        assert widths[0][metric] > widths[1][metric] > widths[2][metric]
-    assert widths[0][1] > 1.1 * widths[2][1]
-    for mine, theirs in zip(intervals(few, estimand), intervals(all_, estimand), strict=True):
-        assert mine.point == theirs.point
-
-
 def test_labels_that_show_no_positive_leave_the_shares_without_noise():
     nothing = np.zeros(8, dtype=np.int64)
 
@@ -97,16 +82,6 @@ def test_labels_that_show_no_positive_leave_the_shares_without_noise():
 
     assert mine.labeled.tolist() == theirs.labeled.tolist()
     assert cell_counts([9500, 500], [40, 30], [0, 0]).labeled[0] > 0
-
-
-def test_a_window_of_which_half_was_judged_is_known_better_than_its_rate():
-    sample = FirstPhase(np.array([4750, 250]), np.array([0, 0]))
-    answers = [9_460, 470], [40, 30], [0, 20]
-
-    rest = counts_of_the_rest(*answers, sample).labeled[0]
-    rate = cell_counts([9_500, 500], *answers[1:], sample).labeled[0]
-
-    assert cell_counts([9_500, 500], *answers[1:]).labeled[0] > rest > rate
 
 
 def test_rounds_are_pooled_by_the_shares_of_each_and_the_items_of_the_present():

@@ -88,17 +88,6 @@ def test_a_threshold_on_a_band_edge_has_the_counted_flagged_items():
     assert found.metrics[0].second.point == pytest.approx(tp / (tp + fp), rel=1e-12)
 
 
-def test_a_lower_threshold_gains_recall_and_never_loses_a_flagged_item():
-    found: Any = compare_threshold(SAMPLE, 0.4, rng=rng())
-
-    recall = found.metrics[1]
-    assert recall.difference.low > 0
-    assert recall.higher == 1
-    assert found.only_first.high == 0
-    share = np.mean(SAMPLE.score[SAMPLE.items.stratum == 3] >= 0.4)
-    assert found.only_second.point == pytest.approx(share * SIZE[3], rel=0.02)
-
-
 def test_what_one_classifier_flags_from_one_band_keeps_jeffreys_half_count():
     """At the upper band's edge the second flags one stratum: its rate is Beta(y + 1/2, x + 1/2)."""
     items = LabeledSample(

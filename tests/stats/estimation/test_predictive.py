@@ -7,7 +7,6 @@ from scipy import stats
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import JointPosterior, round_posterior
-from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.predictive import (
     NextEstimate,
     is_outside,
@@ -114,21 +113,6 @@ def test_a_class_without_labels_has_no_stratified_estimate_and_no_prediction():
 
 
 # --- what must always hold ------------------------------------------------------------------
-
-
-def test_a_predictive_range_is_wider_than_the_credible_interval_and_nears_it_with_labels():
-    many = np.array([1600, 48_400]) * 1000
-    found = estimates(TABLE_1, metrics=("precision", "recall"), estimands=("rate",), seed=0)
-    credible = {e.metric: known(e.interval).high - known(e.interval).low for e in found}
-
-    for name, width in credible.items():
-        posterior = round_posterior(TABLE_1)
-        now = next_estimates(posterior, TABLE_1.size, TABLE_1.labeled, points=2**14)[name]
-        much = next_estimates(posterior, many, many // 2, points=2**14)[name]
-        low, high = ends(now.interval())
-        assert (high - low) / width == pytest.approx(2**0.5, abs=0.04)
-        low, high = ends(much.interval())
-        assert (high - low) / width == pytest.approx(1, abs=0.01)
 
 
 def test_samples_without_a_value_are_counted_and_too_many_leave_no_range():

@@ -130,16 +130,6 @@ def test_at_the_windows_own_prevalence_the_curve_is_the_estimate():
     assert (p3.metric, f1.metric, p3.level) == ("precision", "f1", 0.95)
 
 
-def test_the_curve_lies_inside_its_band_and_rises_with_the_prevalence():
-    p3 = prevalence_curve(draw(round_posterior(COUNTS), seed=0), COUNTS.size)
-
-    assert np.all((p3.low < p3.point) & (p3.point < p3.high))
-    for values in (p3.prevalence, p3.point, p3.low, p3.high):
-        assert values.shape == (41,)
-        assert np.all(np.diff(values) > 0)
-    assert p3.prevalence[0] == pytest.approx(p3.now.point / 100)
-
-
 def test_the_curve_at_one_place_is_the_share_of_draws():
     draws = draw(round_posterior(COUNTS), seed=3)
     matrix = draws.rate_matrix(COUNTS.size)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from monitor.stats.core.beta_mixture import BetaMixture
@@ -71,19 +69,6 @@ def test_a_stratum_without_labels_keeps_mean_and_variance_of_what_is_pooled():
 
 
 # --- properties ----------------------------------------------------------------------------------
-
-
-@settings(max_examples=20, deadline=None, derandomize=True)
-@given(st.integers(1, 400), st.floats(0, 1), st.floats(0.02, 0.98), st.floats(0.06, 0.6))
-def test_the_interval_always_holds_the_inner_interval_of_the_round_alone(n, part, rate, share):
-    y = round(part * n)
-    tail = 0.025 / share
-    alone = stats.beta(y + 0.5, n - y + 0.5)
-
-    both = with_robust_weight(known(rate, worth=50.0), [y], [n], share=share)
-
-    assert quantiles(both, 0.025) <= alone.ppf(tail) + 1e-9
-    assert quantiles(both, 0.975) >= alone.ppf(1 - tail) - 1e-9
 
 
 @pytest.mark.parametrize(("labeled", "share"), [([9], 0.0), ([0], 0.5)])
