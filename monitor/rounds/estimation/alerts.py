@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.rounds.estimation.evidence import LimitEvidence
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
@@ -210,7 +211,7 @@ def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:
     A reading by a version with other alternatives stays as it is: the rest of its chain was read
     by that version too, and nothing can be added to it.
     """
-    now = {(r.limit.metric, r.limit.side): r for r in estimate.readings}
+    now: dict[Side, LimitEvidence] = {(r.limit.metric, r.limit.side): r for r in estimate.readings}
     return {
         side: replace(reading, log_e=now[side].log_e, log_path=now[side].log_path, fires=False)
         if is_comparable([reading.log_e])

@@ -1,15 +1,15 @@
 r"""Evidence before the end of a round: the first answers of each stratum, block by block.
 
-A round's items have an order that is fixed before the first answer: within a stratum that of the
-draw, over the strata in proportion. Block k ends after :math:`n_{kh}` of the :math:`n_h` items of
-stratum h. With alternative and projection x of the *whole* round (``e_detector``), the likelihood
-ratio of one label has at rates :math:`\pi` the mean
+A round's items have an order that is fixed before the first answer: by the draw within a
+stratum, over the strata in proportion. Block k ends after :math:`n_{kh}` of the :math:`n_h` items
+of stratum h. With alternative and projection x of the *whole* round (``e_detector``), the
+likelihood ratio of one label has at rates :math:`\pi` the mean
 
 .. math:: f_h(\pi) = 1 + (\pi_h - x_h)\,g_h, \qquad
     g_h = \frac{\mathrm{alt}_h - x_h}{x_h (1 - x_h)},
 
 so that the product :math:`S_k` of the ratios up to block k, over :math:`\prod_h f_h(\pi)^{n_{kh}}`,
-is a martingale that starts at 1. For whatever rates keep the limit, it is at least
+is a martingale that starts at 1. For all rates that keep the limit it is at least
 
 .. math:: S_k e^{-c_k}, \qquad
     c_k = \max_{c\cdot\pi \ge d} \sum_h n_{kh} \ln f_h(\pi) \ge 0,
@@ -28,7 +28,7 @@ give: between :math:`(1-\mathrm{alt}_h)/(1-x_h)` and :math:`\mathrm{alt}_h/x_h`.
 bound, the best one :math:`c_k` itself. Strata in proportion have :math:`c_k = 0`.
 
 **Over rounds** 1 is added to M at the start of a round only. Up to block k of round t the detector
-reads at most :math:`(M_{t-1} + 1)` times that martingale, so that, less the rounds begun, it is a
+reads at most :math:`(M_{t-1} + 1)` times this martingale, which, less the rounds begun, is a
 supermartingale over all blocks: at the firing :math:`A \le E[M] \le E[\text{rounds begun}]`, as
 without blocks.
 

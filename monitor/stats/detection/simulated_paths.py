@@ -97,7 +97,7 @@ class _Bets:
 
 
 def split_many(positive: Ints, labeled: Ints, rng: np.random.Generator) -> Ints:
-    """Put the positives of paths, ``(paths, H)``, into the blocks of a round in a random order.
+    """Distribute positives, ``(paths, H)``, over the blocks of a round in a random order.
 
     ``labeled`` are the items up to each block, ``(blocks, H)``; likewise positives are returned,
     ``(paths, blocks, H)``.
@@ -186,7 +186,7 @@ class Paths:
     ) -> Bools:
         log_m, log_s = self._log_m[index], bets.log_ratios(positive, labeled)
         says = log_s[..., -1].any(axis=1)
-        fires = says & (self._highest(log_m, log_s) >= threshold)
+        fires: Bools = np.asarray(says & (self._highest(log_m, log_s) >= threshold))
         # The correction takes time, and can only turn those back that reach it without.
         less = bets.correction(labeled, fires)
         fires[fires] = self._highest(log_m[fires], log_s[fires] - less) >= threshold

@@ -99,7 +99,7 @@ def chain_steps(
 ) -> Mapping[int, ChainStep]:
     """Read log e of a chain's rounds, each by its latest version: order to log e, ascending."""
     query = (
-        select(evidence.c["order", "log_e", "log_path"])
+        select(*evidence.c["order", "log_e", "log_path"])
         .join(rounds, is_latest(evidence))
         .where(
             rounds.c.monitor_id == monitor_id,

@@ -135,15 +135,12 @@ def test_the_correction_is_the_largest_mean_that_rates_within_the_limit_can_have
 
     [found_c, end] = correction(np.array([prefix, labeled]), alt, x)
 
-    slope = (alt - x) / (x * (1 - x))
-    best = optimize.minimize(
+    slope, scale = (alt - x) / (x * (1 - x)), np.abs(space.c).max()
+    best = optimize.minimize(  # type: ignore[call-overload]
         lambda pi: -prefix @ np.log(np.maximum(1 + (pi - x) * slope, 1e-12)),
         x,
-        bounds=[(0, 1)] * labeled.size,
-        constraints={
-            "type": "ineq",
-            "fun": lambda pi: (space.c @ pi - space.d) / np.abs(space.c).max(),
-        },
+        bounds=optimize.Bounds(0, 1),
+        constraints=optimize.LinearConstraint(space.c / scale, space.d / scale),
         method="SLSQP",
     )
     assert end == 0
