@@ -185,7 +185,7 @@ class Paths:
         self, index: int, bets: _Bets, positive: Ints, labeled: Ints, threshold: float
     ) -> Bools:
         log_m, log_s = self._log_m[index], bets.log_ratios(positive, labeled)
-        says = log_s[..., -1].any(axis=1)
+        says: Bools = np.asarray(log_s[..., -1].any(axis=1))
         fires: Bools = np.asarray(says & (self._highest(log_m, log_s) >= threshold))
         # The correction takes time, and can only turn those back that reach it without.
         less = bets.correction(labeled, fires)
