@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from monitor.stats.detection.e_detector import Evidence
@@ -45,6 +45,13 @@ class EvidenceState(StrEnum):
     OTHER_VERSION = "other_version"
 
 
+class ChainStep(NamedTuple):
+    """Log e of a round of a chain, and after each block before its end."""
+
+    log_e: tuple[float, ...]
+    log_path: tuple[tuple[float, ...], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class LimitReading:
     """What one closing found about one limit.
@@ -58,6 +65,7 @@ class LimitReading:
     recovery: Evidence after this closing that the metric keeps its limit again; None while no alert
         is open, and in rows of versions that gathered none.
     log_recovery: Log e of the step that this round took there, or None if it took none.
+    log_path: Log e after each block before the round's end; empty in rows of versions without.
     """
 
     limit: float
@@ -69,6 +77,7 @@ class LimitReading:
     fires: bool
     recovery: Recovery | None = None
     log_recovery: float | None = None
+    log_path: tuple[tuple[float, ...], ...] = ()
 
     @property
     def log_evidence(self) -> float | None:
@@ -108,8 +117,9 @@ def next_reading(
     log_threshold: float,
     log_e: tuple[float, ...],
     log_recovery: float | None,
+    log_path: tuple[tuple[float, ...], ...] = (),
 ) -> LimitReading:
-    """Read one more closing, after ``last``.
+    """Read one more closing, after ``last``; it fires if evidence is enough after any block.
 
     ``log_recovery`` is the round's evidence that the metric keeps its limit again, which counts
     while an alert is open; None for a round of the time before it, which takes no step.
@@ -120,7 +130,7 @@ def next_reading(
         if log_recovery is not None:
             recovery = recovery.updated(log_recovery)
         return LimitReading(
-            limit, log_threshold, chain, order, log_e, None, False, recovery, log_recovery
+            limit, log_threshold, chain, order, log_e, None, False, recovery, log_recovery, log_path
         )
     gathered = _gathered(last, (limit, log_threshold), len(log_e))
     if last is not None and gathered is None:
@@ -135,8 +145,19 @@ def next_reading(
         order=order,
         log_e=log_e,
         log_m=after.log_m,
-        fires=after.fires(log_threshold),
+        fires=reaches(evidence, log_path, log_e, log_threshold),
+        log_path=log_path,
     )
+
+
+def reaches(
+    before: Evidence,
+    log_path: Sequence[Sequence[float]],
+    log_e: Sequence[float],
+    log_threshold: float,
+) -> bool:
+    """Whether evidence reaches the threshold in one more round, after a block or at its end."""
+    return any(log_e) and before.highest([*log_path, log_e]) >= log_threshold
 
 
 def recovery_after(last: LimitReading | None) -> Recovery:

@@ -227,7 +227,9 @@ class GoldRow(Report):
 
 
 class EvidenceRow(Report):
-    """Evidence against one limit: it fires when ``log_evidence >= log_threshold``.
+    """Evidence against one limit: it fires when it reaches ``log_threshold``.
+
+    ``log_evidence`` is that at the round's end; it may have been higher within the round.
 
     ``state`` is an :class:`~monitor.domain.alerting.EvidenceState`; None in older reports.
     """

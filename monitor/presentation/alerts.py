@@ -278,6 +278,8 @@ def evidence_sentence(row: EvidenceRow, *, fires: bool) -> str:
     if row.log_evidence is not None:
         fires_at = evidence_text(row.log_threshold)
         parts.append(f"evidence {evidence_text(row.log_evidence)}, an alert fires at {fires_at}")
+    if fires and row.log_evidence is not None and row.log_evidence < row.log_threshold:
+        parts.append("reached within the round, not at its end")
     if fires:
         parts.append("the alert fired here")
     return f"limit {limit_text(row.metric, row.side, row.limit)}: {', '.join(parts)}"

@@ -51,6 +51,7 @@ from monitor.rounds.reporting.concerns import (
     note_missing,
 )
 from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
+from monitor.stats.detection.blocks import BLOCKS
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels, read_recurring
 from monitor.storage.results import alert_store, estimate_store
 from monitor.storage.results.past_counts import PastRound, read_past
@@ -305,10 +306,11 @@ def _is_changed(round_: Round) -> bool:
     return round_.label_revision != round_.estimated_revision
 
 
-def _evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[Tally, ...]:
+def _evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[tuple[Tally, ...], ...]:
     closed = round_.state is RoundState.CLOSED
-    waves = labels.by_wave(corrected_evidence_label if closed else evidence_label)
-    return tuple(Tally(tuple(wave)) for wave in waves)
+    label_of = corrected_evidence_label if closed else evidence_label
+    waves = labels.by_wave(label_of, blocks=BLOCKS)
+    return tuple(tuple(Tally(tuple(block)) for block in wave) for wave in waves)
 
 
 def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:

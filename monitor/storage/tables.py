@@ -396,6 +396,7 @@ evidence = Table(
     Column("chain", Integer, nullable=False),
     Column("order", Integer, nullable=False),
     Column("log_e", JSON, nullable=False),
+    Column("log_path", JSON(none_as_null=True)),
     Column("log_m", JSON(none_as_null=True)),
     Column("log_evidence", Float),
     Column("log_threshold", Float, nullable=False),

@@ -47,6 +47,18 @@ def test_a_round_that_says_nothing_takes_no_step():
     assert read(before, (0.0, 0.0, 0.0)).log_m == before.log_m
 
 
+def test_evidence_that_is_enough_after_a_block_fires_though_the_round_ends_with_less():
+    before = read(None, (0.1, 0.1, 0.1))
+    within = read(before, QUIET, log_path=((0.0, 0.0, 0.0), STRONG, (1.0, 1.0, 1.0)))
+
+    assert within.fires
+    assert within.log_evidence < THRESHOLD
+    assert within.log_m == read(before, QUIET).log_m
+    assert not read(before, QUIET, log_path=((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))).fires
+    assert read(within, QUIET).chain == within.chain + 1
+    assert not read(before, QUIET, log_path=(STRONG,), alert_open=True).fires
+
+
 def test_no_evidence_is_gathered_while_an_alert_is_open():
     fired = read(None, STRONG)
     paused = read(fired, STRONG, alert_open=True)

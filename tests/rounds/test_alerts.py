@@ -10,7 +10,9 @@ from sqlalchemy import text
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer, Stratum
+from monitor.domain.report import EvidenceRow
 from monitor.domain.settings import Limits
+from monitor.presentation.alerts import evidence_sentence
 from monitor.presentation.outcome import to_do_sentences
 from monitor.rounds import run
 from monitor.rounds.estimation.tally import Tally
@@ -231,6 +233,45 @@ def test_late_labels_never_open_an_alert(scene):
     assert rows[1]["log_evidence"] > rows[1]["log_threshold"]
     assert not any(row["fires"] for row in rows)
     assert scene.alerts() == []
+
+
+@pytest.fixture
+def within(scene):
+    """One more, of whose flagged items the first are all wrong and the others right."""
+    scene.draw(2, precision=0.85, recall=0.6)
+    drawn = scene.rows(
+        'select id from items where round_id = :id and predicted order by "order"',
+        id=scene.round(2).id,
+    )
+    items = [row["id"] for row in drawn]
+    scene.truth |= dict.fromkeys(items, Answer.POSITIVE)
+    scene.truth |= dict.fromkeys(items[: len(items) // 2], Answer.NEGATIVE)
+    scene.finish(2)
+    return scene, items
+
+
+def test_an_alert_fires_by_what_the_first_answers_of_a_round_say_in_the_order_of_the_draw(within):
+    scene, items = within
+
+    [alert] = [alert for alert in scene.alerts() if alert.metric == "precision"]
+    row = frozen(scene)[2]
+    assert (alert.state, alert.fired_in_round) == (AlertState.FIRING, 2)
+    assert row["log_evidence"] < row["log_threshold"]
+    [read] = [each for each in scene.report(2)["evidence"] if each["metric"] == "precision"]
+    sentence = evidence_sentence(EvidenceRow(**read), fires=True)
+    assert sentence.endswith("reached within the round, not at its end, the alert fired here")
+
+    scene.turn(*items[-3:])  # late labels of the end leave what came before it
+    scene.run()
+
+    assert scene.round(2).version == 2
+    assert AlertState.FIRING in {a.state for a in scene.alerts() if a.metric == "precision"}
+
+    scene.turn(*items[: len(items) // 2])
+    scene.run()
+
+    assert scene.round(2).version == 3
+    assert [a.state for a in scene.alerts() if a.metric == "precision"] == [AlertState.REVISED]
 
 
 def test_a_changed_limit_ends_its_alert_and_restarts_the_evidence(fired):

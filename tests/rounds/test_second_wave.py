@@ -310,7 +310,7 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
         labels = read_labels(connection, round_)
         reading = evidence_store.frozen_readings(connection, [round_.id])[round_.id]
 
-    one, two = (counts_of(wave) for wave in labels.by_wave())
+    one, two = (counts_of(wave[-1]) for wave in labels.by_wave())
     [found] = reading.values()
     [limit] = round_.settings.limits.watched()
     first = {part.stratum.name: part.first_wave for part in parts}
@@ -347,7 +347,7 @@ def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_
 
     with scene.database.read() as connection:
         readings = evidence_store.frozen_readings(connection, [found.id])
-        waves = [counts_of(wave) for wave in read_labels(connection, found).by_wave()]
+        waves = [counts_of(wave[-1]) for wave in read_labels(connection, found).by_wave()]
     [[reading]] = [list(of.values()) for of in readings.values()]
     [limit] = found.settings.limits.watched()
     assert found.history_id != scene.round(4).history_id

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.domain.alerting import (
     AlertState,
+    ChainStep,
     LimitReading,
     evidence_after_each,
     evidence_of,
     is_comparable,
     next_reading,
+    reaches,
 )
 from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
 from monitor.rounds.estimation.batch import AlertMove, Estimates, Member, Side
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.rounds.estimation.evidence import LimitEvidence
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
@@ -64,6 +67,7 @@ def freeze_evidence(
             ),
             log_e=match.log_e,
             log_recovery=match.log_recovery if _is_after(due, alert) else None,
+            log_path=match.log_path,
         )
         readings[side] = reading
         if alert is not None and reading.ends_alert and alert.metric not in disputed:
@@ -145,7 +149,7 @@ def _read_frozen(
 class _Chains:
     """Log e of the rounds of chains by their order, each round by its newest labels."""
 
-    log_e: Mapping[_Chain, Mapping[int, tuple[float, ...]]]
+    steps: Mapping[_Chain, Mapping[int, ChainStep]]
     _gathered: dict[_Chain, dict[int, Evidence]] = field(default_factory=dict)
 
     @classmethod
@@ -162,15 +166,16 @@ class _Chains:
         for side, reading in [*newer, *fired]:
             key = side, reading.chain
             last[key] = max(reading.order, last.get(key, reading.order))
-        log_e = {
+        steps = {
             (side, chain): dict(
-                evidence_store.chain_log_e(connection, monitor_id, *side, chain, order)
+                evidence_store.chain_steps(connection, monitor_id, *side, chain, order)
             )
             for (side, chain), order in last.items()
         }
         for side, reading in newer:
-            log_e[side, reading.chain][reading.order] = reading.log_e
-        return cls(log_e)
+            step = ChainStep(reading.log_e, reading.log_path)
+            steps[side, reading.chain][reading.order] = step
+        return cls(steps)
 
     def rechained(self, readings: Readings) -> Readings:
         """Give readings the evidence of their chains as the labels are now."""
@@ -183,16 +188,19 @@ class _Chains:
 
     def would_not_fire(self, side: Side, fired: LimitReading) -> bool:
         """Whether an alert's evidence would not have fired with the labels that there are now."""
-        log_e = self.log_e[side, fired.chain]
-        chain = [log_e[order] for order in sorted(log_e) if order <= fired.order]
-        return is_comparable(chain) and not evidence_of(chain).fires(fired.log_threshold)
+        steps = self.steps[side, fired.chain]
+        *before, last = [steps[order] for order in sorted(steps) if order <= fired.order]
+        earlier = [step.log_e for step in before]
+        if not is_comparable([*earlier, last.log_e]):
+            return False
+        return not reaches(evidence_of(earlier), last.log_path, last.log_e, fired.log_threshold)
 
     def _evidence(self, side: Side, reading: LimitReading) -> Evidence:
         """Evidence of a chain up to a reading; each chain is gone through once."""
         key = side, reading.chain
         if key not in self._gathered:
-            orders = sorted(self.log_e[key])
-            evidence = evidence_after_each([self.log_e[key][order] for order in orders])
+            orders = sorted(self.steps[key])
+            evidence = evidence_after_each([self.steps[key][order].log_e for order in orders])
             self._gathered[key] = dict(zip(orders, evidence, strict=True))
         return self._gathered[key][reading.order]
 
@@ -203,11 +211,9 @@ def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:
     A reading by a version with other alternatives stays as it is: the rest of its chain was read
     by that version too, and nothing can be added to it.
     """
-    log_e: dict[Side, tuple[float, ...]] = {
-        (r.limit.metric, r.limit.side): r.log_e for r in estimate.readings
-    }
+    now: dict[Side, LimitEvidence] = {(r.limit.metric, r.limit.side): r for r in estimate.readings}
     return {
-        side: replace(reading, log_e=log_e[side], fires=False)
+        side: replace(reading, log_e=now[side].log_e, log_path=now[side].log_path, fires=False)
         if is_comparable([reading.log_e])
         else replace(reading, log_m=None, fires=False)
         for side, reading in frozen.items()

@@ -49,18 +49,18 @@ class HistoryBatch:
 
     These are ``affected``: they get a new version, because they pool the due one. The rounds before
     it are ``earlier``, of which only ``past`` knows how they were stored. ``labels`` has the
-    statements about items, by round id, and ``evidence`` how evidence counts them, wave
-    by wave (`monitor.domain.labels`), without the items that are ``recurring``: a round that closed
-    before had asked about them. ``stored`` is what the last version of the due round counted.
-    ``restated`` is what was restated of the monitor, and ``unrestated`` has the restated rounds of
-    the history as they were counted before.
+    statements about items, by round id, and ``evidence`` how evidence counts them, wave by wave
+    up to each block (`monitor.domain.labels`), without the items that are ``recurring``: a round
+    that closed before had asked about them. ``stored`` is what the last version of the due round
+    counted. ``restated`` is what was restated of the monitor, and ``unrestated`` has the restated
+    rounds of the history as they were counted before.
     """
 
     store_id: str
     history: History
     earlier: tuple[Earlier, ...]
     affected: tuple[Member, ...]
-    evidence: Mapping[int, tuple[Tally, ...]]
+    evidence: Mapping[int, tuple[tuple[Tally, ...], ...]]
     labels: Mapping[int, RoundLabels] = field(default_factory=dict)
     recurring: Mapping[int, frozenset[str]] = field(default_factory=dict)
     past: tuple[PastRound, ...] = ()

@@ -67,7 +67,7 @@ def estimate_round(
     earlier: Sequence[Counted],
     history: HistoryState,
     *,
-    evidence: Sequence[Tally],
+    evidence: Sequence[Sequence[Tally]],
     evidence_earlier: Sequence[Counted] | None = None,
     reference: Mapping[str, tuple[int, int]] | None,
     settings: RoundSettings,
@@ -79,7 +79,7 @@ def estimate_round(
     now, earlier: This round and the earlier estimated rounds of its history in slot order, all with
         the same strata.
     history: What they and the reference, pooled, give for the strata.
-    evidence: This round with its labels as evidence counts them, wave by wave.
+    evidence: This round with its labels as evidence counts them, wave by wave, up to each block.
     evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
     reference: Positive and labeled per stratum from before launch, or None.
     completed: ``history`` if all missing answers of the history were negative, and if all
@@ -116,7 +116,7 @@ def estimate_round(
         scaled=scaled,
         readings=[
             *classifier_evidence(evidence, before, launch, settings),
-            *judge_evidence(evidence, before, settings.limits),
+            *judge_evidence([wave[-1] for wave in evidence], before, settings.limits),
         ],
         proposed_limits={}
         if settings.limits.watched()

@@ -15,7 +15,7 @@ from monitor.rounds.estimation.judge import as_classifier
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import ERRORS, guess
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
+from monitor.stats.detection.waves import log_e_path_of_waves, log_recovery_of_waves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,26 +29,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LimitEvidence:
-    """One round about one limit: log e against it per alternative, and log e of a recovery."""
+    """One round about one limit: log e against it per alternative, and log e of a recovery.
+
+    ``log_path`` is log e after each block before the round's end.
+    """
 
     limit: LimitSide
     log_e: tuple[float, ...]
     log_recovery: float
+    log_path: tuple[tuple[float, ...], ...] = ()
 
 
 def classifier_evidence(
-    waves: Sequence[Tally],
+    waves: Sequence[Sequence[Tally]],
     earlier: Sequence[Counted],
     reference: Counts | None,
     settings: RoundSettings,
 ) -> list[LimitEvidence]:
-    """Read the evidence of a round on each limit of the classifier, wave by wave.
+    """Read the evidence of a round on each limit of the classifier, wave by wave, block by block.
 
     What a wave is expected to find comes from what was there before it, the waves before it too.
     """
+    whole = [wave[-1] for wave in waves]
     rates = [
-        expected_rates([*earlier, *waves[:i]], reference, wave.counts, settings)
-        for i, wave in enumerate(waves)
+        expected_rates([*earlier, *whole[:i]], reference, wave.counts, settings)
+        for i, wave in enumerate(whole)
     ]
     return [
         _read(LimitSide(limit.metric, limit.value, limit.side), limit, waves, earlier, rates)
@@ -80,22 +85,26 @@ def _judge_evidence(
     counted = partial(as_classifier, strata=strata, flags=flags, is_sampled=is_sampled)
     now, before = [counted(wave) for wave in waves], [counted(each) for each in earlier]
     rates = [guess([each.counts for each in [*before, *now[:i]]]) for i in range(len(now))]
-    return _read(side, limit, now, before, rates)
+    return _read(side, limit, [[wave] for wave in now], before, rates)
 
 
 def _read(
     side: LimitSide,
     limit: Limit,
-    waves: Sequence[Tally | Completed],
+    waves: Sequence[Sequence[Tally | Completed]],
     earlier: Sequence[Counted],
     rates: Sequence[Rates],
 ) -> LimitEvidence:
-    counts, missing = [wave.counts for wave in waves], [wave.missing for wave in waves]
+    counts = [[block.counts for block in wave] for wave in waves]
+    missing = [[block.missing for block in wave] for wave in waves]
     before = [each.counts for each in earlier]
+    *path, log_e = log_e_path_of_waves(limit, counts, rates, missing, before).tolist()
+    whole, lost = [wave[-1] for wave in counts], [wave[-1] for wave in missing]
     return LimitEvidence(
         limit=side,
-        log_e=tuple(log_e_of_waves(limit, counts, rates, missing, before).tolist()),
-        log_recovery=log_recovery_of_waves(limit, counts, rates, missing, before),
+        log_e=tuple(log_e),
+        log_recovery=log_recovery_of_waves(limit, whole, rates, lost, before),
+        log_path=tuple(tuple(row) for row in path),
     )
 
 

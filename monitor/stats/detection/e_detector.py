@@ -36,7 +36,8 @@ import numpy as np
 
 from monitor.stats.core.counts import completed
 from monitor.stats.detection.alternatives import ERRORS, WEIGHTS, alternatives, steps
-from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
+from monitor.stats.detection.blocks import correction
+from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
 from monitor.stats.detection.projection import inside, project
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.counts import Counts
 
 
@@ -90,23 +91,60 @@ def log_e_factor(
     >>> print(log_e_factor(limit, poor, np.array([0.86, 0.02])).round(2))
     [3.3  5.82 9.05]
     """
-    nothing = np.zeros(len(errors if beyond is None else beyond))
+    absent = None if missing is None else [missing]
+    return np.asarray(log_e_path(limit, [counts], rates, beyond, errors=errors, missing=absent)[-1])
+
+
+def log_e_path(
+    limit: Limit,
+    blocks: Sequence[Counts],
+    rates: Floats | None,
+    beyond: Sequence[float] | None = None,
+    *,
+    errors: Sequence[float] = ERRORS,
+    missing: Sequence[Ints] | None = None,
+) -> Floats:
+    """Log e that may be read after each block of a round, ``(blocks, alternatives)``.
+
+    ``blocks`` are the labels up to the end of each, the whole round's last, and ``missing`` what of
+    them has no answer. The last row is what :func:`log_e_factor`, whose parameters are the same,
+    gives for the round; those before it are less than the answers say by ``blocks.correction``.
+    """
+    path = np.zeros((len(blocks), len(errors if beyond is None else beyond)))
+    whole = blocks[-1]
     if rates is None:
-        return nothing
-    _check_rates(rates, counts)
+        return path
+    _check_rates(rates, whole)
     try:
-        space = half_space(limit, counts.size, counts.is_flagged)
-        if missing is not None and missing.any():
-            counts = completed(counts, missing, space.c > 0)
-        if not np.any(space.c[counts.labeled > 0]):
-            return nothing
-        window = (limit, counts.size, counts.is_flagged, rates)
+        space = half_space(limit, whole.size, whole.is_flagged)
+        y, n = _with_missing(blocks, missing, space.c > 0)
+        if not np.any(space.c[n[-1] > 0]):
+            return path
+        window = (limit, whole.size, whole.is_flagged, rates)
         if beyond is None:
-            beyond = steps(*window, counts.labeled, errors).tolist()
-        rows = alternatives(*window, beyond, labeled=counts.labeled)
-        return np.array([_log_e(space, row, counts) for row in rows])
+            beyond = steps(*window, n[-1], errors).tolist()
+        rows = alternatives(*window, beyond, labeled=n[-1])
+        is_beyond = ~space.contains(rows)
+        x = [project(space, row, n[-1]) for row in rows[is_beyond]]
     except LimitCannotBeTested:  # in this week's window
-        return nothing
+        return path
+    if x:
+        seen = n[-1] > 0
+        y, n = y[:, seen], n[:, seen]
+        bets = inside(rows[is_beyond][:, seen]), inside(np.array(x)[:, seen])
+        path[:, is_beyond] = (log_ratios(y, n, *bets) - correction(n, *bets)).T
+    return path
+
+
+def log_ratios(positive: Ints, labeled: Ints, alternative: Floats, x: Floats) -> Floats:
+    """Log likelihood ratio of the labels up to each block, ``(..., alternatives, blocks)``.
+
+    Of answers ``(..., blocks, S)`` to ``labeled`` items, ``(blocks, S)``, for alternatives of the
+    round against their projections, ``(..., alternatives, S)``.
+    """
+    gain = np.log(alternative / x)
+    loss = np.log1p(-alternative) - np.log1p(-x)
+    return np.asarray((gain - loss) @ np.swapaxes(positive, -1, -2) + loss @ labeled.T)
 
 
 def update(log_m: ArrayLike, log_e: ArrayLike) -> Floats:
@@ -204,15 +242,24 @@ class Evidence:
         """Whether log M has reached :func:`log_threshold`."""
         return self.log_mean >= threshold
 
+    def highest(self, path: ArrayLike) -> float:
+        """Highest log M of one more round with this :func:`log_e_path`, whose end is its last row.
 
-def _log_e(space: HalfSpace, alternative: Floats, counts: Counts) -> float:
-    if bool(space.contains(alternative)):
-        return 0.0
-    seen = counts.labeled > 0
-    x = inside(project(space, alternative, counts.labeled)[seen])
-    alt = inside(alternative[seen])
-    y, n = counts.positive[seen], counts.labeled[seen]
-    return float(y @ np.log(alt / x) + (n - y) @ (np.log1p(-alt) - np.log1p(-x)))
+        >>> print(round(Evidence().highest([[1.0, 4.0, 5.0], [1.0, 2.0, 3.0]]), 3))
+        4.074
+        """
+        return float(log_mixed(update(self.log_m, path), self.weights).max())
+
+
+def _with_missing(
+    blocks: Sequence[Counts], missing: Sequence[Ints] | None, positive: Bools
+) -> tuple[Ints, Ints]:
+    """Positive and labeled up to each block, ``(blocks, H)``, with answers for what is missing."""
+    full = blocks
+    if missing is not None:
+        pairs = zip(blocks, missing, strict=True)
+        full = [completed(counts, absent, positive) for counts, absent in pairs]
+    return np.array([each.positive for each in full]), np.array([each.labeled for each in full])
 
 
 def _check_rates(rates: Floats, counts: Counts) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.detection.alternatives import DECAY, ERRORS, WEIGHTS, alternatives, steps
-from monitor.stats.detection.e_detector import log_mixed, log_threshold, update
+from monitor.stats.detection.blocks import BLOCKS, correction, prefix_sizes
+from monitor.stats.detection.e_detector import log_mixed, log_ratios, log_threshold, update
 from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
 from monitor.stats.detection.projection import inside, project_many
 
@@ -46,30 +47,75 @@ def log_e_many(
     Answers and guesses have the shape ``(paths, H)``, log e ``(paths, alternatives)``; 0.0 where
     uninformative.
     """
-    paths, strata = positive.shape
-    nothing = np.zeros((paths, len(errors if beyond is None else beyond)))
-    try:
-        space = half_space(limit, window.size, window.is_flagged)
-        if not np.any(space.c[window.labeled > 0]):
-            return nothing
-        about = (limit, window.size, window.is_flagged, rates)
-        r = steps(*about, window.labeled, errors) if beyond is None else beyond
-        rows = alternatives(*about, r, labeled=window.labeled)
-        x = project_many(space, rows.reshape(-1, strata), window.labeled).reshape(rows.shape)
-    except LimitCannotBeTested:
-        return nothing
-    seen = window.labeled > 0
-    alt, x = inside(rows[..., seen]), inside(x[..., seen])
-    y = positive[:, np.newaxis, seen]
-    log_e = y * np.log(alt / x) + (window.labeled[seen] - y) * (np.log1p(-alt) - np.log1p(-x))
-    return np.where(space.contains(rows), 0.0, log_e.sum(axis=-1))
+    bets = _Bets.on(limit, window, rates, errors, beyond)
+    if bets is None:
+        return np.zeros((len(positive), len(errors if beyond is None else beyond)))
+    return bets.log_ratios(positive[:, np.newaxis], window.labeled[np.newaxis])[..., 0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bets:
+    """Alternatives of each path and their projections in labeled strata, ``(paths, r, S)``."""
+
+    alternative: Floats
+    x: Floats
+    is_beyond: Bools
+    seen: Bools
+
+    @classmethod
+    def on(
+        cls,
+        limit: Limit,
+        window: RoundStrata,
+        rates: Floats,
+        errors: Sequence[float],
+        beyond: Sequence[float] | None,
+    ) -> _Bets | None:
+        """Make them from guesses, ``(paths, H)``; None where a round says nothing."""
+        try:
+            space = half_space(limit, window.size, window.is_flagged)
+            seen = window.labeled > 0
+            if not np.any(space.c[seen]):
+                return None
+            about = (limit, window.size, window.is_flagged, rates)
+            r = steps(*about, window.labeled, errors) if beyond is None else beyond
+            rows = alternatives(*about, r, labeled=window.labeled)
+            x = project_many(space, rows.reshape(-1, seen.size), window.labeled).reshape(rows.shape)
+        except LimitCannotBeTested:
+            return None
+        return cls(inside(rows[..., seen]), inside(x[..., seen]), ~space.contains(rows), seen)
+
+    def log_ratios(self, positive: Ints, labeled: Ints) -> Floats:
+        """Log S after each block, ``(paths, r, blocks)``."""
+        kept = log_ratios(positive[..., self.seen], labeled[:, self.seen], self.alternative, self.x)
+        return np.where(self.is_beyond[..., np.newaxis], kept, 0.0)
+
+    def correction(self, labeled: Ints, paths: Bools) -> Floats:
+        """Compute what the log S of some paths is less by, likewise."""
+        less = correction(labeled[:, self.seen], self.alternative[paths], self.x[paths])
+        return np.where(self.is_beyond[paths, :, np.newaxis], less, 0.0)
+
+
+def split_many(positive: Ints, labeled: Ints, rng: np.random.Generator) -> Ints:
+    """Distribute positives, ``(paths, H)``, over the blocks of a round in a random order.
+
+    ``labeled`` are the items up to each block, ``(blocks, H)``; likewise positives are returned,
+    ``(paths, blocks, H)``.
+    """
+    result = np.empty((len(positive), *labeled.shape), dtype=np.int64)
+    result[:, -1] = positive
+    for k in range(len(labeled) - 1, 0, -1):
+        up, down = result[:, k], labeled[k] - result[:, k]
+        result[:, k - 1] = rng.hypergeometric(up, down, labeled[k - 1])
+    return result
 
 
 @dataclass(slots=True, eq=False)
 class Paths:
     """Many monitors with the same limits, each with its own labels, guess and evidence.
 
-    The promise is one false alarm in ``every`` rounds, over all limits. Decay, errors, weights and
+    The promise is one false alarm in ``every`` rounds, over all limits. A round is read in
+    ``blocks``, with its answers in a random order drawn with ``seed``. Decay, errors, weights and
     fixed steps ``beyond`` are other than the default ones only to compare them.
 
     >>> window = RoundStrata(np.array([160, 4840]), np.array([True, False]), np.array([100, 100]))
@@ -87,12 +133,16 @@ class Paths:
     errors: Sequence[float] = ERRORS
     weights: Sequence[float] = WEIGHTS
     beyond: Sequence[float] | None = None
+    blocks: int = BLOCKS
+    seed: int = 0
     _positive: Floats | None = field(default=None, init=False)
     _labeled: Floats | None = field(default=None, init=False)
     _log_m: Floats = field(init=False)
+    _rng: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
         self._log_m = np.full((len(self.limits), self.paths, len(self.weights)), -np.inf)
+        self._rng = np.random.default_rng(self.seed)
 
     def learn(self, window: RoundStrata, positive: Ints) -> None:
         """Take in a reference, or a round that is not to be judged; ``positive`` is (paths, H)."""
@@ -122,18 +172,28 @@ class Paths:
         fired = np.zeros((len(self.limits), self.paths), dtype=np.bool_)
         if rates is not None:
             threshold = log_threshold(self.every, len(self.limits))
+            labeled = prefix_sizes(window.labeled, self.blocks)
+            answers = split_many(positive, labeled, self._rng)
             for index, limit in enumerate(self.limits):
-                log_e = log_e_many(
-                    limit, window, positive, rates, errors=self.errors, beyond=self.beyond
-                )
-                fired[index] = self._step(index, log_e, threshold)
+                bets = _Bets.on(limit, window, rates, self.errors, self.beyond)
+                if bets is not None:
+                    fired[index] = self._step(index, bets, answers, labeled, threshold)
         self.learn(window, positive)
         return fired
 
-    def _step(self, index: int, log_e: Floats, threshold: float) -> Bools:
-        log_m = self._log_m[index]
-        says = log_e.any(axis=1, keepdims=True)
-        after = np.where(says, update(log_m, log_e), log_m)
-        fires = np.asarray(log_mixed(after, self.weights) >= threshold)
+    def _step(
+        self, index: int, bets: _Bets, positive: Ints, labeled: Ints, threshold: float
+    ) -> Bools:
+        log_m, log_s = self._log_m[index], bets.log_ratios(positive, labeled)
+        says: Bools = np.asarray(log_s[..., -1].any(axis=1))
+        fires: Bools = np.asarray(says & (self._highest(log_m, log_s) >= threshold))
+        # The correction takes time, and can only turn those back that reach it without.
+        less = bets.correction(labeled, fires)
+        fires[fires] = self._highest(log_m[fires], log_s[fires] - less) >= threshold
+        after = np.where(says[:, np.newaxis], update(log_m, log_s[..., -1]), log_m)
         self._log_m[index] = np.where(fires[:, np.newaxis], -np.inf, after)
         return fires
+
+    def _highest(self, log_m: Floats, log_e: Floats) -> Floats:
+        after = np.swapaxes(update(log_m[..., np.newaxis], log_e), 1, 2)
+        return np.asarray(log_mixed(after, self.weights).max(axis=1, initial=-np.inf))

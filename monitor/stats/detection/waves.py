@@ -23,12 +23,12 @@ by a part that vanishes with the share of the items that is labeled.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from monitor.stats.detection.alternatives import ERRORS
-from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.e_detector import log_e_path
 from monitor.stats.detection.first_phase import log_e_of_first_phase
 from monitor.stats.detection.recovery import ERRORS as WITHIN
 from monitor.stats.detection.recovery import log_recovery_factor, opposite
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts, StratumArrays
     from monitor.stats.detection.half_space import Limit
+
+_T = TypeVar("_T")
 
 
 def log_e_of_waves(
@@ -74,13 +76,32 @@ def log_e_of_waves(
     >>> print(log_e_of_waves(limit, [one, two], [None, guess([one])]).round(2))
     [2.21 3.71 5.14]
     """
-    if waves and waves[0].first_phase is not None:
-        absent = _each(missing, waves)
-        return log_e_of_first_phase(limit, waves, rates, absent, earlier, ERRORS)
-    result = np.zeros(len(ERRORS))
-    for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True):
-        result = result + log_e_factor(limit, wave, guess, missing=lost)
-    return result
+    absent = None if missing is None else [[lost] for lost in missing]
+    path = log_e_path_of_waves(limit, [[wave] for wave in waves], rates, absent, earlier)
+    return np.asarray(path[-1])
+
+
+def log_e_path_of_waves(
+    limit: Limit,
+    waves: Sequence[Sequence[Counts]],
+    rates: Sequence[Floats | None],
+    missing: Sequence[Sequence[Ints]] | None = None,
+    earlier: Sequence[StratumArrays] = (),
+) -> Floats:
+    """Log e after each block of each wave of one round, ``(blocks, alternatives)``; as above.
+
+    Of each wave ``waves`` has the labels up to each of its blocks, and ``missing`` what of them has
+    no answer. Where sizes are estimated there is one row, of the round's end.
+    """
+    absent = _each(missing, waves)
+    if waves[0][-1].first_phase is not None:
+        lost = [None if each is None else each[-1] for each in absent]
+        whole = [blocks[-1] for blocks in waves]
+        return log_e_of_first_phase(limit, whole, rates, lost, earlier, ERRORS)[np.newaxis]
+    path = [np.zeros((1, len(ERRORS)))]
+    for blocks, guess, each in zip(waves, rates, absent, strict=True):
+        path.append(path[-1][-1] + log_e_path(limit, blocks, guess, missing=each))
+    return np.concatenate(path[1:])
 
 
 def log_recovery_of_waves(
@@ -102,5 +123,5 @@ def log_recovery_of_waves(
     )
 
 
-def _each(missing: Sequence[Ints] | None, waves: Sequence[Counts]) -> Sequence[Ints | None]:
+def _each(missing: Sequence[_T] | None, waves: Sequence[object]) -> Sequence[_T | None]:
     return [None] * len(waves) if missing is None else missing

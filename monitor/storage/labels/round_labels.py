@@ -95,19 +95,33 @@ class RoundLabels:
         ``label_of`` says which answer to an item counts; the current label if not given.
         """
         labels = self.current if label_of is current_label else self._labels(label_of)
-        answers: dict[str, list[Answer]] = defaultdict(list)
-        for item in self.items:
-            if item.id in labels:
-                answers[item.stratum].append(labels[item.id])
+        answers = self._by_stratum(labels)
         return [_counted(part, answers[part.stratum.name]) for part in self.strata]
 
-    def by_wave(self, label_of: LabelOf = current_label) -> list[list[StratumTally]]:
-        """Count the labels per stratum, as `counts` does, for each wave that was handed out.
+    def by_wave(
+        self, label_of: LabelOf = current_label, *, blocks: int = 1
+    ) -> list[list[list[StratumTally]]]:
+        """Count the labels per stratum of each wave that was handed out, up to each of its blocks.
 
-        ``planned`` are the items of the wave.
+        ``planned`` are the items up to the block; the last block ends with the wave.
         """
         waves = sorted({item.wave for item in self.items}) or [1]
-        return [self._of_wave(wave).counts(label_of) for wave in waves]
+        labels = self._labels(label_of)
+        return [self._of_wave(wave)._by_block(labels, blocks) for wave in waves]
+
+    def _by_block(self, labels: Mapping[str, Answer], blocks: int) -> list[list[StratumTally]]:
+        # numpy takes a tenth of a second
+        from monitor.stats.detection.blocks import prefix_sizes  # noqa: PLC0415
+
+        answers = self._by_stratum(labels)
+        planned = [part.planned for part in self.strata]
+        return [
+            [
+                _counted(replace(part, planned=n), answers[part.stratum.name][:n])
+                for part, n in zip(self.strata, sizes, strict=True)
+            ]
+            for sizes in prefix_sizes(planned, blocks).tolist()
+        ]
 
     def _of_wave(self, wave: int) -> RoundLabels:
         items = tuple(item for item in self.items if item.wave == wave)
@@ -161,6 +175,12 @@ class RoundLabels:
     @cached_property
     def _stratum_of(self) -> dict[str, str]:
         return {item.id: item.stratum for item in self.items}
+
+    def _by_stratum(self, labels: Mapping[str, Answer]) -> dict[str, list[Answer | None]]:
+        result: defaultdict[str, list[Answer | None]] = defaultdict(list)
+        for item in self.items:
+            result[item.stratum].append(labels.get(item.id))
+        return result
 
     def _labels(self, label_of: LabelOf) -> dict[str, Answer]:
         result = {
@@ -252,7 +272,8 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
     return result
 
 
-def _counted(part: StratumTally, answers: Sequence[Answer]) -> StratumTally:
+def _counted(part: StratumTally, answers: Sequence[Answer | None]) -> StratumTally:
     positive = answers.count(Answer.POSITIVE)
+    labeled = positive + answers.count(Answer.NEGATIVE)
     declined = answers.count(Answer.CANNOT_TELL)
-    return replace(part, labeled=len(answers) - declined, positive=positive, declined=declined)
+    return replace(part, labeled=labeled, positive=positive, declined=declined)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from monitor.domain.alerting import LimitReading
+from monitor.domain.alerting import ChainStep, LimitReading
 from monitor.storage.database import insert_all
 from monitor.storage.queries import is_latest
 from monitor.storage.tables import evidence, rounds
@@ -31,6 +31,7 @@ def write_readings(
             "chain": reading.chain,
             "order": reading.order,
             "log_e": list(reading.log_e),
+            "log_path": [list(row) for row in reading.log_path] or None,
             "log_m": None if reading.log_m is None else [_finite(m) for m in reading.log_m],
             "log_evidence": reading.log_evidence,
             "log_threshold": reading.log_threshold,
@@ -93,12 +94,12 @@ def _by_round(rows: Iterable[Row[Any]]) -> dict[int, dict[tuple[str, str], Limit
     return readings
 
 
-def chain_log_e(
+def chain_steps(
     connection: Connection, monitor_id: int, metric: str, side: str, chain: int, up_to: int
-) -> Mapping[int, tuple[float, ...]]:
+) -> Mapping[int, ChainStep]:
     """Read log e of a chain's rounds, each by its latest version: order to log e, ascending."""
     query = (
-        select(evidence.c.order, evidence.c.log_e)
+        select(*evidence.c["order", "log_e", "log_path"])
         .join(rounds, is_latest(evidence))
         .where(
             rounds.c.monitor_id == monitor_id,
@@ -109,7 +110,11 @@ def chain_log_e(
         )
         .order_by(evidence.c.order)
     )
-    return {row.order: tuple(row.log_e) for row in connection.execute(query)}
+    return {row.order: ChainStep(tuple(row.log_e), _path(row)) for row in connection.execute(query)}
+
+
+def _path(row: Row[Any]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(each) for each in row.log_path or ())
 
 
 def _finite(value: float) -> float | None:
@@ -132,6 +137,7 @@ def _reading(row: Row[Any]) -> LimitReading:
         fires=row.fires,
         recovery=_recovery(row),
         log_recovery=row.log_recovery,
+        log_path=_path(row),
     )
 
 

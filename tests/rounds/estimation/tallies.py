@@ -44,5 +44,5 @@ def estimated(rounds, asked, reference=None):
     *earlier, now = rounds
     known = known_of(rounds, asked, reference)
     return estimate_round(
-        now, earlier, known, evidence=[now], reference=reference, settings=asked, seed=3
+        now, earlier, known, evidence=[[now]], reference=reference, settings=asked, seed=3
     )

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from monitor.domain.alerting import reaches
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import CAP, WEIGHTS, alternatives, guess, steps
+from monitor.stats.detection.blocks import prefix_sizes
 from monitor.stats.detection.delay import (
     Detection,
     detection,
@@ -16,11 +18,11 @@ from monitor.stats.detection.delay import (
     large_drop_delay,
     smallest_drop,
 )
-from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
+from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_e_path, log_threshold
 from monitor.stats.detection.half_space import WATCHABLE, HalfSpace, Limit, LimitCannotBeTested
 from monitor.stats.detection.projection import project_many
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.simulated_paths import Paths, RoundStrata, log_e_many
+from monitor.stats.detection.simulated_paths import Paths, RoundStrata, log_e_many, split_many
 
 SIZE, IS_FLAGGED = np.array([300, 160, 60_000, 20_000, 9540]), np.array([1, 1, 0, 0, 0], dtype=bool)
 RATES = np.array([0.9, 0.6, 0.0005, 0.005, 0.025])
@@ -44,7 +46,8 @@ def counts_of(window, positive):
 def test_many_paths_gather_the_evidence_that_the_detector_gathers_round_by_round():
     rng, paths, limits = np.random.default_rng(5), 3, [PRECISION, RECALL]
     worse = replace(FIVE, rates=np.array([0.8, 0.4, 0.001, 0.01, 0.06]))
-    watchers, threshold = Paths(limits, 12, paths), log_threshold(12, 2)
+    watchers, threshold = Paths(limits, 12, paths, seed=7), log_threshold(12, 2)
+    order, sizes, within = np.random.default_rng(7), prefix_sizes(LABELED), 0
     evidence = [[Evidence() for _ in range(paths)] for _ in limits]
     history: list[list[Counts]] = [[] for _ in range(paths)]
     alarms = 0
@@ -54,20 +57,36 @@ def test_many_paths_gather_the_evidence_that_the_detector_gathers_round_by_round
 
         fired = watchers.close(window, positive)
 
+        answers = split_many(positive, sizes, order) if t else np.zeros((paths, 1, 5), dtype=int)
         for path in range(paths):
             counts = counts_of(window, positive[path])
             rates = guess(history[path])
+            blocks = [
+                counts_of(replace(window, labeled=n), y)
+                for n, y in zip(sizes, answers[path], strict=False)
+            ]
             for place, limit in enumerate(limits):
-                log_e = log_e_factor(limit, counts, rates)
-                if log_e.any():
-                    evidence[place][path] = evidence[place][path].after(log_e)
-                fires = evidence[place][path].fires(threshold)
+                read, before = log_e_path(limit, blocks, rates), evidence[place][path]
+                fires = reaches(before, read[:-1].tolist(), read[-1].tolist(), threshold)
+                if read[-1].any():
+                    evidence[place][path] = before.after(read[-1])
                 assert fired[place, path] == fires, (t, limit, path)
+                within += fires and not evidence[place][path].fires(threshold)
                 if fires:
                     evidence[place][path] = Evidence()
                     alarms += 1
             history[path].append(counts)
-    assert alarms > 0
+    assert alarms > within > 0
+
+
+def test_a_random_order_leaves_the_answers_of_each_block_as_they_would_be_drawn():
+    labeled = np.array([[2, 0], [5, 3], [10, 8]])
+
+    split = split_many(np.full((20_000, 2), [6, 2]), labeled, np.random.default_rng(1))
+
+    assert split[:, -1].tolist() == [[6, 2]] * 20_000
+    assert (np.diff(split, axis=1) >= 0).all()
+    assert split.mean(axis=0) == pytest.approx(labeled * np.array([0.6, 0.25]), abs=0.03)
 
 
 @pytest.mark.parametrize("name", NAMES)
