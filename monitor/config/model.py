@@ -224,6 +224,7 @@ class MonitorConfig(Settings):
             yield "", "it is asked about items of each score cell; leave out sample.cells: null"
         for name, is_there in {
             "source.challenger": self.source.challenged_by is not None,
+            "source.columns.released": self._released is not None,
             "a reference file": isinstance(self.reference, ReferenceFile),
         }.items():
             if is_there:
@@ -232,6 +233,11 @@ class MonitorConfig(Settings):
                     "asked are estimated; leave out one, or write its verdicts into a column"
                 )
                 yield "", why
+
+    @property
+    def _released(self) -> str | None:
+        """The column that marks flagged items which were let through."""
+        return getattr(getattr(self.source, "columns", None), "released", None)
 
     def _is_truth(self, column: str) -> bool:
         """Whether labels are read from this column of the predictions themselves."""

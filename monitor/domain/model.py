@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from monitor.domain.shown import Shown
@@ -145,6 +145,13 @@ class Decisions:
         )
 
 
+class Release(NamedTuple):
+    """How many flagged items were let through, and how many were to be by their probabilities."""
+
+    released: int
+    expected: float
+
+
 @dataclass(frozen=True, slots=True)
 class StratumFrame:
     """A stratum as counted: its size and its first candidates in random order, no id twice.
@@ -152,6 +159,7 @@ class StratumFrame:
     ``segments`` holds the size of each value, for each of the frame's segment columns; they add
     up to ``size``. ``challenged`` is what the challenger decided on its items. ``judged`` is how
     many items of the sample that a judge was asked about are in it; None where size is counted.
+    With ``release`` only items that were let through have an outcome: candidates are of these.
     """
 
     stratum: Stratum
@@ -160,6 +168,13 @@ class StratumFrame:
     segments: tuple[Mapping[str, int], ...] = ()
     challenged: Decisions | None = None
     judged: int | None = None
+    release: Release | None = None
+
+    @property
+    def available(self) -> int:
+        """How many items can be labeled, of those that one scan may draw."""
+        is_whole = self.judged is None and self.release is None
+        return self.size if is_whole else len(self.candidates)
 
 
 class BadRow(StrEnum):
@@ -180,6 +195,8 @@ class BadRow(StrEnum):
     SCORE_UNREADABLE = "score not a number"
     IN_NO_STRATUM = "in no stratum"
     UNKNOWN_CLASS = "predicted neither positive nor negative"
+    NO_RELEASE = "released neither 1 nor 0"
+    NO_RELEASE_CHANCE = "probability of release not in (0, 1]"
     DUPLICATE = "duplicate id"
 
 

@@ -155,6 +155,24 @@ def one_class_sentence(flagged: int, size: int, usual: UsualRate | None) -> str:
     return f"{'everything' if flagged else 'nothing'} of {size} items is flagged{_before(usual)}"
 
 
+def released_sentence(released: int, size: int, expected: float) -> str:
+    """Write that another share of the flagged items was let through than was to be."""
+    return (
+        f"{percent_text(released / size)} of {size} flagged items were let through, where "
+        f"source.released_with says {percent_text(expected / size)}: are the marks and the "
+        "probabilities right, and was the release by chance alone?"
+    )
+
+
+def few_released_sentence(usable: int, released: int, size: int) -> str:
+    """Write that too few flagged items have an outcome that the model did not prevent."""
+    thinned = f" and {usable} of these are as likely as each other" if usable < released else ""
+    return (
+        f"of {size} flagged items {released} were let through{thinned}, so precision rests on few "
+        "labels: let more through, or take a longer window"
+    )
+
+
 def threshold_sentence(
     flagged: int,
     size: int,

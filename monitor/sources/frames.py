@@ -15,7 +15,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, StratumFrame, Window
+from monitor.domain.model import (
+    BadRow,
+    Candidate,
+    Decisions,
+    Frame,
+    Release,
+    Stratum,
+    StratumFrame,
+    Window,
+)
 from monitor.domain.segments import scaled, with_segments
 from monitor.domain.values import MISSING_MARKERS
 
@@ -40,6 +49,10 @@ SCORE_INFINITE = -10
 SCORE_UNREADABLE = -11
 IN_NO_STRATUM = -12
 PREDICTED_UNKNOWN = -13
+RELEASED_UNKNOWN = -14
+CHANCE_UNUSABLE = -15
+WITHHELD = -100
+"""Bucket of the flagged items of stratum 0 that were not let through; -101 of stratum 1, ..."""
 
 REASONS = {
     TIME_MISSING: BadRow.NO_TIME,
@@ -53,6 +66,8 @@ REASONS = {
     SCORE_UNREADABLE: BadRow.SCORE_UNREADABLE,
     IN_NO_STRATUM: BadRow.IN_NO_STRATUM,
     PREDICTED_UNKNOWN: BadRow.UNKNOWN_CLASS,
+    RELEASED_UNKNOWN: BadRow.NO_RELEASE,
+    CHANCE_UNUSABLE: BadRow.NO_RELEASE_CHANCE,
 }
 UNTIMED = frozenset({TIME_MISSING, TIME_UNPARSABLE})
 _NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
@@ -63,7 +78,8 @@ class BucketCount:
     """Rows of one bucket and model version: how many, the newest time, the first candidates.
 
     ``segments`` counts the rows by the values of each segment column, ``challenged`` by what the
-    challenger decided.
+    challenger decided. ``chance`` is the least probability of release of its rows, and their sum,
+    where each has its own.
     """
 
     bucket: int
@@ -74,6 +90,12 @@ class BucketCount:
     example: str | None = None
     segments: tuple[Mapping[str, int], ...] = ()
     challenged: Decisions | None = None
+    chance: tuple[float, float] | None = None
+
+
+def withheld(bucket: int) -> int:
+    """Return the bucket of items of a stratum that were not let through, and the reverse."""
+    return WITHHELD - bucket if bucket >= 0 or bucket <= WITHHELD else bucket
 
 
 def of_newest_version(counts: Iterable[BucketCount]) -> list[BucketCount]:
@@ -111,6 +133,8 @@ class FrameBuilder:
         untimed = _untimed(counts, rows=rows, timed_rows=self._timed_rows(query, counts))
         unversioned = [one for one in inside if one.version in MISSING_MARKERS]
         strata, duplicates = _stratum_frames(scan.strata, current, scan.at_most)
+        if columns.released is not None:
+            strata = _released(strata, current, query.settings.released_with)
         repeated = {BadRow.DUPLICATE: duplicates} if duplicates else {}
         return Frame(
             window=self.window,
@@ -118,7 +142,7 @@ class FrameBuilder:
             segment_columns=columns.segments,
             rows=rows + sum(untimed.values()),
             bad_rows={**untimed, **_bad_rows([*current, *unversioned]), **repeated},
-            notes=_other_versions(inside, newest),
+            notes={**_other_versions(inside, newest), **_release_note(strata)},
             model_version=newest,
             unknown=self._unknown_values(query, counts),
             newest=_newest_time(inside),
@@ -246,6 +270,14 @@ def _other_versions(inside: Sequence[BucketCount], newest: str | None) -> dict[s
     return dict(notes)
 
 
+RELEASED_NOTE = "flagged items were let through, as columns.released has it"
+
+
+def _release_note(strata: Sequence[StratumFrame]) -> dict[str, int]:
+    released = [part.release.released for part in strata if part.release is not None]
+    return {RELEASED_NOTE: sum(released)} if released else {}
+
+
 def _untimed(counts: Sequence[BucketCount], *, rows: int, timed_rows: int) -> dict[BadRow, int]:
     share = rows / timed_rows if timed_rows else 1.0
     untimed = {REASONS[bucket]: rows_in(counts, bucket) for bucket in sorted(UNTIMED)}
@@ -264,11 +296,27 @@ def _stratum_frames(
     seen: set[str] = set()
     parts, duplicates = [], 0
     for index, stratum in enumerate(strata):
-        own = [one for one in current if one.bucket == index]
+        own = [one for one in current if one.bucket in (index, withheld(index))]
         part = _stratum_frame(stratum, own, seen, at_most)
         parts.append(part)
         duplicates += sum(one.rows for one in own) - part.size
     return tuple(parts), duplicates
+
+
+def _released(
+    strata: Sequence[StratumFrame], current: Sequence[BucketCount], probability: float | str | None
+) -> tuple[StratumFrame, ...]:
+    """Give each flagged stratum how many of its items were let through, and were to be."""
+    parts = []
+    for index, part in enumerate(strata):
+        released, stopped = rows_in(current, index), rows_in(current, withheld(index))
+        own = [one for one in current if one.bucket in (index, withheld(index))]
+        expected = sum(one.chance[1] for one in own if one.chance is not None)
+        if not isinstance(probability, str):
+            expected = (probability or 0.0) * (released + stopped)
+        release = Release(released, expected) if part.stratum.flagged else None
+        parts.append(replace(part, release=release))
+    return tuple(parts)
 
 
 def _stratum_frame(

@@ -83,7 +83,11 @@ def of_one_state(
 def has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
     """Whether as many rows were drawn of each stratum as were counted, or are wanted."""
     per_stratum = max(1, at_most)
-    return all(len(group.candidates) == min(per_stratum, group.rows) for group in current(drawn))
+    return all(
+        # Of items with a probability each, some are left out.
+        group.chance is not None or len(group.candidates) == min(per_stratum, group.rows)
+        for group in current(drawn)
+    )
 
 
 def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
@@ -104,11 +108,14 @@ def _tally_of(rows: Iterable[Sequence[Any]], shared: SharedQuery) -> Groups:
     counted: Groups = [[] for _ in shared.scans]
     newest: dict[str | None, int] = {}
     instant = shared.common.times.instant
-    for k, bucket, version, count, at, example, *decided in rows:
-        is_challenged = shared.scans[k].query.challenger is not None
-        challenged = Decisions(*decided) if is_challenged else None
+    for k, bucket, version, count, at, example, *more in rows:
+        query = shared.scans[k].query
+        challenged = None if query.challenger is None else Decisions(*more[:4])
+        chance = (more[-2], more[-1]) if query.has_chances and more[-1] is not None else None
         counted[k].append(
-            frames.BucketCount(bucket, version, count, example=example, challenged=challenged)
+            frames.BucketCount(
+                *(bucket, version, count), example=example, challenged=challenged, chance=chance
+            )
         )
         if at is not None:
             newest[version] = max(newest.get(version, instant(at)), instant(at))
@@ -178,7 +185,8 @@ def values_of(
     return {
         k: {
             bucket: tuple(counted[k, bucket] for counted in columns)
-            for bucket in range(len(scan.strata))
+            for index in range(len(scan.strata))
+            for bucket in (index, frames.withheld(index))
         }
         for k, scan in enumerate(shared.scans)
         if columns
@@ -215,6 +223,7 @@ class Draw:
         self._counted = counted
         self._current = current(counted)
         self._sizes = {group.bucket: group.rows for group in self._current}
+        self._least = _least_chances(counted)
         self._first = _FirstRows(max(1, at_most))
         self._candidates = {
             bucket: tuple(candidates[: max(1, at_most)])
@@ -235,8 +244,14 @@ class Draw:
         return bool(self._current)
 
     def add(self, row: tuple[Any, ...]) -> None:
-        """Take a row below the bound of its stratum: bucket, md5, id, score, what is carried."""
-        self._first.add(row)
+        """Take a row below the bound of its stratum: bucket, md5, id, score, what is carried.
+
+        Where each row has its own probability of release, the last that is carried, one is left out
+        by the end of its md5 so that every row of the stratum had the least of these probabilities.
+        """
+        least = self._least.get(row[0])
+        if least is None or _uniform(row[1]) < least / row[-1]:
+            self._first.add(row)
 
     def settle(self, seed: str, query: Query) -> None:
         """Keep the candidates of each stratum if they suffice; raise the bounds of the others."""
@@ -258,10 +273,10 @@ class Draw:
         return [
             replace(
                 group,
-                candidates=self._candidates[group.bucket],
+                candidates=self._candidates.get(group.bucket, ()),
                 segments=values.get(group.bucket, ()),
             )
-            if group in self._current
+            if group in self._current or group.bucket <= frames.WITHHELD
             else group
             for group in self._counted
         ]
@@ -305,6 +320,21 @@ def _cut(
 def current(groups: Iterable[frames.BucketCount]) -> list[frames.BucketCount]:
     """Keep the groups that candidates are drawn from: strata, of the newest model version."""
     return [group for group in frames.of_newest_version(groups) if group.bucket >= 0]
+
+
+def _least_chances(counted: Sequence[frames.BucketCount]) -> dict[int, float]:
+    """Find the least probability of release of each stratum, of items let through and stopped."""
+    least: dict[int, float] = {}
+    for group in frames.of_newest_version(counted):
+        if group.chance is not None:
+            bucket = max(group.bucket, frames.withheld(group.bucket))
+            least[bucket] = min(least.get(bucket, 1.0), group.chance[0])
+    return least
+
+
+def _uniform(md5: str) -> float:
+    """Make a number in [0, 1) of the digits that do not decide the order of the draw."""
+    return float(int(md5[-_DIGITS:], 16) / 16**_DIGITS)
 
 
 def first_bound(expected: int, rows: int) -> str:
@@ -374,5 +404,6 @@ def candidates_of(rows: Iterable[tuple[Any, ...]], query: Query) -> Iterable[Can
     """Make candidates of rows that were drawn."""
     segment_count = len(query.segments)
     for _, _, item_id, score, *carried in rows:
-        segments, decided = tuple(carried[:segment_count]), [*carried[segment_count:], None][0]
+        segments = tuple(carried[:segment_count])
+        decided = None if query.challenger is None else carried[segment_count]
         yield Candidate(item_id, score, segments, None if decided is None else bool(decided))

@@ -82,6 +82,7 @@ class Query:
         return select(
             *(rows.c.bucket, rows.c.version, func.count(), self.newest(rows.c.t), unreadable),
             *self.decisions(rows.c),
+            *([func.min(rows.c.chance), func.sum(rows.c.chance)] if self.has_chances else []),
         ).group_by(rows.c.bucket, rows.c.version)
 
     def values_of(
@@ -90,7 +91,10 @@ class Query:
         """Count the rows of each stratum by the values of a segment column."""
         rows = self._classed(window, strata)
         value = rows.c[f"segment_{index}"]
-        in_strata = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
+        is_in = rows.c.bucket >= code_of(0)
+        if self.settings.columns.released is not None:
+            is_in |= rows.c.bucket <= code_of(frames.WITHHELD)
+        in_strata = [is_in, *of_version(rows, version)]
         return (
             select(rows.c.bucket, value, func.count())
             .where(*in_strata)
@@ -264,7 +268,13 @@ class Query:
     @property
     def carried(self) -> list[str]:
         """Names of what an item that is drawn has besides its id and score."""
-        return [*self.segments, *([] if self.challenger is None else ["challenged"])]
+        decided = [] if self.challenger is None else ["challenged"]
+        return [*self.segments, *decided, *(["chance"] if self.has_chances else [])]
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether each item has its own probability of release."""
+        return isinstance(self.settings.released_with, str)
 
     def decisions(self, c: Any) -> list[ColumnElement[Any]]:
         """Count what the challenger decided on some rows, if there is one."""
@@ -325,6 +335,8 @@ class Query:
             parts[name] = func.coalesce(start, literal(NO_VALUE, String()))
         if self.judge is not None:
             parts["judged"] = self._verdict(self.judge)
+        if columns.released is not None:
+            parts |= self._release(columns.released)
         return parts if self.challenger is None else parts | self._decision(self.challenger)
 
     def _classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
@@ -367,6 +379,21 @@ class Query:
     def _number(self, name: str) -> ColumnElement[Any]:
         number = written(self.table.dialect.double, self.table.column(name), Double())
         return _at_threshold(number, self.settings.threshold)
+
+    def _release(self, name: str) -> dict[str, ColumnElement[Any]]:
+        """Write 1 for an item that was let through, 0 for another, and its probability of that.
+
+        Both are null where they cannot be read.
+        """
+        text, chance = func.lower(self._trimmed(name)), self.settings.released_with
+        yes, no = (text.in_(self._spelled(values)) for values in ((1, True), (0, False)))
+        parts: dict[str, ColumnElement[Any]] = {}
+        parts["released"] = case((yes, code_of(1)), (no, code_of(0)))
+        if isinstance(chance, str):
+            number = self._finite(chance)
+            is_usable = (number > code_of(0)) & (number <= code_of(1))
+            parts["chance"] = case((is_usable, number))
+        return parts
 
     def _decision(self, challenger: Challenger) -> dict[str, ColumnElement[Any]]:
         """Write the challenger's decision on a row, null where it made none, and its score."""
@@ -448,7 +475,19 @@ class Query:
         """
         reasons = [(condition, leaf(code)) for condition, code in self._reasons(c)]
         flagged, passed = (self._in_class(c, strata, leaf, flagged=up) for up in (True, False))
+        if self.settings.columns.released is not None:
+            flagged = self._by_release(c, strata, leaf, flagged)
         return case(*reasons, (self._flagged(c), flagged), else_=passed)
+
+    def _by_release(
+        self, c: Any, strata: Sequence[Stratum], leaf: Leaf, released: ColumnElement[Any]
+    ) -> ColumnElement[Any]:
+        """Count flagged items that were not let through apart, so that none of them is drawn."""
+        withheld = self._in_class(c, strata, lambda code: leaf(frames.withheld(code)), flagged=True)
+        reasons = [(c.released.is_(None), leaf(frames.RELEASED_UNKNOWN))]
+        if self.has_chances:
+            reasons.append((c.chance.is_(None), leaf(frames.CHANCE_UNUSABLE)))
+        return case(*reasons, (c.released == code_of(1), released), else_=withheld)
 
     def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
         dialect, columns = self.table.dialect, self.settings.columns

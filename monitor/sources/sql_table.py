@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monitor.sources.table_settings import TableSettings
 
 _MOST_TABLES = 20  # that an error names
-_ANY_TYPE = ("predicted", "model_version")
+_ANY_TYPE = ("predicted", "model_version", "released")
 _CASTED = "make a view that casts it, and name that as the table"
 
 
@@ -84,6 +84,8 @@ class TableInfo:
         self.check_id(columns.id, "columns.id")
         if columns.score is not None:
             self.check_number(columns.score, "columns.score")
+        if isinstance(settings.released_with, str):
+            self.check_number(settings.released_with, "released_with")
 
     def check_id(self, name: str, setting: str) -> None:
         """Refuse a column whose values have no one text form."""

@@ -37,6 +37,10 @@ class Columns(Settings):
 
     ``segments`` names columns, such as a country or a client, for whose values precision and
     recall are shown by themselves; the 20 largest values of a window are shown separately.
+
+    ``released`` marks flagged items that were let through (1 or true, 0 or false), where the model
+    prevents the outcome of all others, as of a blocked payment; ``source.released_with`` says how
+    likely each was. Passed items need no mark.
     """
 
     id: str
@@ -46,10 +50,11 @@ class Columns(Settings):
     model_version: str | None = None
     show: Show = ()
     segments: Annotated[tuple[str, ...], Field(max_length=10)] = ()
+    released: str | None = None
 
     @model_validator(mode="after")
     def _segments_are_groups(self) -> Columns:
-        for name in ("id", "time", "score"):
+        for name in ("id", "time", "score", "released"):
             if getattr(self, name) in self.segments:
                 message = (
                     f"{getattr(self, name)!r} is the {name} column; a segment is a "
@@ -67,7 +72,7 @@ class Columns(Settings):
 
     @model_validator(mode="after")
     def _blind(self) -> Columns:
-        for name in ("score", "predicted", "model_version"):
+        for name in ("score", "predicted", "model_version", "released"):
             if getattr(self, name) in self.shown:
                 message = (
                     f"{getattr(self, name)!r} is the {name} column; people who see it "
@@ -100,6 +105,10 @@ class TableSettings(SourceSettings):
     ``challenger`` names columns of another classifier's decisions on the same predictions, to be
     compared in each round.
 
+    ``released_with`` is the probability with which a flagged item was let through at random, in
+    (0, 1], or the column that has it for each item. Only items that ``columns.released`` marks have
+    an outcome, so only these are labeled among the flagged.
+
     ``timeout`` is how long one reading may take, which is then ended; the round waits, and other
     monitors go on. ``grace`` is how long a round waits, from its first look, for predictions that
     are missing or cannot be used as they are; after that it is abandoned, with a notice. It never
@@ -112,6 +121,30 @@ class TableSettings(SourceSettings):
     positive: Values = _YES
     negative: Values | None = None
     challenger: Challenger | None = None
+    released_with: Annotated[float, Field(gt=0, le=1)] | str | None = None
+
+    @model_validator(mode="after")
+    def _released_at_random(self) -> TableSettings:
+        columns, probability = self.columns, self.released_with
+        if columns.released is not None and probability is None:
+            message = (
+                "an outcome that the model prevented is not observable, and without the "
+                "probability of release precision cannot be estimated from the released items; "
+                "give the probability or its column, or leave out columns.released and have "
+                "people judge the flagged items"
+            )
+            raise SettingRefused(setting="released_with", why=message)
+        if columns.released is None and probability is not None:
+            message = "it needs columns.released: the column that marks the items let through"
+            raise SettingRefused(setting="released_with", why=message)
+        used = {columns.id, columns.time, columns.score, columns.predicted, columns.released}
+        if isinstance(probability, str) and probability in {*used, *columns.segments}:
+            message = f"{probability!r} holds something else; name the column of probabilities"
+            raise SettingRefused(setting="released_with", why=message)
+        if isinstance(probability, str) and probability in columns.shown:
+            message = f"{probability!r} is also in columns.show, where it tells what was flagged"
+            raise SettingRefused(setting="released_with", why=message)
+        return self
 
     @model_validator(mode="after")
     def _challenger_is_another(self) -> TableSettings:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_table import TableInfo
 
-_OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "challenger", "timeout", "grace"}
+_OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "challenger", "timeout"}
+_OF_ONE_MONITOR |= {"grace", "released_with"}
 """Settings in which sources of the same table may differ."""
 
 
@@ -317,5 +318,7 @@ def _usable(planned: PlannedScan, table: TableInfo) -> list[Scan]:
     try:
         query = planned.source.query(table)
     except SourceRefused:
+        return []
+    if query.settings.columns.released is not None:  # it counts what others do not
         return []
     return [Scan(planned.source, query, planned.strata, planned.at_most)]

@@ -38,7 +38,7 @@ def groups_of(reading: Reading, scan: Scan, window: Window, seed: str) -> list[f
 
     Raises `SourceUnavailable` if rows keep changing while they are read.
     """
-    if scan.at_most <= MOST_AT_ONCE:
+    if scan.at_most <= MOST_AT_ONCE and scan.query.settings.columns.released is None:
         [at_once] = shared_groups_of(reading, [scan], window, seed)
         if at_once is not None:
             return at_once

@@ -106,7 +106,7 @@ class SparkQuery(Query):
         The bound keeps nearly all rows from the part of Spark that puts them in order.
         """
         below = Query.draw(self, window, strata, seed, bounds, version, expected)
-        if expected > _MOST_FIRST:
+        if expected > _MOST_FIRST or self.has_chances:
             return below
         few = below.subquery()
         carried = [few.c[name] for name in self.carried]

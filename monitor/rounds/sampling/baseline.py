@@ -47,6 +47,7 @@ def check_baseline(
     """Compare a window with what came before it."""
     usual, is_first = usual_flagged(context, slot, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
+    concerns += plausibility.release_concerns(frame)
     if is_first and context.reference is not None:
         concerns += order_concerns(context.reference())
     late, notes = _late(context, slot, settings)

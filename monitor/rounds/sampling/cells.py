@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from monitor.domain.model import BandEdges, Stratum
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.judge import cut_of
@@ -77,12 +79,14 @@ def edges_of(
     *,
     unscored: bool,
     judged: bool = False,
+    few_flagged: bool = False,
 ) -> BandEdges:
     """Cut the scores of both classes as finely as the settings ask and the labels allow.
 
     flagged, passed: Scores of each class; NaN without one.
     sample: The settings of the history's first round.
     unscored: Whether items without a score are to have their own band.
+    few_flagged: Whether the flagged scores are of all items of the class that can be labeled.
     judged: Whether a judge's verdict cuts them as well, so that the scores are cut half as finely.
     """
     cut, cutting, each = (
@@ -97,4 +101,6 @@ def edges_of(
         sample.max_labels // verdicts,
         each,
     )
+    if few_flagged:
+        up = max(1, min(up, np.size(flagged) // each))
     return BandEdges(cutting(flagged, up), cutting(passed, down), unscored=unscored, judged=judged)

@@ -205,9 +205,9 @@ def _write_sample(
     untestable = _untestable(frame, existing, settings)
     invalid = check_baseline(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
-    # Databases know no numpy integers; where sizes are estimated, not every item may be drawn.
+    # Databases know no numpy integers; of some strata not every item can be labeled.
     planned: list[int] = [
-        min(labels, part.size if part.judged is None else len(part.candidates))
+        min(labels, part.available)
         for labels, part in zip(plan.labels.tolist(), frame.strata, strict=True)
     ]
     before = _as_before(frame, settings)

@@ -58,6 +58,9 @@ def prospect_of(
         uniform=uniform_of(settings, seed),
         first_phase=first_phase_of(frame.strata),
         is_free=free_strata(size, is_flagged, settings),
+        most=[part.available for part in frame.strata]
+        if any(part.release for part in frame.strata)
+        else None,
     )
 
 

@@ -14,9 +14,11 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.model import BadRow, Frame
 from monitor.presentation.windows import (
+    few_released_sentence,
     flagged_sentence,
     many_late_rows_sentence,
     one_class_sentence,
+    released_sentence,
     threshold_sentence,
     unknown_values_sentence,
 )
@@ -30,6 +32,13 @@ drift by less, and a wrong column or class is off by more."""
 
 LEVEL = 0.999  # Probability that chance alone makes no rate of this size odd
 
+RELEASE_LEVEL = 1e-6
+"""Releases as odd as that are not by chance: the mark or the probability is another."""
+
+FEWEST_RELEASED = 30
+"""Items let through from which on the interval of precision is useful: within 18 points or so."""
+
+RELEASED, FEW_RELEASED = "released", "few_released"
 FLAGGED, THRESHOLD, SCORES, LATE = "flagged", "threshold", "scores", "late_rows"
 
 
@@ -117,6 +126,28 @@ def _is_far(flagged: int, size: int, usual: Usual) -> bool:
     if rate <= FACTOR * usual.rate and rate * FACTOR >= usual.rate:
         return False
     return rates_differ(flagged, size, usual.flagged, usual.size, level=LEVEL)
+
+
+def release_concerns(frame: Frame) -> list[Concern]:
+    """Return what is implausible about the flagged items that were let through."""
+    flagged = [part for part in frame.strata if part.release is not None and part.size]
+    releases = [part.release for part in flagged if part.release is not None]
+    if not releases:
+        return []
+    from scipy import stats  # noqa: PLC0415  it takes half a second
+
+    released = sum(each.released for each in releases)
+    size, expected = frame.flagged_size, sum(each.expected for each in releases)
+    concerns = []
+    # Where probabilities differ, the tails are lighter than the Binomial's (Hoeffding 1956).
+    test = stats.binomtest(min(released, size), size, min(expected / size, 1.0))
+    if test.pvalue < RELEASE_LEVEL:
+        sentence = released_sentence(released, size, expected)
+        concerns.append(Concern(RELEASED, sentence))
+    usable = sum(len(part.candidates) for part in flagged)
+    if usable < min(FEWEST_RELEASED, size):
+        concerns.append(Concern(FEW_RELEASED, few_released_sentence(usable, released, size)))
+    return concerns
 
 
 def late_concern(number: int, rows: int, late: int, settings: RoundSettings) -> Concern | None:

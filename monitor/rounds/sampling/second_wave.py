@@ -224,6 +224,7 @@ def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[st
     if is_same_strata({part.stratum.name: part.size for part in labels.strata}, before):
         return {name: max(0, before.get(name, 0) - size) for name, size in first.items()}
     tallies = labels.counts()
+    spare_of = Counter(item.stratum for item in spare)
     scores = defaultdict[str, list[float | None]](list)
     for stratum, score in [
         *((item.stratum, item.score) for item in labels.items),
@@ -247,7 +248,7 @@ def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[st
         margins=round_.settings.sample.margin.wanted() or None,
         uniform=uniform_of(round_.settings, round_.seed, wave=2),
         terms=None if cut is None else cut.terms,
-        most=[part.size if part.judged is None else part.judged for part in tallies],
+        most=[(part.first_wave or 0) + spare_of[part.stratum.name] for part in tallies],
     )
     sizes: list[int] = more.tolist()
     return {part.stratum.name: size for part, size in zip(tallies, sizes, strict=True)}

@@ -203,6 +203,7 @@ def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
         settings.sample,
         unscored=unscored,
         judged=settings.judge is not None,
+        few_flagged=any(part.release for part in profile.strata),
     )
 
 

@@ -256,7 +256,7 @@ def _even_split(
         )
         raise ValueError(message)
     notes = (Remark.NO_PRIOR,)
-    if not problem.low.sum() < budget < problem.size.sum():
+    if not problem.low.sum() < budget < problem.most.sum():
         labels, more = _within_budget(BlendedDesign(problem), {}, budget)
         return labels, notes + more
     spread = spread_by_class(problem, budget / 2, float(budget))

@@ -56,7 +56,7 @@ class BlendedDesign:
         up, down = self.problem.is_flagged, ~self.problem.is_flagged
         least = LEAST_PASSED / (1 - LEAST_PASSED) * float(labels[up].sum())
         if float(labels[down].sum()) < least:
-            low, size = self.problem.low[down], self.problem.size[down]
+            low, size = self.problem.low[down], self.problem.most[down]
             spread = proportional_above(low, size, min(least, float(size.sum())))
             labels[down] = np.maximum(labels[down], spread)
         return labels
@@ -75,6 +75,7 @@ def without_bands(problem: AllocationProblem, prospect: Prospect) -> AllocationP
     return replace(
         problem,
         size=pooled.size.astype(np.float64),
+        available=pooled.available.astype(np.float64),
         is_flagged=pooled.is_flagged,
         low=np.array(floors),
         coefficients=coefficients,
@@ -87,14 +88,14 @@ def without_bands(problem: AllocationProblem, prospect: Prospect) -> AllocationP
 def spread_by_class(problem: AllocationProblem, flagged: float, total: float) -> Floats:
     """Give the flagged class its labels, the passed the rest; by size within each class.
 
-    Every stratum keeps its floor and its size, and so may move labels to the other class. The
-    total must lie between the floors and all items.
+    Every stratum keeps its floor and what it can give, and so may move labels to the other class.
+    The total must lie between the floors and all items.
     """
     up, down = problem.is_flagged, ~problem.is_flagged
-    least = max(float(problem.low[up].sum()), total - float(problem.size[down].sum()))
-    most = min(float(problem.size[up].sum()), total - float(problem.low[down].sum()))
+    least = max(float(problem.low[up].sum()), total - float(problem.most[down].sum()))
+    most = min(float(problem.most[up].sum()), total - float(problem.low[down].sum()))
     flagged = min(max(flagged, least), most)
     labels = np.empty(len(up))
-    labels[up] = proportional_above(problem.low[up], problem.size[up], flagged)
-    labels[down] = proportional_above(problem.low[down], problem.size[down], total - flagged)
+    labels[up] = proportional_above(problem.low[up], problem.most[up], flagged)
+    labels[down] = proportional_above(problem.low[down], problem.most[down], total - flagged)
     return labels

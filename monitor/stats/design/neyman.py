@@ -67,8 +67,8 @@ class AllocationProblem:
     ``doubt`` is d, in labels; ``cost`` is the cost of one label of each stratum, in any unit;
     ``share_by_size`` the share of the passed labels that is spread by size. ``uniform`` is u of
     the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
-    Where sizes are estimated, only the items of ``first_phase`` can be labeled, and
-    ``of_shares`` is the variance of each metric that labels do not take away.
+    ``available`` is how many items of each can be labeled; None: all. Where ``first_phase``
+    estimated sizes, ``of_shares`` is the variance of each metric that labels do not take away.
     """
 
     size: Floats
@@ -83,11 +83,12 @@ class AllocationProblem:
     uniform: float | None = None
     first_phase: FirstPhase | None = None
     of_shares: Mapping[str, float] = field(default_factory=dict)
+    available: Floats | None = None
 
     @property
     def most(self) -> Floats:
         """Items of each stratum that can be labeled."""
-        return self.size if self.first_phase is None else self.first_phase.judged.astype(float)
+        return self.size if self.available is None else self.available
 
     @classmethod
     def of(
@@ -101,11 +102,13 @@ class AllocationProblem:
         if prospect.uniform is None:
             floor = FLOOR
             doubt = np.asarray(PRIOR_PART * prior_counts(size, up) / prior.label_variance)
-        low = np.minimum(floor, items if sample is None else sample.judged)
+        most = prospect.available.astype(np.float64)
+        low = np.minimum(floor, most)
         problem = cls(
             size=items,
+            available=most,
             is_flagged=up,
-            low=low if prospect.is_free is None else np.where(prospect.is_free, items, low),
+            low=low if prospect.is_free is None else np.where(prospect.is_free, most, low),
             coefficients=coefficients,
             doubt=doubt,
             cost=prospect.cost,

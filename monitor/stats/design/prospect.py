@@ -45,6 +45,9 @@ class Prospect:
     is_free
         Strata whose labels cost nothing, shape ``(H,)``: they are labeled whole, beside the budget.
         None: no stratum is.
+    most
+        Items of each stratum that can be labeled, shape ``(H,)``, where others have no outcome.
+        None: all.
     """
 
     size: Ints
@@ -55,6 +58,7 @@ class Prospect:
     uniform: float | None = None
     first_phase: FirstPhase | None = None
     is_free: Bools | None = None
+    most: Ints | None = None
 
     def __post_init__(self) -> None:
         if self.size.ndim != 1 or not (
@@ -87,6 +91,7 @@ class Prospect:
         first_phase: FirstPhase | None = None,
         *,
         is_free: Bools | None = None,
+        most: ArrayLike | None = None,
     ) -> Prospect:
         """Make a prospect of lists; the cost may be one number for all strata."""
         items, up = np.asarray(size, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
@@ -95,12 +100,21 @@ class Prospect:
             message = f"cost must be one positive number, or one for each stratum; got {cost!r}"
             raise ValueError(message)
         price = np.broadcast_to(price, items.shape)
-        return cls(items, up, prior_rates, price, share_by_size, uniform, first_phase, is_free)
+        least = None if most is None else np.minimum(np.asarray(most, dtype=np.int64), items)
+        whole = (share_by_size, uniform, first_phase, is_free, least)
+        return cls(items, up, prior_rates, price, *whole)
+
+    @property
+    def available(self) -> Ints:
+        """Items of each stratum that can be labeled."""
+        if self.most is not None:
+            return self.most
+        return self.size if self.first_phase is None else self.first_phase.judged
 
     @property
     def free_labels(self) -> int:
         """Labels that cost nothing."""
-        return 0 if self.is_free is None else int(self.size[self.is_free].sum())
+        return 0 if self.is_free is None else int(self.available[self.is_free].sum())
 
     @classmethod
     def assumed(
@@ -162,6 +176,7 @@ class Prospect:
             is_flagged=np.array([bool(up[of][0]) for of in classes]),
             prior_rates=self.prior_rates.pooled(self.size, up),
             cost=np.array([np.average(self.cost[of], weights=self.size[of]) for of in classes]),
+            most=np.array([self.available[of].sum() for of in classes]),
         )
 
     def judged(self, tpr: ArrayLike, fpr: ArrayLike, items: int | None = None) -> Prospect:
