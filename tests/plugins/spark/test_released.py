@@ -38,4 +38,5 @@ def test_the_same_released_items_are_drawn_as_from_files(tmp_path, probability):
 
     assert of_spark == of_files
     flagged = of_files.strata[0]
+    assert flagged.release is not None
     assert 0 < len(flagged.candidates) <= flagged.release.released < flagged.size

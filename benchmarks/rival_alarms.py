@@ -1,0 +1,202 @@
+"""How soon a drop of precision is found: the detector, GLIDE's monitors, and two common rules.
+
+Streams like GLIDE's own validation: flagged items whose precision is .85, and from round 20 on .75
+or .70, with a limit of .80. All may raise .2 false alarms in 52 rounds. `ours` has one stratum,
+`with a verdict` two, by a judge who says yes to .97 of the positives and .10 of the negatives (a
+correlation of .85). `pprm` are GLIDE's `AsymptoticPPRM` with that judge as the proxy, and
+`classical` its monitor without one, both on the last 10 batches and on all of them. `exact` is a
+binomial test each round, `cusum` knows the drop and is tuned by simulation. The mean delay counts
+rounds until the alarm, at most 33; `in 4` is the share found within four; `at .80` are alarms in 33
+rounds after a drop to the limit itself. Needs `glide-py` and Python 3.12; without, it leaves its
+rows out.
+"""
+
+import importlib
+import math
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from benchmarks.harness import Values, Whole
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.simulated_paths import Paths, RoundStrata
+
+LIMIT, LEVEL, DROPS = 0.80, 0.85, (0.80, 0.75, 0.70)
+QUIET, AFTER, YEAR, BUDGET = 20, 33, 52, 0.2
+TPR, FPR, ITEMS, WINDOW = 0.97, 0.10, 3_000, 10
+
+
+class Stream(NamedTuple):
+    """Positives and verdicts of labeled and of all items: ``(rounds, streams)`` each.
+
+    ``hits`` are the labeled positives to which the judge says yes, ``misses`` those with a no, and
+    ``yes`` and ``no`` the labeled items with each verdict.
+    """
+
+    hits: Whole
+    misses: Whole
+    yes: Whole
+    no: Whole
+    yes_of_rest: Whole
+
+    @property
+    def positive(self) -> Whole:
+        """Labeled positives."""
+        return self.hits + self.misses
+
+
+Rule = Callable[[Stream, int], Whole]
+"""The round of each stream's first alarm from the drop on, from 1; `AFTER` + 1 without one."""
+
+
+def main(labels: tuple[int, ...] = (200, 60), streams: int = 1500, few: int = 40) -> None:
+    """Print a line for each rule: fast ones on all streams, GLIDE's on a few of them."""
+    for count in labels:
+        heads = "".join(f"{f'to {after:.2f}: mean':>15}{'in 4':>7}" for after in DROPS[1:])
+        print(f"\n{f'{count} labels a round':<28}{heads}{'at .80':>9}{'streams':>9}")
+        for name, rule, paths in rules(count, streams, few):
+            print(f"{name:<28}{described(rule, count, paths)}{paths:9}")
+
+
+def rules(count: int, streams: int, few: int) -> Iterator[tuple[str, Rule, int]]:
+    """Yield every rule with the number of streams that it is run on."""
+    yield "ours", detector, streams
+    yield "ours, with a verdict", detector_with_verdict, 2 * few
+    yield "exact test each round", exact_test, streams
+    for drop in DROPS[1:]:
+        yield f"cusum that knows {drop:.2f}", cusum(count, drop), streams
+    if find_spec("glide") is None:
+        print("glide-py is not installed: no rows of GLIDE")
+        return
+    for name, window in ((f"last {WINDOW}", WINDOW), ("all", None)):
+        yield f"classical, {name}", glide("AsymptoticClassicalRM", window), few
+        yield f"pprm, {name}", glide("AsymptoticPPRM", window), few
+
+
+def described(rule: Rule, count: int, paths: int) -> str:
+    """Say how soon a rule finds each drop, and how often it alarms at the limit."""
+    text, at_limit = "", 0.0
+    for after in DROPS:
+        delay = rule(stream(count, after, paths), count)
+        if after == LIMIT:
+            at_limit = float((delay <= AFTER).mean())
+        else:
+            text += f"{np.minimum(delay, AFTER).mean():15.1f}{(delay <= 4).mean():7.2f}"
+    return f"{text}{at_limit:9.2f}"
+
+
+def stream(count: int, after: float, paths: int) -> Stream:
+    """Draw streams; each drop and each number of labels has its own."""
+    rng = np.random.default_rng((count, round(100 * after)))
+    rate = np.where(np.arange(QUIET + AFTER) < QUIET, LEVEL, after)[:, np.newaxis]
+    shape = (QUIET + AFTER, paths)
+    positive = rng.binomial(count, rate, shape)
+    hits, wrong = rng.binomial(positive, TPR), rng.binomial(count - positive, FPR)
+    rest = rng.binomial(ITEMS - count, rate * TPR + (1 - rate) * FPR, shape)
+    yes = hits + wrong
+    return Stream(hits, positive - hits, yes, count - yes, rest)
+
+
+def first_alarm(fired: Any) -> Whole:
+    """Turn flags of shape ``(rounds, streams)`` into the round of the first from the drop on."""
+    late = np.asarray(fired)[QUIET:]
+    return np.where(late.any(axis=0), late.argmax(axis=0) + 1, AFTER + 1)
+
+
+def detector(drawn: Stream, count: int) -> Whole:
+    """Run the detector on one stratum."""
+    window = _window([ITEMS], [count])
+    watched = _watched(drawn)
+    return first_alarm([watched.close(window, _with_passed(y))[0] for y in drawn.positive])
+
+
+def detector_with_verdict(drawn: Stream, _: int) -> Whole:
+    """Run the detector on a stratum for each verdict, as many labels of each as it has items."""
+    alarms = np.empty(drawn.yes.shape, dtype=np.bool_)
+    for path in range(drawn.yes.shape[1]):
+        watched = Paths([Limit("precision", LIMIT, "at_least")], YEAR / BUDGET, 1)
+        for at, (hits, misses, yes, no, rest) in enumerate(zip(*drawn, strict=True)):
+            said_yes = int(rest[path] + yes[path])
+            window = _window([said_yes, ITEMS - said_yes], [int(yes[path]), int(no[path])])
+            found = _with_passed(np.array([hits[path]]), np.array([misses[path]]))
+            alarms[at, path] = watched.close(window, found)[0, 0]
+    return first_alarm(alarms)
+
+
+def _watched(drawn: Stream) -> Paths:
+    return Paths([Limit("precision", LIMIT, "at_least")], YEAR / BUDGET, drawn.yes.shape[1])
+
+
+def _window(size: list[int], labeled: list[int]) -> RoundStrata:
+    """Strata of flagged items, and a passed one without labels, which precision is not about."""
+    is_flagged = np.arange(len(size) + 1) < len(size)
+    return RoundStrata(np.array([*size, ITEMS]), is_flagged, np.array([*labeled, 0]))
+
+
+def _with_passed(*positive: Whole) -> Whole:
+    return np.stack([*positive, np.zeros_like(positive[0])], axis=-1)
+
+
+def exact_test(drawn: Stream, count: int) -> Whole:
+    """Test each round that precision is at least the limit, at the budget shared by rounds."""
+    return first_alarm(stats.binom.cdf(drawn.positive, count, LIMIT) <= BUDGET / YEAR)
+
+
+def cusum(count: int, after: float) -> Rule:
+    """Sum likelihood ratios of a drop against the limit, with a threshold tuned at the limit."""
+    of_yes, of_no = math.log(after / LIMIT), math.log((1 - after) / (1 - LIMIT))
+
+    def fired(positive: Whole, threshold: float) -> Any:
+        total, flags = np.zeros(positive.shape[1]), []
+        for y in positive:
+            total = np.maximum(0, total + y * of_yes + (count - y) * of_no)
+            flags.append(total >= threshold)
+            total[flags[-1]] = 0
+        return np.array(flags)
+
+    at_limit = np.random.default_rng(count).binomial(count, LIMIT, (YEAR, 4000))
+    low, high = 0.0, 1000.0
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        alarms = fired(at_limit, middle).sum() / at_limit.shape[1]
+        low, high = (middle, high) if alarms > BUDGET else (low, middle)
+    return lambda drawn, _: first_alarm(fired(drawn.positive, high))
+
+
+def glide(name: str, window: int | None) -> Rule:
+    """Run a monitor of GLIDE after each round, on the last batches or on all."""
+    kind = getattr(importlib.import_module("glide.monitors"), name)
+
+    def delays(drawn: Stream, count: int) -> Whole:
+        return np.array(
+            [_delay(kind(), drawn, count, path, window) for path in range(drawn.yes.shape[1])]
+        )
+
+    return delays
+
+
+def _delay(monitor: Any, drawn: Stream, count: int, path: int, window: int | None) -> int:
+    batches = [_batch(drawn, count, at, path) for at in range(QUIET + AFTER)]
+    for end in range(QUIET, QUIET + AFTER):
+        part = batches[0 if window is None else end + 1 - window : end + 1]
+        truth, proxy = (np.concatenate([batch[i] for batch in part]) for i in (0, 1))
+        of_batch = np.repeat(np.arange(len(part)), [len(batch[0]) for batch in part])
+        fields = (truth, proxy, of_batch) if "PPRM" in type(monitor).__name__ else (truth, of_batch)
+        found = monitor.detect(
+            *fields, higher_is_better=True, threshold=LIMIT, confidence_level=1 - BUDGET
+        )
+        if found.drift_detected:
+            return end - QUIET + 1
+    return AFTER + 1
+
+
+def _batch(drawn: Stream, count: int, at: int, path: int) -> tuple[Values, Values]:
+    """Return the answers of a batch, NaN where there is none, and the judge's verdicts."""
+    hits, misses, yes, no, rest = (int(each[at, path]) for each in drawn)
+    truth = np.repeat([1.0, 0.0, 1.0, 0.0], [hits, yes - hits, misses, no - misses])
+    proxy = np.repeat([1.0, 0.0], [yes, no])
+    others = np.repeat([1.0, 0.0], [rest, ITEMS - count - rest])
+    return np.concatenate([truth, np.full(len(others), np.nan)]), np.concatenate([proxy, others])
