@@ -28,9 +28,9 @@ def goal_of(
     capacity: float | None,
     confidence: float,
 ) -> Goal:
-    """Check what is asked of a threshold: one goal, and its numbers.
+    """Return the goal of the options, checked.
 
-    Raises `InputRefused` if there is none or more than one, or a number is out of range.
+    Raises `InputRefused` unless there is one goal, or if a number is out of range.
     """
     if (cost_fp is None) != (cost_fn is None):
         message = "--cost-fp and --cost-fn go together: give both"
@@ -157,11 +157,11 @@ def _around(proposal: Proposal) -> Sequence[list[str]]:
     for k in range(max(min(ends) - AROUND, 0), min(max(ends) + AROUND + 1, len(proposal.curve))):
         at = proposal.curve[k]
         change = at.flagged - proposal.curve[proposal.current].flagged
-        mark = "in use" if k == proposal.current else "proposed" if k == proposal.proposed else ""
+        role = "in use" if k == proposal.current else "proposed" if k == proposal.proposed else ""
         rows.append(
             [
                 f"{at.threshold:.6g}",
-                mark,
+                role,
                 f"{at.flagged:,.0f}",
                 f"{change:+,.0f}",
                 f"{at.precision:.3f}",

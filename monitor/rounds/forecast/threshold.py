@@ -195,12 +195,12 @@ def _intervals(
         sample = pooled_sample(read)
     except NoCurves as error:
         raise _refused(read[-1][0], str(error)) from error
-    found = {}
+    intervals = {}
     for k in shown:
         rng = np.random.default_rng(read[-1][0].sobol_seed)
         compared = compare_threshold(sample, edges[k], rng=rng)
-        found[k] = {each.metric: each.second for each in compared.metrics}
-    return found
+        intervals[k] = {each.metric: each.second for each in compared.metrics}
+    return intervals
 
 
 def _curve(

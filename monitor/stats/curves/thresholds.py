@@ -9,7 +9,7 @@ positives in each, "precision at k is at least L" says that
 "recall is at least R" that :math:`(1-R)\sum_{h \le k} N_h\pi_h - R\sum_{h > k} N_h\pi_h \ge 0`, and
 "k costs less than the present threshold" weighs the strata between the two by what an error costs.
 
-The p-value of the contrary takes for :math:`\theta` a gamma law of three moments: those of the
+The p-value of the contrary takes for :math:`\theta` a gamma law with the three moments of the
 estimate, with the spread of ten neighbouring answers, less one label more that is wrong, worth as
 much as the strata's labels on average. Of one stratum that is nearly Clopper and Pearson's; over
 several it is the correction of Fay and Feuer (*Statistics in Medicine* 16, 1997) with the mean
@@ -70,7 +70,7 @@ class ScoreStrata:
             object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
         object.__setattr__(self, "flagged", flagged)
         if not 0 < flagged < len(self.size):
-            message = f"{flagged} of {len(self.size)} strata are flagged; wanted some of each"
+            message = f"{flagged} of {len(self.size)} strata are flagged; some of each are needed"
             raise ValueError(message)
         if np.any(self.positive > self.labeled) or np.any(self.labeled > self.size):
             message = "a stratum has more positive than labeled, or more labeled than all items"
@@ -97,14 +97,17 @@ class ScoreStrata:
 
     def recall(self) -> Floats:
         """Recall at each threshold by the weighted labels; NaN where no label is positive."""
-        found = np.cumsum(self._positives(), axis=-1)
+        positives = np.cumsum(self._positives(), axis=-1)
         with np.errstate(invalid="ignore"):
-            return np.asarray(found[..., :-1] / found[..., -1:])
+            return np.asarray(positives[..., :-1] / positives[..., -1:])
 
     def cost(self, false_positive: float, false_negative: float) -> Floats:
         """Cost of the errors of each threshold by the weighted labels."""
-        found = np.cumsum(self._positives(), axis=-1)
-        wrong, missed = self.flagged_items() - found[..., :-1], found[..., -1:] - found[..., :-1]
+        positives = np.cumsum(self._positives(), axis=-1)
+        wrong, missed = (
+            self.flagged_items() - positives[..., :-1],
+            positives[..., -1:] - positives[..., :-1],
+        )
         return np.asarray(false_positive * wrong + false_negative * missed)
 
     def _positives(self) -> Floats:
@@ -121,10 +124,10 @@ class ScoreStrata:
             rows, strata = n.size // n.shape[-1], n.shape[-1]
             first_of_row = strata * np.arange(rows).reshape(*n.shape[:-1], 1)
             group = groups_of_cells(n) + first_of_row
-            answers, found = (
+            answers, positives = (
                 np.bincount(group.ravel(), each.ravel(), n.size)[group] for each in (n, y)
             )
-            rate = found / np.maximum(answers, 1)
+            rate = positives / np.maximum(answers, 1)
             spread = rate * (1 - rate) * answers / np.maximum(answers - 1, 1)
             moments[:, ..., side] = spread, spread * (1 - 2 * rate)
         return moments
@@ -145,7 +148,7 @@ def precision_p(strata: ScoreStrata, target: float) -> Floats:
 
 def recall_p(strata: ScoreStrata, target: float) -> Floats:
     """p-value of "recall is under the target" at each threshold, shape ``(..., H - 1)``."""
-    return _p_values(strata, strata.over - target, np.zeros(len(strata.size) - 1))
+    return _p_values(strata, strata.over.astype(float) - target, np.zeros(len(strata.size) - 1))
 
 
 def cheaper_p(strata: ScoreStrata, false_positive: float, false_negative: float) -> Floats:
@@ -189,7 +192,7 @@ def _below_zero(mean: Floats, variance: Floats, third: Floats) -> Floats:
 
 
 def last_allowed(p: Floats, order: Ints, starts: Ints, error: float) -> Ints:
-    """Last threshold of the order that the fallback procedure allows; -1 where there is none.
+    """Last threshold of the order that the fallback procedure allows, or -1.
 
     Parameters
     ----------
@@ -218,7 +221,7 @@ def last_allowed(p: Floats, order: Ints, starts: Ints, error: float) -> Ints:
 
 
 def lowest_for_precision(strata: ScoreStrata, target: float, *, error: float = 0.05) -> Ints:
-    """Lowest threshold with at least this precision, position by round; -1 where there is none.
+    """Lowest threshold with at least this precision, position by round, or -1.
 
     Tested from high to low; with a probability of at most ``error`` its precision is lower.
 
@@ -234,7 +237,7 @@ def lowest_for_precision(strata: ScoreStrata, target: float, *, error: float = 0
 
 
 def highest_for_recall(strata: ScoreStrata, target: float, *, error: float = 0.05) -> Ints:
-    """Highest threshold with at least this recall, position by round; -1 where there is none."""
+    """Highest threshold with at least this recall, position by round, or -1."""
     p = recall_p(strata, target)
     below = p.shape[-1] - strata.flagged
     starts = strata.current + np.arange(STARTS) * below // STARTS
