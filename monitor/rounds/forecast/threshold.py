@@ -130,16 +130,16 @@ def _rounds(connection: Connection, round_: Round, count: int) -> list[Round]:
 def _check(round_: Round, labels: Sequence[RoundLabels]) -> None:
     first, *others = [[part.stratum for part in each.strata] for each in labels]
     if round_.settings.threshold is None:
-        problem = "its predicted class comes from no threshold, so there is none to move"
+        message = "its predicted class comes from no threshold, so there is none to move"
     elif any(stratum.verdict is not None for stratum in first):
-        problem = "a judge's verdicts cut its strata, whose sizes by score are estimated"
+        message = "a judge's verdicts cut its strata, whose sizes by score are estimated"
     elif any(part.stratum.unscored and part.size for each in labels for part in each.strata):
-        problem = "some of its items have no score, so no threshold decides on them"
+        message = "some of its items have no score, so no threshold decides on them"
     elif any(strata != first for strata in others):
-        problem = "earlier rounds were drawn by other score strata; take fewer --rounds"
+        message = "earlier rounds were drawn by other score strata; take fewer --rounds"
     else:
         return
-    raise _refused(round_, problem)
+    raise _refused(round_, message)
 
 
 def _strata(
