@@ -23,6 +23,7 @@ from monitor.cli.commands import (
     runs,
     setup,
     simulate,
+    threshold,
     users,
 )
 from monitor.cli.common import OfARound
@@ -38,6 +39,7 @@ SECTIONS = {
         "show",
         "report",
         "compare",
+        "threshold",
         "labels",
         "alerts",
         "restate",
@@ -132,6 +134,7 @@ app.command("rounds")(results.rounds)
 app.command("show", cls=OfARound)(results.show)
 app.command("report", cls=OfARound)(results.report)
 app.command("compare", cls=OfARound)(results.compare)
+app.command("threshold")(threshold.threshold)
 app.command("restate", cls=OfARound)(restate.restate)
 app.command("simulate")(simulate.simulate)
 app.command("estimate")(results.estimate)

@@ -55,7 +55,7 @@ def restate(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Give old rounds new numbers: their labels or the method changed.
+    """Give old rounds new numbers after labels or the method changed.
 
     For closed rounds that take no late labels any more. They get a new version, and so do those
     that pool one; earlier versions stay readable, and all show who restated what, when and why.

@@ -1,0 +1,199 @@
+"""How often a threshold with a guarantee breaks it, and the recall or precision that it costs.
+
+A target is the value that one of the thresholds truly has plus a thousandth, so that a wrong
+threshold is as hard to tell from a right one as can be. `loss` is what an oracle that knows every
+rate gains more, `none` the share of rounds in which no threshold is allowed. Rows: the rule, the
+normal law and the posterior in its place, an e-value that bets on the true rates (the most powerful
+of its kind; fewer rounds), and taking the last threshold whose estimate keeps the target.
+The rule was chosen on Phi1 with a good and a weak score at targets of .7, .8 and .9.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from benchmarks.cells import CellDesign, after_history, cut, scored
+from benchmarks.harness import Values, Whole
+from monitor.stats.curves.thresholds import (
+    STARTS,
+    ScoreStrata,
+    last_allowed,
+    precision_p,
+    recall_p,
+)
+from monitor.stats.detection.half_space import HalfSpace
+from monitor.stats.detection.projection import project
+
+ERROR = 0.05
+PLANS = 200
+SLOWER = {"posterior": 20, "e-value": 100}  # how many times fewer rounds
+SETTINGS = (
+    ("Phi2", "good", 1250),
+    ("Phi2", "weak", 360),
+    ("Phi3", "good", 360),
+    ("Phi3", "weak", 1250),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """Rounds of a classifier, strata from the highest score to the lowest, and the truth."""
+
+    strata: ScoreStrata
+    rate: Values
+
+    def first(self, count: int) -> "Rounds":
+        """Return so many of the rounds."""
+        mine = self.strata
+        few = ScoreStrata(
+            mine.size, mine.labeled[:count], mine.positive[:count], flagged=mine.flagged
+        )
+        return replace(self, strata=few)
+
+    def truth(self, metric: str) -> Values:
+        """Precision or recall that each threshold truly has."""
+        found = np.cumsum(self.strata.size * self.rate)
+        of_all = self.strata.flagged_items() if metric == "precision" else found[-1]
+        return np.asarray(found[:-1] / of_all)
+
+
+def main(rounds: int = 10_000, classifiers: tuple[str, ...] = ("Phi2", "Phi3")) -> None:
+    """Print a row for each setting, target and method."""
+    print("classifier  score          labels  target           method     broken   none    loss")
+    for seed, (name, score, labels) in enumerate(SETTINGS):
+        if name not in classifiers:
+            continue
+        played = play(cut(scored(name, score)), labels, rounds, seed)
+        for metric, target, oracle in targets(played):
+            for method, p_values in METHODS.items():
+                some = played.first(rounds // SLOWER.get(method, 1))
+                chosen = choose(some.strata, metric, p_values(some, metric, target), method)
+                row = f"{name:<10}  {score:<13} {labels:>7}  {metric:<9} {target:.3f}  {method:<9}"
+                print(f"{row}  {_found(some, metric, target, oracle, chosen)}", flush=True)
+
+
+def play(design: CellDesign, labels: int, rounds: int, seed: int) -> Rounds:
+    """Draw and label rounds, each with one of a number of plans that earlier rounds led to."""
+    planned = after_history(design, 0.25, labels, min(rounds, PLANS), seed)
+    expected = planned.expected[np.arange(rounds) % len(planned.expected)]
+    labeled, positive = replace(planned, expected=expected).draw(
+        rounds, np.random.default_rng(1000 + seed)
+    )
+    order = np.lexsort((-design.claim, ~design.is_flagged))
+    strata = ScoreStrata(
+        design.size[order],
+        labeled[:, order],
+        positive[:, order],
+        flagged=int(design.is_flagged.sum()),
+    )
+    return Rounds(strata, design.rate[order])
+
+
+def targets(played: Rounds) -> Iterator[tuple[str, float, int]]:
+    """Name targets just over what three thresholds have, and the oracle's threshold for each."""
+    flagged, every = played.strata.flagged, len(played.rate) - 1
+    for metric, at in (
+        ("precision", (flagged * 3 // 4, flagged, flagged + 4)),
+        ("recall", (flagged - 3, flagged, flagged + (every - flagged) // 3)),
+    ):
+        truth = played.truth(metric)
+        for k in at:
+            target = float(truth[k]) + 0.001
+            good = np.flatnonzero(truth >= target)
+            if len(good) and target < 1:
+                yield metric, target, int(good.max() if metric == "precision" else good.min())
+
+
+def choose(strata: ScoreStrata, metric: str, p: Values, method: str) -> Whole:
+    """Test in the order of the rule; take the last estimate that keeps the target without."""
+    thresholds = np.arange(p.shape[-1])
+    if metric == "precision":
+        starts = np.arange(1, STARTS + 1) * strata.flagged // STARTS - 1
+    else:
+        below = len(thresholds) - strata.flagged
+        starts = strata.current + np.arange(STARTS) * below // STARTS
+        thresholds = thresholds[::-1]
+    if method == "estimate":
+        keeps = p[:, thresholds] < ERROR
+        last = keeps.shape[1] - 1 - keeps[:, ::-1].argmax(axis=1)
+        return np.where(keeps.any(axis=1), thresholds[last], -1)
+    return last_allowed(p, thresholds, starts, ERROR)
+
+
+def rule(rounds: Rounds, metric: str, target: float) -> Values:
+    """p-values of the rule."""
+    return (precision_p if metric == "precision" else recall_p)(rounds.strata, target)
+
+
+def estimate(rounds: Rounds, metric: str, target: float) -> Values:
+    """0 where the estimate keeps the target, else 1."""
+    at = rounds.strata.precision() if metric == "precision" else rounds.strata.recall()
+    return np.where(at >= target, 0.0, 1.0)
+
+
+def normal(rounds: Rounds, metric: str, target: float) -> Values:
+    """p-values of a normal law with each stratum's own spread."""
+    strata = rounds.strata
+    slope, constant = _functional(strata, metric, target)
+    n = np.maximum(strata.labeled, 1)
+    rate = strata.positive / n
+    mean = strata.size * rate @ slope - constant
+    variance = strata.size**2 * rate * (1 - rate) / n @ slope**2
+    return np.asarray(special.ndtr(-mean / np.sqrt(np.maximum(variance, 1e-9))))
+
+
+def posterior(rounds: Rounds, metric: str, target: float) -> Values:
+    """Probability under the target by Jeffreys' half count, shared out over each class."""
+    strata, rng = rounds.strata, np.random.default_rng(1)
+    slope, constant = _functional(strata, metric, target)
+    up = np.arange(len(strata.size)) < strata.flagged
+    prior = 0.5 / np.where(up, up.sum(), (~up).sum())
+    p = np.empty((len(strata.labeled), slope.shape[1]))
+    for r, (n, y) in enumerate(zip(strata.labeled, strata.positive, strict=True)):
+        drawn = rng.beta(prior + y, prior + n - y, size=(1000, len(n)))
+        p[r] = np.mean(strata.size * drawn @ slope < constant, axis=0)
+    return p
+
+
+def e_value(rounds: Rounds, metric: str, target: float) -> Values:
+    """One over the e-value of the likelihood ratio of the true rates to the nearest wrong ones."""
+    strata = rounds.strata
+    slope, constant = _functional(strata, metric, target)
+    rate = np.clip(rounds.rate, 1e-9, 1 - 1e-9)
+    n, y = strata.labeled.astype(np.int64), strata.positive
+    p = np.ones((len(n), slope.shape[1]))
+    for k in range(slope.shape[1]):
+        space = HalfSpace(-slope[:, k] * strata.size, -constant[k])
+        if space.contains(rate):
+            continue
+        for r, labeled in enumerate(n):
+            x = np.clip(project(space, rate, labeled), 1e-12, 1 - 1e-12)
+            log_e = y[r] * np.log(rate / x) + (labeled - y[r]) * np.log((1 - rate) / (1 - x))
+            p[r, k] = min(np.exp(-log_e.sum()), 1.0)
+    return p
+
+
+def _functional(strata: ScoreStrata, metric: str, target: float) -> tuple[Values, Values]:
+    """Weights of the rates, and the value that their sum reaches where the target is kept."""
+    if metric == "precision":
+        return strata.over.astype(float), target * strata.flagged_items()
+    return strata.over.astype(float) - target, np.zeros(len(strata.size) - 1)
+
+
+METHODS: dict[str, Callable[[Rounds, str, float], Values]] = {
+    "rule": rule,
+    "normal": normal,
+    "posterior": posterior,
+    "e-value": e_value,
+    "estimate": estimate,
+}
+
+
+def _found(rounds: Rounds, metric: str, target: float, oracle: int, chosen: Whole) -> str:
+    allowed = chosen >= 0
+    broken = np.mean(allowed & (rounds.truth(metric)[chosen] < target))
+    other = rounds.truth("recall" if metric == "precision" else "precision")
+    loss = np.mean((other[oracle] - other[chosen])[allowed]) if allowed.any() else np.nan
+    return f"{broken:.4f}  {1 - allowed.mean():.3f}  {loss:+.3f}"

@@ -1,0 +1,172 @@
+"""A threshold that labels allow, beside the one in use: what `pr-monitor threshold` prints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import InputRefused
+from monitor.presentation.estimates import answered_at_random_text
+from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text
+from monitor.presentation.table import Table
+from monitor.rounds.forecast.threshold import Goal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.rounds.forecast.threshold import AtThreshold, Proposal
+
+AROUND = 4  # Thresholds of the curve on either side of the proposed and the present one
+
+
+def goal_of(
+    *,
+    precision: float | None,
+    recall: float | None,
+    cost_fp: float | None,
+    cost_fn: float | None,
+    capacity: float | None,
+    confidence: float,
+) -> Goal:
+    """Return the goal of the options, checked.
+
+    Raises `InputRefused` unless there is one goal, or if a number is out of range.
+    """
+    if (cost_fp is None) != (cost_fn is None):
+        message = "--cost-fp and --cost-fn go together: give both"
+        raise InputRefused(message)
+    costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
+    goals = {"--precision": precision, "--recall": recall, "--cost-fp": costs}
+    named = [name for name, value in {**goals, "--capacity": capacity}.items() if value is not None]
+    if len(named) != 1:
+        message = (
+            f"{' and '.join(named) or 'no goal'} given; give one of --precision, --recall, "
+            "--cost-fp with --cost-fn, and --capacity"
+        )
+        raise InputRefused(message)
+    for name, share in (("precision", precision), ("recall", recall), ("confidence", confidence)):
+        if share is not None and not 0 < share < 1:
+            message = f"--{name} is {share:g}; it is a share over 0 and under 1"
+            raise InputRefused(message)
+    for name, value in (("cost-fp", cost_fp), ("cost-fn", cost_fn), ("capacity", capacity)):
+        if value is not None and not 0 < value < float("inf"):
+            message = f"--{name} is {value:g}; it is a number over 0"
+            raise InputRefused(message)
+    return Goal(precision, recall, costs, capacity, confidence)
+
+
+def proposal_json(proposal: Proposal) -> dict[str, Any]:
+    """Return all values; ``proposed`` is null where no threshold is allowed."""
+    curve = [asdict(each) for each in proposal.curve]
+    return {
+        "monitor": proposal.rounds[-1].monitor,
+        "rounds": [each.number for each in proposal.rounds],
+        "goal": {name: value for name, value in proposal.goal._asdict().items() if value},
+        "labeled": proposal.labeled,
+        "positive": proposal.positive,
+        "missing": proposal.missing,
+        "keep": _keeps(proposal),
+        "sure": proposal.sure,
+        "current": curve[proposal.current],
+        "proposed": None if proposal.proposed is None else curve[proposal.proposed],
+        "curve": curve,
+    }
+
+
+def proposal_document(proposal: Proposal) -> list[str | Table]:
+    """Return the answer, what it changes, and the curve around it."""
+    numbers = [each.number for each in proposal.rounds]
+    rounds = (
+        f"round {numbers[-1]}" if len(numbers) == 1 else f"rounds {numbers[0]} to {numbers[-1]}"
+    )
+    shown = [(proposal.current, "in use")]
+    if proposal.proposed not in {None, proposal.current}:
+        shown.append((proposal.proposed or 0, "proposed"))
+    audited = proposal.rounds[-1].settings.audit is not None
+    return [
+        f"{proposal.rounds[-1].monitor}, {rounds}: {_goal_text(proposal.goal)}",
+        f"by {proposal.labeled} labels, {proposal.positive} of them positive",
+        *([answered_at_random_text(proposal.missing)] if proposal.missing else []),
+        *(["labels are taken as they are: the audit corrects none of this"] if audited else []),
+        "",
+        _answer(proposal),
+        "",
+        Table(
+            ["threshold", "", "flagged a window", "precision", "recall"],
+            [_row(proposal.curve[k], name) for k, name in shown],
+            right="02",
+        ),
+        "",
+        Table(
+            ["threshold", "", "flagged a window", "change", "precision", "recall", "p"],
+            list(_around(proposal)),
+            right="023456",
+        ),
+    ]
+
+
+def _keeps(proposal: Proposal) -> bool:
+    return proposal.proposed in {None, proposal.current} or not proposal.sure
+
+
+def _goal_text(goal: Goal) -> str:
+    confidence = f"with {100 * goal.confidence:.4g}% confidence"
+    if goal.precision is not None:
+        return f"the lowest threshold of precision {goal.precision:g} or more, {confidence}"
+    if goal.recall is not None:
+        return f"the highest threshold of recall {goal.recall:g} or more, {confidence}"
+    if goal.costs is not None:
+        wrong, missed = goal.costs
+        return f"the least cost, {wrong:g} a false positive and {missed:g} a missed one"
+    return f"the lowest threshold that flags at most {goal.capacity:g} items a day"
+
+
+def _answer(proposal: Proposal) -> str:
+    now = proposal.curve[proposal.current]
+    if proposal.proposed is None:
+        why = (
+            "no score stratum is that small"
+            if proposal.goal.capacity
+            else ("these labels are sure of no threshold; more labels or more --rounds may be")
+        )
+        return f"keep {now.threshold:g}: {why}"
+    best = proposal.curve[proposal.proposed]
+    if proposal.proposed == proposal.current:
+        return f"keep {now.threshold:g}: it is the one"
+    if not proposal.sure:
+        return (
+            f"keep {now.threshold:g}: {best.threshold:.6g} has the least estimated cost, but these "
+            "labels are not sure that it costs less"
+        )
+    change = best.flagged - now.flagged
+    return (
+        f"propose {best.threshold:.6g} in place of {now.threshold:g}: {abs(change):,.0f} "
+        f"{'more' if change > 0 else 'fewer'} flagged a window"
+    )
+
+
+def _row(at: AtThreshold, name: str) -> list[str]:
+    both = [(at.intervals or {}).get(metric) for metric in ("precision", "recall")]
+    texts = [NOT_ESTIMABLE if each is None else interval_text(each) for each in both]
+    return [f"{at.threshold:.6g}", name, f"{at.flagged:,.0f}", *texts]
+
+
+def _around(proposal: Proposal) -> Sequence[list[str]]:
+    ends = [proposal.current, proposal.current if proposal.proposed is None else proposal.proposed]
+    rows = []
+    for k in range(max(min(ends) - AROUND, 0), min(max(ends) + AROUND + 1, len(proposal.curve))):
+        at = proposal.curve[k]
+        change = at.flagged - proposal.curve[proposal.current].flagged
+        role = "in use" if k == proposal.current else "proposed" if k == proposal.proposed else ""
+        rows.append(
+            [
+                f"{at.threshold:.6g}",
+                role,
+                f"{at.flagged:,.0f}",
+                f"{change:+,.0f}",
+                f"{at.precision:.3f}",
+                f"{at.recall:.3f}",
+                "" if at.p is None else f"{at.p:.4f}",
+            ]
+        )
+    return rows

@@ -1,0 +1,230 @@
+"""The threshold that labels of closed rounds allow, among the edges of their score strata."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES
+from monitor.domain.errors import InputRefused
+from monitor.rounds.estimation.curves import NoCurves, pooled_sample
+from monitor.stats.curves import thresholds
+from monitor.stats.curves.thresholds import ScoreStrata
+from monitor.stats.estimation.paired import compare_threshold
+from monitor.storage.labels.round_labels import read_all_labels
+from monitor.storage.rounds import round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.stats.core.counts import Interval
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
+
+DAY = 86_400
+
+
+class Goal(NamedTuple):
+    """What is asked of a threshold: one of precision, recall, two costs, and items a day."""
+
+    precision: float | None = None
+    recall: float | None = None
+    costs: tuple[float, float] | None = None
+    capacity: float | None = None
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class AtThreshold:
+    """A threshold by the labels: items that it flags in a window, intervals, p-value of the goal.
+
+    Intervals are there for the threshold in use and the proposed one.
+    """
+
+    threshold: float
+    flagged: float
+    precision: float | None
+    recall: float | None
+    p: float | None
+    intervals: dict[str, Interval | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The thresholds from high to low, and the positions of the present and the proposed one.
+
+    ``proposed`` is None where none is allowed; ``sure`` whether the labels are sure of the goal.
+    """
+
+    rounds: tuple[Round, ...]
+    goal: Goal
+    curve: tuple[AtThreshold, ...]
+    current: int
+    proposed: int | None
+    sure: bool
+    labeled: int
+    positive: int
+    missing: int
+
+
+def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Proposal:
+    """Find the threshold that reaches a goal by a closed round and up to ``count - 1`` before it.
+
+    Raises `InputRefused` if the rounds have no scores, no threshold, a judge, other strata than
+    the newest, or too few labels.
+    """
+    rounds = _rounds(connection, round_, count)
+    labels = read_all_labels(connection, rounds)
+    read = [(each, labels[each.id]) for each in rounds]
+    _check(round_, [of_round for _, of_round in read])
+    strata, edges = _strata(round_, [of_round.counts() for _, of_round in read])
+    labeled, positive = int(strata.labeled.sum()), int(strata.positive.sum())
+    if min(positive, labeled - positive) < FEWEST_FOR_CURVES:
+        message = (
+            f"{positive} positive and {labeled - positive} negative labels are too few for a "
+            f"threshold; wanted {FEWEST_FOR_CURVES} of each, so label more or take more --rounds"
+        )
+        raise _refused(round_, message)
+    days = (round_.window.end - round_.window.start).total_seconds() / DAY
+    flagged = strata.flagged_items() / len(rounds)
+    proposed, sure, p = _chosen(strata, flagged / days, goal)
+    shown = {strata.current} if proposed is None else {strata.current, proposed}
+    return Proposal(
+        rounds=tuple(rounds),
+        goal=goal,
+        curve=tuple(_curve(strata, edges, flagged, p, _intervals(read, edges, shown))),
+        current=strata.current,
+        proposed=proposed,
+        sure=sure,
+        labeled=labeled,
+        positive=positive,
+        missing=sum(len(of_round.items) - len(of_round.labeled) for _, of_round in read),
+    )
+
+
+def _rounds(connection: Connection, round_: Round, count: int) -> list[Round]:
+    closed = (
+        []
+        if round_.history_id is None
+        else round_store.closed_rounds(connection, round_.history_id)
+    )
+    rounds = [each for each in closed if each.slot <= round_.slot]
+    if not rounds or rounds[-1].id != round_.id:
+        message = f"it is {round_.state}, and a threshold is read from closed rounds"
+        raise _refused(round_, message)
+    if count > len(rounds):
+        message = (
+            f"{count} rounds were asked for, and its history (one model version, one threshold) "
+            f"has {len(rounds)} up to it; give --rounds {len(rounds)}"
+        )
+        raise _refused(round_, message)
+    return rounds[-count:]
+
+
+def _check(round_: Round, labels: Sequence[RoundLabels]) -> None:
+    first, *others = [[part.stratum for part in each.strata] for each in labels]
+    if round_.settings.threshold is None:
+        message = "its predicted class comes from no threshold, so there is none to move"
+    elif any(stratum.verdict is not None for stratum in first):
+        message = "a judge's verdicts cut its strata, whose sizes by score are estimated"
+    elif any(part.stratum.unscored and part.size for each in labels for part in each.strata):
+        message = "some of its items have no score, so no threshold decides on them"
+    elif any(strata != first for strata in others):
+        message = "earlier rounds were drawn by other score strata; take fewer --rounds"
+    else:
+        return
+    raise _refused(round_, message)
+
+
+def _strata(
+    round_: Round, tallies: Sequence[Sequence[StratumTally]]
+) -> tuple[ScoreStrata, list[float]]:
+    """Sum the strata of the rounds from the highest score down; and each one's lower edge."""
+    parts = sorted(
+        (group for group in zip(*tallies, strict=True) if sum(part.size for part in group)),
+        key=lambda group: (not group[0].stratum.flagged, -_low(group[0])),
+    )
+    flagged = sum(group[0].stratum.flagged for group in parts)
+    if not 0 < flagged < len(parts):
+        message = "its items are all flagged or all passed"
+        raise _refused(round_, message)
+    columns = (
+        [sum(getattr(part, name) for part in group) for group in parts]
+        for name in ("size", "labeled", "positive")
+    )
+    edges = [_low(group[0]) for group in parts]
+    edges[flagged - 1] = float(round_.settings.threshold or 0.0)
+    return ScoreStrata(*columns, flagged=flagged), edges
+
+
+def _low(part: StratumTally) -> float:
+    return -math.inf if part.stratum.low is None else part.stratum.low
+
+
+def _chosen(
+    strata: ScoreStrata, a_day: np.ndarray, goal: Goal
+) -> tuple[int | None, bool, np.ndarray | None]:
+    """Choose a threshold, say whether the labels are sure of it, and give p-values."""
+    error = 1 - goal.confidence
+    if goal.costs is not None:
+        best, sure = thresholds.cheapest(strata, *goal.costs, error=error)
+        return (best, sure, thresholds.cheaper_p(strata, *goal.costs))
+    if goal.capacity is not None:
+        fitting = np.flatnonzero(a_day <= goal.capacity)
+        return (int(fitting[-1]) if len(fitting) else None, True, None)
+    if goal.precision is not None:
+        last = int(thresholds.lowest_for_precision(strata, goal.precision, error=error))
+        p = thresholds.precision_p(strata, goal.precision)
+    else:
+        target = goal.recall or 0.0
+        last = int(thresholds.highest_for_recall(strata, target, error=error))
+        p = thresholds.recall_p(strata, target)
+    return (None if last < 0 else last, last >= 0, p)
+
+
+def _intervals(
+    read: Sequence[tuple[Round, RoundLabels]], edges: Sequence[float], shown: set[int]
+) -> dict[int, dict[str, Interval | None]]:
+    try:
+        sample = pooled_sample(read)
+    except NoCurves as error:
+        raise _refused(read[-1][0], str(error)) from error
+    intervals = {}
+    for k in shown:
+        rng = np.random.default_rng(read[-1][0].sobol_seed)
+        compared = compare_threshold(sample, edges[k], rng=rng)
+        intervals[k] = {each.metric: each.second for each in compared.metrics}
+    return intervals
+
+
+def _curve(
+    strata: ScoreStrata,
+    edges: Sequence[float],
+    flagged: np.ndarray,
+    p: np.ndarray | None,
+    intervals: dict[int, dict[str, Interval | None]],
+) -> list[AtThreshold]:
+    return [
+        AtThreshold(
+            threshold=edges[k],
+            flagged=float(flagged[k]),
+            precision=float(precision),
+            recall=float(recall),
+            p=None if p is None else float(p[k]),
+            intervals=intervals.get(k),
+        )
+        for k, (precision, recall) in enumerate(
+            zip(strata.precision(), strata.recall(), strict=True)
+        )
+    ]
+
+
+def _refused(round_: Round, problem: str) -> InputRefused:
+    message = f"round {round_.number} of {round_.monitor} proposes no threshold: {problem}"
+    return InputRefused(message)

@@ -1,0 +1,263 @@
+r"""Thresholds that keep a target for precision or recall, or cost less, with a given confidence.
+
+Strata are in order of score, highest first, and threshold k flags the first k + 1 of them, so that
+it flags a number of items that was counted. With :math:`N_h` items and a rate :math:`\pi_h` of
+positives in each, "precision at k is at least L" says that
+
+.. math:: \theta = \sum_{h \le k} N_h (\pi_h - L) \ge 0
+
+"recall is at least R" that :math:`(1-R)\sum_{h \le k} N_h\pi_h - R\sum_{h > k} N_h\pi_h \ge 0`, and
+"k costs less than the present threshold" weighs the strata between the two by what an error costs.
+
+The p-value of the contrary takes for :math:`\theta` a gamma law with the three moments of the
+estimate, with the spread of ten neighbouring answers, less one label more that is wrong, worth as
+much as the strata's labels on average. Of one stratum that is nearly Clopper and Pearson's; over
+several it is the correction of Fay and Feuer (*Statistics in Medicine* 16, 1997) with the mean
+weight in place of the largest. It is no theorem for many strata: what it keeps is measured
+(``benchmarks/threshold.py``).
+
+Thresholds are tested in an order that no answer decides, by the fallback procedure (Wiens,
+*Pharmaceutical Statistics* 2, 2003): each start has a share of the error that is allowed, and
+a threshold that passes hands its share on to the next. However many are tested, a wrong one passes
+with at most that probability, as in Learn then Test (Angelopoulos et al., 2022).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from monitor.stats.design.cell_counts import groups_of_cells
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
+STARTS = 4
+"""Where a sequence may start: at the present threshold and at each quarter of the strata beyond."""
+
+_NOTHING = 1e-9  # Variance, in items squared, under which nothing is in doubt
+_SYMMETRIC = 1e-6  # A skewness under which the gamma law is the normal one
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class ScoreStrata:
+    """Labels of strata in order of score, highest first; the first ``flagged`` are flagged now.
+
+    ``size`` has the shape ``(H,)``, ``labeled`` and ``positive`` ``(..., H)`` for several rounds.
+
+    Examples
+    --------
+    >>> strata = ScoreStrata([100, 200, 700], [20, 20, 20], [20, 15, 1], flagged=2)
+    >>> strata.precision().round(3), strata.recall().round(3)
+    (array([1.   , 0.833]), array([0.351, 0.877]))
+    """
+
+    size: Floats
+    labeled: Floats
+    positive: Floats
+    flagged: int
+
+    def __init__(
+        self, size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, *, flagged: int
+    ) -> None:
+        arrays = {"size": size, "labeled": labeled, "positive": positive}
+        for name, values in arrays.items():
+            object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
+        object.__setattr__(self, "flagged", flagged)
+        if not 0 < flagged < len(self.size):
+            message = f"{flagged} of {len(self.size)} strata are flagged; some of each are needed"
+            raise ValueError(message)
+        if np.any(self.positive > self.labeled) or np.any(self.labeled > self.size):
+            message = "a stratum has more positive than labeled, or more labeled than all items"
+            raise ValueError(message)
+
+    @property
+    def current(self) -> int:
+        """Position of the threshold that is in use."""
+        return self.flagged - 1
+
+    @property
+    def over(self) -> Bools:
+        """Whether threshold k flags stratum h, shape ``(H, H - 1)``."""
+        return np.asarray(np.tri(len(self.size), dtype=np.bool_).T[:, :-1])
+
+    def flagged_items(self) -> Floats:
+        """Items that each threshold flags, shape ``(H - 1,)``."""
+        return np.cumsum(self.size)[:-1]
+
+    def precision(self) -> Floats:
+        """Precision at each threshold by the weighted labels, shape ``(..., H - 1)``."""
+        flagged = np.maximum(self.flagged_items(), 1)
+        return np.asarray(np.cumsum(self._positives(), axis=-1)[..., :-1] / flagged)
+
+    def recall(self) -> Floats:
+        """Recall at each threshold by the weighted labels; NaN where no label is positive."""
+        positives = np.cumsum(self._positives(), axis=-1)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(positives[..., :-1] / positives[..., -1:])
+
+    def cost(self, false_positive: float, false_negative: float) -> Floats:
+        """Cost of the errors of each threshold by the weighted labels."""
+        positives = np.cumsum(self._positives(), axis=-1)
+        wrong, missed = (
+            self.flagged_items() - positives[..., :-1],
+            positives[..., -1:] - positives[..., :-1],
+        )
+        return np.asarray(false_positive * wrong + false_negative * missed)
+
+    def _positives(self) -> Floats:
+        return self.size * self.positive / np.maximum(self.labeled, 1)
+
+    def smoothed(self) -> Floats:
+        """Variance of one answer in each stratum, by the ten answers around, and its skewness.
+
+        Shape ``(2, ..., H)``: the second and third central moment of an answer.
+        """
+        moments = np.zeros((2, *self.labeled.shape))
+        for side in (slice(None, self.flagged), slice(self.flagged, None)):
+            n, y = self.labeled[..., side], self.positive[..., side]
+            rows, strata = n.size // n.shape[-1], n.shape[-1]
+            first_of_row = strata * np.arange(rows).reshape(*n.shape[:-1], 1)
+            group = groups_of_cells(n) + first_of_row
+            answers, positives = (
+                np.bincount(group.ravel(), each.ravel(), n.size)[group] for each in (n, y)
+            )
+            rate = positives / np.maximum(answers, 1)
+            spread = rate * (1 - rate) * answers / np.maximum(answers - 1, 1)
+            moments[:, ..., side] = spread, spread * (1 - 2 * rate)
+        return moments
+
+
+def precision_p(strata: ScoreStrata, target: float) -> Floats:
+    """p-value of "precision is under the target" at each threshold, shape ``(..., H - 1)``.
+
+    Examples
+    --------
+    >>> strata = ScoreStrata([2000, 2000], [20, 20], [19, 0], flagged=1)
+    >>> precision_p(strata, 0.8).round(3), special.bdtrc(18, 20, 0.8).round(3)
+    (array([0.091]), np.float64(0.069))
+    """
+    over = strata.over
+    return _p_values(strata, over.astype(float), -target * strata.flagged_items())
+
+
+def recall_p(strata: ScoreStrata, target: float) -> Floats:
+    """p-value of "recall is under the target" at each threshold, shape ``(..., H - 1)``."""
+    return _p_values(strata, strata.over.astype(float) - target, np.zeros(len(strata.size) - 1))
+
+
+def cheaper_p(strata: ScoreStrata, false_positive: float, false_negative: float) -> Floats:
+    """p-value of "it costs no less than the threshold in use"; 1 at that one itself."""
+    more = strata.over.astype(float) - strata.over[:, [strata.current]]
+    constant = -false_positive * (strata.size @ more)
+    p = _p_values(strata, more * (false_positive + false_negative), constant)
+    p[..., strata.current] = 1.0
+    return p
+
+
+def _p_values(strata: ScoreStrata, slope: Floats, constant: Floats) -> Floats:
+    r"""P-value of :math:`constant + \sum_h slope_h N_h \pi_h \le 0`, for each column of ``slope``.
+
+    A stratum without a label counts as the worst that it may be.
+    """
+    n, is_labeled = np.maximum(strata.labeled, 1), strata.labeled > 0
+    variance, third = strata.smoothed()
+    weight = strata.size / n
+    mean = constant + strata._positives() @ slope
+    mean = mean + (strata.size * ~is_labeled) @ np.minimum(slope, 0)
+    of_estimate = strata.size * weight * variance @ slope**2
+    skewed = strata.size * weight**2 * third @ slope**3
+    for sign in (1, -1):  # one answer more that is wrong, on either side
+        lost = np.maximum(sign * slope, 0)
+        strata_of_side = np.maximum((lost > 0).sum(axis=0), 1)
+        worth = (weight @ lost) / strata_of_side
+        mean, of_estimate, skewed = mean - worth, of_estimate + worth**2, skewed - 2 * worth**3
+    return _below_zero(mean, of_estimate, skewed)
+
+
+def _below_zero(mean: Floats, variance: Floats, third: Floats) -> Floats:
+    """P(X <= 0) of a gamma law, of either direction, with these central moments."""
+    sd = np.sqrt(np.maximum(variance, _NOTHING))
+    z, skew = -mean / sd, third / sd**3
+    size = np.maximum(np.abs(skew), _SYMMETRIC)
+    shape = 4 / size**2
+    at = np.maximum(shape + np.sqrt(shape) * z * np.sign(skew), 0.0)
+    p = np.where(skew > 0, special.gammainc(shape, at), special.gammaincc(shape, at))
+    return np.asarray(np.where(np.abs(skew) <= _SYMMETRIC, special.ndtr(z), p))
+
+
+def last_allowed(p: Floats, order: Ints, starts: Ints, error: float) -> Ints:
+    """Last threshold of the order that the fallback procedure allows, or -1.
+
+    Parameters
+    ----------
+    p
+        p-value of each threshold, shape ``(..., K)``.
+    order
+        Positions of the thresholds that are tested, in turn.
+    starts
+        Positions that have an equal share of ``error`` each; one may stand twice.
+
+    Examples
+    --------
+    >>> p = np.array([0.2, 0.01, 0.02, 0.3, 0.001])
+    >>> last_allowed(p, np.arange(5), np.array([0, 1]), 0.05)
+    array(2)
+    """
+    share = np.bincount(starts, minlength=p.shape[-1]) * (error / len(starts))
+    have = np.zeros(p.shape[:-1])
+    last = np.full(p.shape[:-1], -1)
+    for k in order:
+        have = have + share[k]
+        passes = (have > 0) & (p[..., k] <= have)
+        last = np.where(passes, k, last)
+        have = np.where(passes, have, 0.0)
+    return last
+
+
+def lowest_for_precision(strata: ScoreStrata, target: float, *, error: float = 0.05) -> Ints:
+    """Lowest threshold with at least this precision, position by round, or -1.
+
+    Tested from high to low; with a probability of at most ``error`` its precision is lower.
+
+    Examples
+    --------
+    >>> strata = ScoreStrata([900, 900, 900, 9000], [90] * 4, [88, 84, 60, 1], flagged=2)
+    >>> lowest_for_precision(strata, 0.8)
+    array(2)
+    """
+    p = precision_p(strata, target)
+    starts = np.arange(1, STARTS + 1) * strata.flagged // STARTS - 1
+    return last_allowed(p, np.arange(p.shape[-1]), np.maximum(starts, 0), error)
+
+
+def highest_for_recall(strata: ScoreStrata, target: float, *, error: float = 0.05) -> Ints:
+    """Highest threshold with at least this recall, position by round, or -1."""
+    p = recall_p(strata, target)
+    below = p.shape[-1] - strata.flagged
+    starts = strata.current + np.arange(STARTS) * below // STARTS
+    return last_allowed(p, np.arange(p.shape[-1])[::-1], starts, error)
+
+
+def cheapest(
+    strata: ScoreStrata, false_positive: float, false_negative: float, *, error: float = 0.05
+) -> tuple[int, bool]:
+    """Threshold of the least estimated cost, and whether it surely costs less than the present.
+
+    Sure with a probability of at most ``error`` that it does not, shared out over all thresholds
+    (Bonferroni), for the answers choose which one is asked about.
+
+    Examples
+    --------
+    >>> strata = ScoreStrata([900, 900, 900, 9000], [90] * 4, [88, 84, 60, 1], flagged=2)
+    >>> cheapest(strata, 1, 20), cheapest(strata, 2, 1)
+    ((2, True), (1, False))
+    """
+    best = int(np.argmin(strata.cost(false_positive, false_negative)))
+    p = cheaper_p(strata, false_positive, false_negative)
+    return best, bool(p[best] <= error / max(len(p) - 1, 1))

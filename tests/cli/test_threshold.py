@@ -1,0 +1,123 @@
+"""`pr-monitor threshold`: a threshold that the labels of closed rounds allow."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from tests.cli.workplace import COLUMN, Workplace
+
+BANDS = ("bands: {flagged: 1, passed: 1}", "cells: {flagged: 8, passed: 8}")
+SCORE = "least(0.999, (i * 7919 % 4000) / 4000)"
+POSITIVE = f"(hash(i) % 1000) / 1000 < {SCORE}"
+
+
+@pytest.fixture(scope="module")
+def labeled(tmp_path_factory):
+    """A folder with one closed round whose scores are the chance of being positive."""
+    place = Workplace(tmp_path_factory.mktemp("threshold"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place.folder)
+        place.predictions(rows=4000, score=SCORE, is_travel=POSITIVE)
+        place.config(COLUMN, bands=BANDS, sample=("max_labels: 40", "max_labels: 400"))
+        place.run("run-once")
+        place.run("backfill", "--from", place.at(place.slot - timedelta(days=2)))
+    return place
+
+
+@pytest.fixture(autouse=True)
+def _inside(labeled, monkeypatch):
+    monkeypatch.chdir(labeled.folder)
+
+
+def proposed(labeled, *words):
+    """Return what the command says in JSON."""
+    ended = labeled.run("threshold", *words, "--json")
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)
+
+
+def test_a_lower_precision_allows_a_lower_threshold_that_flags_more(labeled):
+    low, high = (proposed(labeled, "--precision", target) for target in (0.55, 0.8))
+
+    assert low["proposed"]["threshold"] < low["current"]["threshold"] == 0.5
+    assert high["proposed"]["threshold"] > 0.5
+    assert low["proposed"]["flagged"] > low["current"]["flagged"] > high["proposed"]["flagged"]
+    interval = high["proposed"]["intervals"]["precision"]
+    assert interval["low"] < high["proposed"]["precision"] < interval["high"]
+    assert high["proposed"]["precision"] > 0.8
+
+
+def test_the_answer_is_written_with_both_intervals_and_what_it_changes(labeled):
+    shown = labeled.run("threshold", "--precision", 0.55)
+
+    assert shown.lines[0].startswith("mail, round ")
+    assert any(line.startswith("propose 0.") and "more flagged" in line for line in shown.lines)
+    [row] = [line for line in shown.lines if "proposed" in line and "[" in line]
+    assert row.count("[") == 2
+
+
+def test_recall_costs_and_capacity_are_goals_too(labeled):
+    by_recall = proposed(labeled, "--recall", 0.85)
+    by_cost = proposed(labeled, "--cost-fp", 1, "--cost-fn", 20)
+    by_capacity = proposed(labeled, "--capacity", 300)
+
+    assert by_recall["proposed"]["threshold"] < 0.5
+    assert by_recall["proposed"]["recall"] > 0.85
+    assert (by_cost["proposed"]["threshold"] < 0.5, by_cost["sure"]) == (True, True)
+    assert by_capacity["proposed"]["flagged"] <= 300 < by_capacity["current"]["flagged"]
+    assert by_capacity["proposed"]["p"] is None
+
+
+def test_what_labels_cannot_show_keeps_the_present_threshold(labeled):
+    nothing = proposed(labeled, "--precision", 0.999)
+
+    assert (nothing["keep"], nothing["proposed"]) == (True, None)
+    assert "keep 0.5: these labels" in labeled.run("threshold", "--precision", 0.999).out
+
+
+def test_rounds_of_one_history_are_pooled_and_no_more_than_there_are(labeled):
+    pooled = proposed(labeled, "--precision", 0.8, "--rounds", 2)
+    alone = proposed(labeled, "--precision", 0.8)
+    too_many = labeled.run("threshold", "--precision", 0.8, "--rounds", 9)
+
+    assert len(pooled["rounds"]) == 2
+    assert pooled["labeled"] > 1.5 * alone["labeled"]
+    assert too_many.code == 65
+    assert "9 rounds were asked for" in too_many.err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ([], "no goal given"),
+        (["--precision", 0.8, "--recall", 0.5], "--precision and --recall given"),
+        (["--precision", 1.5], "--precision is 1.5"),
+        (["--cost-fp", 1], "go together"),
+        (["--capacity", -2], "--capacity is -2"),
+        (["--precision", 0.8, "--round", 99], "99"),
+    ],
+)
+def test_wrong_goals_are_refused_by_name(labeled, words, problem):
+    ended = labeled.run("threshold", *words)
+
+    assert ended.code == 65
+    assert problem in ended.err
+
+
+def test_a_monitor_whose_classes_come_from_a_column_has_no_threshold_to_move(tmp_path, monkeypatch):
+    place = Workplace(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    place.predictions(predicted="(i % 10 = 0)::int")
+    place.config(
+        COLUMN,
+        threshold=("      threshold: 0.5\n", ""),
+        columns=("score: score,", "score: score, predicted: predicted,"),
+    )
+    before = place.run("threshold", "--precision", 0.8)
+    place.run("run-once")
+    ended = place.run("threshold", "--precision", 0.8)
+
+    assert "has no closed round yet" in before.err
+    assert ended.code == 65
+    assert "comes from no threshold" in ended.err
