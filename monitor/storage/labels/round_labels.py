@@ -78,7 +78,7 @@ class RoundLabels:
     @cached_property
     def current(self) -> dict[str, Answer]:
         """The current label of each item that has one."""
-        return self._labels(current_label)
+        return self.answers_by(current_label)
 
     @cached_property
     def labeled(self) -> list[LabeledItem]:
@@ -94,7 +94,7 @@ class RoundLabels:
 
         ``label_of`` says which answer to an item counts; the current label if not given.
         """
-        labels = self.current if label_of is current_label else self._labels(label_of)
+        labels = self.current if label_of is current_label else self.answers_by(label_of)
         answers: dict[str, list[Answer]] = defaultdict(list)
         for item in self.items:
             if item.id in labels:
@@ -162,7 +162,8 @@ class RoundLabels:
     def _stratum_of(self) -> dict[str, str]:
         return {item.id: item.stratum for item in self.items}
 
-    def _labels(self, label_of: LabelOf) -> dict[str, Answer]:
+    def answers_by(self, label_of: LabelOf) -> dict[str, Answer]:
+        """Choose the answer that counts for each item that has one."""
         result = {
             item: label_of(reported, self.adjudicator) for item, reported in self.said.items()
         }
