@@ -158,6 +158,46 @@ class SegmentRow(Report):
         return OwnEstimate(self.alone_point, self.alone_low, self.alone_high)
 
 
+class ErrorCount(NamedTuple):
+    """Labeled items of a class, how many are wrong, and were they as often as in the rest."""
+
+    labeled: int
+    wrong: int
+    expected: float
+
+
+class WorseSegmentRow(Report):
+    """A segment, or a pair of them, with more errors than the rest of its strata.
+
+    ``segment`` has the value of each column, ``metric`` what is worse: ``precision``, ``recall`` or
+    ``both``. ``flagged`` and ``passed`` count its labels in the last ``rounds`` rounds, ``odds``
+    are the odds of error there against the rest (``high`` is None above 8).
+    """
+
+    segment: dict[str, str]
+    metric: str
+    rounds: int
+    flagged: ErrorCount
+    passed: ErrorCount
+    odds: float
+    low: float
+    high: float | None
+    log_evidence: float
+
+
+class SegmentSearchRow(Report):
+    """How many segments and pairs were searched, over how many rounds, and the ``worse`` ones.
+
+    Of these the share ``level`` is expected to be named wrongly, at most, and as many intervals
+    to miss.
+    """
+
+    searched: int
+    rounds: int
+    level: float
+    worse: list[WorseSegmentRow]
+
+
 MISSING_MAX = 0.05
 """Share of missing answers above which a round is partial: its worst-case bounds are then so wide
 that they seldom tell whether a limit is kept (benchmarks/missing_answers.py)."""
@@ -287,9 +327,11 @@ class NoticeRow(Report):
     found), ``changed`` (a predicted class changed just now; ``value`` is its probability),
     ``recurring`` (earlier rounds asked about most items; ``value`` is their share), ``judge`` (it
     says yes more or less often; ``value`` is how many times as often) or
-    ``disagreement`` (people label alike too seldom; ``value`` is Krippendorff's alpha) or ``gold``
-    (people answer gold items worse than before; ``value`` is the share that is right).
-    ``subject`` is the population, the metric, the class, the items, the verdicts or the labels.
+    ``disagreement`` (people label alike too seldom; ``value`` is Krippendorff's alpha), ``gold``
+    (people answer gold items worse than before; ``value`` is the share that is right), or
+    ``segment`` (one has more errors than the rest; ``value`` is the odds ratio).
+    ``subject`` is the population, the metric, the class, the items, the verdicts, the
+    labels or the segment.
     """
 
     kind: str
@@ -401,6 +443,7 @@ class RoundReport(Report):
     distances: dict[str, float] = Field(default_factory=dict)
     sentence: str
     segments: list[SegmentRow] = Field(default_factory=list)
+    segment_search: SegmentSearchRow | None = None
     agreement: AgreementRow | None = None
     answers: AnswersRow | None = None
     cause: CauseRow | None = None

@@ -43,7 +43,7 @@ from monitor.presentation.rows import (
     next_round_sentences,
     score_range_text,
 )
-from monitor.presentation.segments import segment_tables
+from monitor.presentation.segments import search_line, search_tables, segment_tables
 from monitor.presentation.status import proposal_cautions
 from monitor.presentation.table import Table
 
@@ -407,9 +407,11 @@ def _judge(report: RoundReport) -> Section:
 
 
 def _segments(report: RoundReport) -> Section:
-    tables = [*segment_tables(report.segments, report.unlabeled)]
+    search = report.segment_search
+    tables = [*search_tables(search), *segment_tables(report.segments, report.unlabeled)]
     is_estimated = report.judge is not None and report.judge.first_phase is not None
     lines = [SEGMENTS_OF_JUDGED] if tables and is_estimated else []
+    lines += filter(None, [search_line(search)])
     return Section(SectionKind.SEGMENTS, "Segments", tables, lines)
 
 

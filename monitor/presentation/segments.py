@@ -1,4 +1,4 @@
-"""The segments of a round: a table for each segment column."""
+"""The segments of a round: a table for each column, and those that are worse than the rest."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from monitor.presentation.estimates import answered_at_random_text, reason_text
-from monitor.presentation.numbers import interval_text
+from monitor.presentation.numbers import evidence_text, interval_text, percent_text, plural
 from monitor.presentation.rows import OWN_LABELS, needs_text
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from monitor.domain.report import SegmentRow
+    from monitor.domain.report import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
 
 
 def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
@@ -63,3 +63,77 @@ def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:
     if all(estimate.point is None for estimate in alone.values()):
         return []
     return [OWN_LABELS, "", "", "", *map(interval_text, (alone["precision"], alone["recall"])), ""]
+
+
+_WORSE = {
+    "precision": "precision is lower than in",
+    "recall": "recall is lower than in",
+    "both": "precision and recall are lower than in",
+}
+
+
+def segment_name(row: WorseSegmentRow) -> str:
+    """Name a segment, or a pair: ``country CZ, client A``."""
+    return ", ".join(f"{column} {value}" for column, value in row.segment.items())
+
+
+def worse_sentence(row: WorseSegmentRow, *, others: int) -> str:
+    """Describe what is worse in a segment, by which labels, and how many other segments are."""
+    counts = {"flagged items are wrong": row.flagged, "passed items are positive": row.passed}
+    errors = " and ".join(
+        f"{count.wrong:,} of its {count.labeled:,} labeled {what}, {count.expected:.1f} expected"
+        for what, count, metric in zip(
+            counts, counts.values(), ("precision", "recall"), strict=True
+        )
+        if row.metric in (metric, "both")
+    )
+    more = f"; {plural(others, 'more segment')} or pair below" if others else ""
+    return (
+        f"in {segment_name(row)} {_WORSE[row.metric]} the rest of its strata, by the labels of "
+        f"{plural(row.rounds, 'round')}: {errors}; the odds of error are {_odds_text(row)} times "
+        f"as high, e-value {evidence_text(row.log_evidence)}{more}"
+    )
+
+
+def search_tables(row: SegmentSearchRow | None) -> list[Table]:
+    """Lay out the segments and pairs that are worse; none without any."""
+    if row is None or not row.worse:
+        return []
+    head = ["worse than the rest", "in", "last rounds", "flagged and wrong", "passed and positive"]
+    return [
+        Table(
+            [*head, "odds of error, times", "e-value"],
+            [
+                [
+                    segment_name(one),
+                    one.metric,
+                    str(one.rounds),
+                    *map(_count_text, (one.flagged, one.passed)),
+                    _odds_text(one),
+                    evidence_text(one.log_evidence),
+                ]
+                for one in row.worse
+            ],
+        )
+    ]
+
+
+def search_line(row: SegmentSearchRow | None) -> str | None:
+    """Count what was searched; None if nothing was."""
+    if row is None:
+        return None
+    searched = f"{plural(row.searched, 'segment')} and pairs searched over "
+    searched += plural(row.rounds, "round")
+    if not row.worse:
+        return f"{searched}: none is named as worse than the rest"
+    share = percent_text(row.level)
+    return f"{searched}: at most {share} of those named, and of the intervals, are expected wrong"
+
+
+def _count_text(count: ErrorCount) -> str:
+    return f"{count.wrong:,} of {count.labeled:,}, {count.expected:.1f} expected"
+
+
+def _odds_text(row: WorseSegmentRow) -> str:
+    high = "8 or more" if row.high is None else f"{row.high:.1f}"
+    return f"{row.odds:.1f} [{row.low:.1f}, {high}]"

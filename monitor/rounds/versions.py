@@ -191,7 +191,8 @@ def restate(
     outcome = restatement.outcome(batch, stored, estimates)
     if dry_run:
         return outcome
-    supplements = read_supplements(context.database, batch)
+    restating = [round_.id for round_ in restatement.rounds]
+    supplements = read_supplements(context.database, batch, restating=restating)
     now = context.clock()
     due = batch.affected[0]
     with context.database.write() as connection:

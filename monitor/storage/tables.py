@@ -353,6 +353,14 @@ segment_estimates = Table(
     comment="Precision and recall of each segment, and the labels that its margin still needs.",
 )
 
+segment_evidence = Table(
+    "segment_evidence",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("evidence", JSON, nullable=False),
+    comment="Errors of a round's segments and pairs against the rest, for the search over rounds.",
+)
+
 agreements = Table(
     "agreements",
     metadata,

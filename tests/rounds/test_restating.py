@@ -333,11 +333,11 @@ def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkey
     scene.answer()
     real, times = read_supplements, []
 
-    def while_computing(*args):
+    def while_computing(*args, **named):
         times.append(1)
         if len(times) == 1:
             scene.run()
-        return real(*args)
+        return real(*args, **named)
 
     monkeypatch.setattr(versions, "read_supplements", while_computing)
 

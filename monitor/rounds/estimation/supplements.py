@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from monitor.rounds.estimation.agreement import agreement_row
 from monitor.rounds.estimation.challenge import Challenge, challenges
 from monitor.rounds.estimation.gold_answers import gold_rows
 from monitor.rounds.estimation.judge import judge_row
+from monitor.rounds.estimation.segment_search import SegmentSearch, segment_searches
 from monitor.rounds.estimation.segments import segment_rows
 from monitor.storage.labels import overlap_store
 from monitor.storage.results import challenger_store, segment_store
@@ -37,12 +39,19 @@ class Supplements:
     challenge: Challenge | None = None
     judge: JudgeRow | None = None
     gold: GoldRow | None = None
+    search: SegmentSearch | None = None
 
 
-def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Supplements]:
-    """Gather them for each affected round: computed, or as stored where no label changed."""
+def read_supplements(
+    database: Database, batch: HistoryBatch, *, restating: Collection[int] = ()
+) -> dict[int, Supplements]:
+    """Gather them for each affected round: computed, or as stored where no label changed.
+
+    ``restating`` are the rounds that a person restates.
+    """
     with database.read() as connection:
         compared, gold = challenges(connection, batch), gold_rows(connection, batch)
+        searches = segment_searches(connection, batch, restating)
         judgings = verdict_store.read_judgings(connection, _asked(batch))
         return {
             (each := member.round.id): replace(
@@ -50,6 +59,7 @@ def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Suppl
                 challenge=compared.get(each),
                 judge=judge_row(member, batch.before(index), judgings.get(each)),
                 gold=gold.get(each),
+                search=searches.get(each),
             )
             for index, member in enumerate(batch.affected)
         }
@@ -91,6 +101,8 @@ def write_supplements(
     """Store them with a version."""
     segment_store.write_counts(connection, round_id, version, supplements.cells)
     segment_store.write_estimates(connection, round_id, version, supplements.segments)
+    if supplements.search is not None and supplements.search.fresh is not None:
+        segment_store.put_evidence(connection, round_id, supplements.search.fresh)
     if supplements.agreement is not None:
         overlap_store.write_agreement(connection, round_id, version, supplements.agreement)
     if (result := supplements.challenge) is not None:

@@ -102,6 +102,7 @@ def closed_report(
     """Report one version of a closed round."""
     from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
     from monitor.rounds.estimation.gold_answers import gold_notices  # noqa: PLC0415  likewise
+    from monitor.rounds.estimation.segment_search import search_notices  # noqa: PLC0415  likewise
 
     round_, tally = member.round, member.tally
     evidence = [
@@ -111,6 +112,7 @@ def closed_report(
     counted = band_rows(tally.strata, round_.settings.sample)
     alerts, concerns = surroundings.shown_alerts(round_), surroundings.concerns[round_.id]
     first_answers = batch.labels[round_.id].first_answers()
+    search = None if supplements.search is None else supplements.search.row
     return RoundReport(
         **_frame_fields(round_, batch.store_id, surroundings.issues.get(round_.id, {})),
         version=member.version,
@@ -134,9 +136,11 @@ def closed_report(
             *estimate.notices,
             *disagreement_notices(supplements.agreement),
             *gold_notices(supplements.gold),
+            *search_notices(search),
         ],
         distances=dict(estimate.distances),
         segments=list(supplements.segments),
+        segment_search=search,
         agreement=supplements.agreement,
         challenger=None if supplements.challenge is None else supplements.challenge.row,
         judge=supplements.judge,

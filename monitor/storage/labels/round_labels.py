@@ -78,7 +78,7 @@ class RoundLabels:
     @cached_property
     def current(self) -> dict[str, Answer]:
         """The current label of each item that has one."""
-        return self._labels(current_label)
+        return self.answers_by(current_label)
 
     @cached_property
     def labeled(self) -> list[LabeledItem]:
@@ -94,7 +94,7 @@ class RoundLabels:
 
         ``label_of`` says which answer to an item counts; the current label if not given.
         """
-        labels = self.current if label_of is current_label else self._labels(label_of)
+        labels = self.current if label_of is current_label else self.answers_by(label_of)
         answers = self._by_stratum(labels)
         return [_counted(part, answers[part.stratum.name]) for part in self.strata]
 
@@ -106,7 +106,7 @@ class RoundLabels:
         ``planned`` are the items up to the block; the last block ends with the wave.
         """
         waves = sorted({item.wave for item in self.items}) or [1]
-        labels = self._labels(label_of)
+        labels = self.answers_by(label_of)
         return [self._of_wave(wave)._by_block(labels, blocks) for wave in waves]
 
     def _by_block(self, labels: Mapping[str, Answer], blocks: int) -> list[list[StratumTally]]:
@@ -182,7 +182,8 @@ class RoundLabels:
             result[item.stratum].append(labels.get(item.id))
         return result
 
-    def _labels(self, label_of: LabelOf) -> dict[str, Answer]:
+    def answers_by(self, label_of: LabelOf) -> dict[str, Answer]:
+        """Choose the answer that counts for each item that has one."""
         result = {
             item: label_of(reported, self.adjudicator) for item, reported in self.said.items()
         }

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, select
 
 from monitor.domain.model import Answer, Frame
 from monitor.domain.report import SegmentRow
-from monitor.storage.database import insert_all
-from monitor.storage.tables import segment_counts, segment_estimates, segment_sizes, strata
+from monitor.storage.database import in_chunks, insert_all, put_all
+from monitor.storage.tables import (
+    segment_counts,
+    segment_estimates,
+    segment_evidence,
+    segment_sizes,
+    strata,
+)
 
 if TYPE_CHECKING:
     from monitor.storage.labels.round_labels import RoundLabels
+
+
+Name: TypeAlias = "tuple[tuple[str, str], ...]"
+"""A segment as column and value, or a pair of such."""
+
+
+class SegmentEvidence(NamedTuple):
+    """Of the flagged and the passed labels of a segment in a round: (labels, errors, expected).
+
+    ``ratios`` are its likelihood ratios (`monitor.stats.detection.worse_segments`), by class too.
+    """
+
+    sums: Sequence[Sequence[float]]
+    ratios: Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +128,34 @@ def read_counts(connection: Connection, round_id: int, version: int) -> list[Seg
         for row in connection.execute(query)
     }
     return _cells(connection, round_id, counts)
+
+
+def put_evidence(
+    connection: Connection, round_id: int, evidence: Mapping[Name, SegmentEvidence]
+) -> None:
+    """Store the evidence of a round on its segments, in place of what was stored before."""
+    row = {"round_id": round_id, "evidence": [[name, *both] for name, both in evidence.items()]}
+    put_all(connection, segment_evidence, [row], changed=["evidence"])
+
+
+def read_evidence(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, Mapping[Name, SegmentEvidence]]:
+    """Read the same of some rounds, by round; one that closed before it was kept has none."""
+    return in_chunks(connection, round_ids, _evidence)
+
+
+def _evidence(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, Mapping[Name, SegmentEvidence]]:
+    query = select(segment_evidence).where(segment_evidence.c.round_id.in_(round_ids))
+    return {
+        round_id: {
+            tuple((column, value) for column, value in name): SegmentEvidence(*both)
+            for name, *both in evidence
+        }
+        for round_id, evidence in connection.execute(query)
+    }
 
 
 def write_estimates(

@@ -1,0 +1,172 @@
+"""Segments that are worse than the rest, searched over the rounds of a history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.label_parts import part_of, rules_of
+from monitor.domain.labels import corrected_evidence_label, evidence_label
+from monitor.domain.model import Answer
+from monitor.domain.report import ErrorCount, NoticeRow, SegmentSearchRow, WorseSegmentRow
+from monitor.domain.segments import OTHER
+from monitor.domain.state import RoundState
+from monitor.presentation.segments import segment_name, worse_sentence
+from monitor.stats.detection.worse_segments import ODDS, log_ratios, worse_segments
+from monitor.storage.results import segment_store
+from monitor.storage.results.segment_store import Name, SegmentEvidence
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from monitor.rounds.estimation.batch import HistoryBatch
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.rounds.round_store import Round
+
+MOST_ROUNDS = 52
+"""Rounds that are searched, the newest: what is worse for longer is long known."""
+
+LEVEL = 0.1
+"""Share of the segments named in a round that is expected to be named wrongly, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSearch:
+    """Worse segments by a version; ``fresh`` is the evidence of its labels, if they changed."""
+
+    row: SegmentSearchRow
+    fresh: Mapping[Name, SegmentEvidence] | None = None
+
+
+def segment_searches(
+    connection: Connection, batch: HistoryBatch, restating: Collection[int] = ()
+) -> dict[int, SegmentSearch]:
+    """Search in each affected round with segments; late labels search again.
+
+    What a restatement changes is no evidence: it was chosen by people who may know the results.
+    """
+    if not any(item.segments for labels in batch.labels.values() for item in labels.items):
+        return {}
+    ids = [each.id for each in batch.earlier][-MOST_ROUNDS:]
+    affected = [member.round for member in batch.affected]
+    evidence = segment_store.read_evidence(connection, [*ids, *(each.id for each in affected)])
+    frozen = {*restating, *(version.round_id for version in batch.restated if version.own)}
+    result: dict[int, SegmentSearch] = {}
+    for round_ in affected:
+        fresh = None
+        is_new = round_.label_revision != round_.estimated_revision or round_.id not in evidence
+        if is_new and round_.id not in frozen:
+            labels = batch.labels[round_.id].without(batch.recurring[round_.id])
+            fresh = evidence[round_.id] = round_evidence(round_, labels)
+        ids.append(round_.id)
+        searched = [evidence[each] for each in ids[-MOST_ROUNDS:] if each in evidence]
+        result[round_.id] = SegmentSearch(_search(searched), fresh)
+    return result
+
+
+def search_notices(row: SegmentSearchRow | None) -> list[NoticeRow]:
+    """Note the segment that is surest to be worse; it is no alarm."""
+    if row is None or not row.worse:
+        return []
+    [worst, *others] = row.worse
+    sentence = worse_sentence(worst, others=len(others))
+    subject = segment_name(worst)
+    return [NoticeRow(kind="segment", subject=subject, value=worst.odds, sentence=sentence)]
+
+
+def round_evidence(round_: Round, labels: RoundLabels) -> dict[Name, SegmentEvidence]:
+    """Compare each segment and pair of a round with the rest of its strata, by class.
+
+    People and columns may differ in what they call positive, so only labels of one labeler are
+    compared: each one's items are strata of their own.
+    """
+    closed = round_.state is RoundState.CLOSED
+    answers = labels.answers_by(corrected_evidence_label if closed else evidence_label)
+    flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
+    rules = rules_of(round_.settings.labeling)
+    strata: dict[tuple[str, int], bool] = {}
+    labeled: Counter[tuple[Name, tuple[str, int]]] = Counter()
+    wrong: Counter[tuple[Name, tuple[str, int]]] = Counter()
+    for item in labels.items:
+        answer, up = answers.get(item.id), flagged[item.stratum]
+        if answer not in (Answer.POSITIVE, Answer.NEGATIVE):
+            continue
+        stratum = item.stratum, part_of(rules, predicted=up, segments=item.segments)
+        strata[stratum] = up
+        for name in ((), *_names(item.segments)):
+            labeled[name, stratum] += 1
+            wrong[name, stratum] += (answer is Answer.POSITIVE) != up
+    names = sorted({name for name, _ in labeled} - {()})
+    counts = np.array(
+        [
+            [[of[name, stratum] for stratum in strata] for of in (labeled, wrong)]
+            for name in ((), *names)
+        ]
+    ).reshape(-1, 2, len(strata))
+    return _evidence(names, counts, np.array([*strata.values()], dtype=bool))
+
+
+def _names(segments: Mapping[str, str]) -> Iterator[Name]:
+    """Yield an item's values of segment columns, and pairs of them.
+
+    Not what is no segment: the values that are too small to be told apart.
+    """
+    values = sorted((name, value) for name, value in segments.items() if value != OTHER)
+    for size in (1, 2):
+        yield from combinations(values, size)
+
+
+def _evidence(
+    names: Sequence[Name], counts: Ints, is_flagged: Bools
+) -> dict[Name, SegmentEvidence]:
+    """Compare by class; ``counts`` are labels and errors, of all and of each name: (1+S, 2, H)."""
+    sums, ratios = [], []
+    for chosen in (is_flagged, ~is_flagged):
+        [labels, errors], own = counts[0][:, chosen], counts[1:][:, :, chosen]
+        n, y = own[:, 0], own[:, 1]
+        expected = (n * errors / labels).sum(axis=1).round(2)
+        sums.append(np.stack([n.sum(axis=1), y.sum(axis=1), expected], axis=1))
+        ratios.append(log_ratios(labels, errors, n, y).round(4))
+    by_name = zip(np.stack(sums, axis=1).tolist(), np.stack(ratios, axis=1).tolist(), strict=True)
+    return {name: SegmentEvidence(*both) for name, both in zip(names, by_name, strict=True)}
+
+
+def _search(rounds: Sequence[Mapping[Name, SegmentEvidence]]) -> SegmentSearchRow:
+    """Name the segments that are worse; half of the prior is for values, half for pairs."""
+    names = sorted({name for of_round in rounds for name in of_round})
+    sums = np.zeros((len(names), len(rounds), 2, 3))
+    ratios = np.zeros((len(names), len(rounds), 2, len(ODDS)))
+    for i, name in enumerate(names):
+        for r, of_round in enumerate(rounds):
+            if name in of_round:
+                sums[i, r], ratios[i, r] = of_round[name]
+    of_size = Counter(map(len, names))
+    prior = np.array([1 / of_size[len(name)] / len(of_size) for name in names])
+    worse = []
+    for one in worse_segments(ratios, prior, level=LEVEL):
+        flagged, passed = sums[one.index, -one.rounds :].sum(axis=0)
+        worse.append(
+            WorseSegmentRow(
+                segment=dict(names[one.index]),
+                metric=one.kind,
+                rounds=one.rounds,
+                flagged=_counted(flagged),
+                passed=_counted(passed),
+                odds=one.odds,
+                low=one.low,
+                high=one.high,
+                log_evidence=one.log_e,
+            )
+        )
+    return SegmentSearchRow(searched=len(names), rounds=len(rounds), level=LEVEL, worse=worse)
+
+
+def _counted(sums: Floats) -> ErrorCount:
+    labeled, wrong, expected = sums.tolist()
+    return ErrorCount(int(labeled), int(wrong), expected)
