@@ -24,8 +24,8 @@ from pydantic import (
 
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
-from monitor.domain.judge import AnyJudge
-from monitor.domain.label_parts import Rule
+from monitor.domain.judge import AnyJudge, OnDemandJudge
+from monitor.domain.label_parts import Rule, column_classes, parts_of
 from monitor.domain.ports import utc_now
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
@@ -359,6 +359,14 @@ class RoundSettings(Settings):
     first_wave: dict[str, int] | None = None
     snapshot: str | None = None
     block: Block | None = None
+
+    @property
+    def counted_whole(self) -> dict[bool, int]:
+        """The predicted classes whose labels are all counted, each with its labeler's index."""
+        if self.challenger is not None or isinstance(self.judge, OnDemandJudge):
+            return {}
+        is_list = len(parts_of(self.labeling)) > 1
+        return column_classes(self.labeling) if is_list or self.sample.max_labels == "all" else {}
 
 
 class MonitorSettings(Settings):
