@@ -68,6 +68,12 @@ class Census:
         return [cell for cell in self.cells if not cell.segment]
 
     @property
+    def answered(self) -> int:
+        """Items that are labeled, or that nobody can tell."""
+        tallies = (self.tally(cell) for cell in self.strata)
+        return sum(labeled + declined for labeled, _, declined in tallies)
+
+    @property
     def unclear(self) -> int:
         """Items whose rows contradict one another or mean nothing."""
         return sum(self.cells[cell].get(UNCLEAR, 0) for cell in self.strata)

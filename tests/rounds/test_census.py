@@ -15,6 +15,7 @@ from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused, LabelsRefused
 from monitor.labeling import censuses
 from monitor.rounds import run
+from monitor.rounds.open_rounds import open_rounds
 from monitor.storage import schema
 from monitor.storage.labels import census_store
 from monitor.wiring import build
@@ -199,6 +200,9 @@ def test_rows_that_have_not_matured_are_no_answer_until_they_have(fraud):
     config = fraud.config(missing_means="negative", time="seen")
     fraud.play(config)
     assert fraud.rows("select state from rounds") == [("labeling",)]
+    with fraud.database.read() as connection:
+        [waiting] = open_rounds(connection, "census")
+    assert 0 < waiting.answered < waiting.wanted == 600
 
     fraud.now = MATURED
     fraud.play(config)

@@ -55,6 +55,15 @@ def read_censuses(connection: Connection, round_ids: Sequence[int]) -> dict[int,
     return result
 
 
+def answered_items(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
+    """Count the items with an answer in the censuses of some rounds."""
+    read = read_censuses(connection, round_ids)
+    return {
+        round_id: sum(one.answered for one in of_round.values())
+        for round_id, of_round in read.items()
+    }
+
+
 def _counts(census: Census) -> dict[Cell, dict[str, int]]:
     return {
         cell: {str(answer): count for answer, count in of.items() if count}
