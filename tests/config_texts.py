@@ -86,9 +86,9 @@ lag: 6h => lag: 99999999999d
 precision: 0.05 => precision: 5
     14, monitors[mail-travel].sample.margin.precision: 5 is not a share. It must lie between 0 and 1; did you mean 0.05?
 max_labels: 2000 => max_labels: 2.5
-    14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found 2.5
+    14, monitors[mail-travel].sample.max_labels: it should be a valid integer or 'all', found 2.5
 max_labels: 2000 => max_labels: <nothing>
-    14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found nothing; write a value or leave the line out
+    14, monitors[mail-travel].sample.max_labels: it should be a valid integer or 'all', found nothing; write a value or leave the line out
 kind: files => kind: file
     15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page, label_studio, mlflow)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}

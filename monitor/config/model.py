@@ -265,6 +265,25 @@ class MonitorConfig(Settings):
         return self
 
     @model_validator(mode="after")
+    def _all_labels_can_be_counted(self) -> MonitorConfig:
+        if self.sample.max_labels == "all" and (why := self._why_not_all()):
+            raise SettingRefused(setting="sample.max_labels", why=f"all {why}; give a number")
+        return self
+
+    def _why_not_all(self) -> str | None:
+        if not isinstance(self.labeling, ColumnSettings):
+            return "is for one labeler of kind column, whose labels cost nothing"
+        if self.classes is not None:
+            return "is not for a block of classes, whose averages are computed from drawn items"
+        if self.source.challenged_by is not None:
+            return "leaves no items by which a challenger could be compared"
+        if self._released is not None:
+            return "counts flagged items that were not released, whose outcome nobody can observe"
+        if isinstance(self.judge, OnDemandSettings):
+            return "leaves no items that the judge could be asked about"
+        return None
+
+    @model_validator(mode="after")
     def _the_truth_is_somewhere(self) -> MonitorConfig:
         for where, labeling in labelers_of(self.labeling):
             if not isinstance(labeling, ColumnSettings) or labeling.paths:
@@ -314,6 +333,7 @@ class MonitorConfig(Settings):
                 model=self.model,
                 threshold=self.source.threshold,
                 challenger=self.source.challenged_by,
+                released=self._released is not None,
                 judge=self._judge_of_rounds,
                 schedule=self.schedule,
                 sample=sample,

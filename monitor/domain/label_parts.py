@@ -5,7 +5,7 @@ The rules of a round stand in its settings, under ``parts``; each task keeps the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ OTHERWISE: Rule = "otherwise"
 
 ALL = "flagged and passed"
 """The role of a labeler that answers for all items."""
-
-FREE_MOST = 2_000
-"""Items of a stratum up to which all are labeled where columns have their truth."""
 
 
 class AssignedLabeler(NamedTuple):
@@ -66,27 +63,32 @@ def rules_of(labeling: Mapping[str, Any] | None) -> list[Rule]:
     return [part.get("for", OTHERWISE) for part in parts_of(labeling)]
 
 
-def free_classes(labeling: Mapping[str, Any] | None) -> frozenset[bool]:
-    """Return the predicted classes that columns label alone; empty for a labeler that is alone.
+def column_classes(labeling: Mapping[str, Any] | None) -> dict[bool, int]:
+    """Return the predicted classes that one column labels, each with the index of its labeler.
 
-    >>> sorted(free_classes({"kind": "several", "parts": [{"for": "flagged", "kind": "column"},
-    ...                                                   {"for": "passed", "kind": "page"}]}))
-    [True]
+    >>> column_classes({"kind": "several", "parts": [{"for": "flagged", "kind": "column"},
+    ...                                              {"for": "passed", "kind": "page"}]})
+    {True: 0}
     """
     parts = parts_of(labeling)
-    if len(parts) == 1:
-        return frozenset()
-    return frozenset(flagged for flagged in (True, False) if all(_kinds(parts, predicted=flagged)))
+    of_class = {flagged: _answering(parts, predicted=flagged) for flagged in (True, False)}
+    return {
+        flagged: indices[0]
+        for flagged, indices in of_class.items()
+        if len(indices) == 1 and parts[indices[0]].get("kind") == "column"
+    }
 
 
-def _kinds(parts: Sequence[Mapping[str, Any]], *, predicted: bool) -> Iterator[bool]:
-    """Yield of each labeler that may answer for items of a class whether it is a column."""
-    for part in parts:
+def _answering(parts: Sequence[Mapping[str, Any]], *, predicted: bool) -> list[int]:
+    """List the labelers that may answer for items of a class, by index."""
+    result = []
+    for index, part in enumerate(parts):
         rule: Rule = part.get("for", OTHERWISE)
         if isinstance(rule, dict) or _applies(rule, predicted, {}):
-            yield part.get("kind") == "column"
+            result.append(index)
         if isinstance(rule, str) and _applies(rule, predicted, {}):
-            return
+            break
+    return result
 
 
 def part_of(rules: Sequence[Rule], *, predicted: bool, segments: Mapping[str, str]) -> int:

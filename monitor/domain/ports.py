@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from monitor.domain.census import Census, JoinedItems
     from monitor.domain.id_forms import NearMiss
     from monitor.domain.model import Collected, Effect, Frame, ShownRun, Stratum, Task, Window
     from monitor.domain.shown import Shown
@@ -168,6 +169,42 @@ class HasTruths(Protocol):
 
     def truths(self, truth_columns: TruthColumns) -> TruthTable:
         """Return the truth that some columns have."""
+
+
+@runtime_checkable
+class JoinsTruth(Protocol):
+    """A source that may join its predictions with a truth by statements, where both are."""
+
+    def joined(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        truths: TruthTable,
+        missing: Collection[str],
+    ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
+        """Return the segment columns, and the items of a window by stratum, segments and truth.
+
+        ``missing`` are values that are no truth. None if the truth is elsewhere.
+        """
+
+
+@runtime_checkable
+class CountsTruth(Protocol):
+    """A labeler that counts the labels of all items of some strata."""
+
+    def census(
+        self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]
+    ) -> Census:
+        """Count the labels of all items of the predicted classes in ``flags``.
+
+        Raises
+        ------
+        LabelsRefused
+            If no value that there is means anything.
+        """
+
+    def census_state(self, window: Window) -> str:
+        """Text that differs once a census of a window may, found cheaply."""
 
 
 @runtime_checkable

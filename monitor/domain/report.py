@@ -491,7 +491,7 @@ class NextRoundRow(Report):
     """What the settings of a round ask of the one after it.
 
     It is due at ``slot``, asks for ``max_labels`` at most, fewer where these reach the ``margins``
-    (half-widths by metric), and people have ``hours`` to answer.
+    (half-widths by metric), 0 where all are counted, and people have ``hours`` to answer.
     """
 
     slot: datetime

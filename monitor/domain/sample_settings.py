@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -64,16 +64,26 @@ class Sample(Settings):
     themselves; null for one wave. With ``stop: margin`` a round on the labeling page ends as soon
     as the intervals of what is answered are within the margins, after a quarter of the plan at the
     earliest; a round in two waves does not.
+
+    ``max_labels: all`` is for one labeler of kind ``column``: the labels of all items are counted
+    where they are, and no item is drawn. In a list of labelers, the items of a predicted class that
+    one column labels are counted so, beside ``max_labels``. Rounds with a challenger, or a judge
+    that is asked, count none so.
     """
 
     margin: Margin = Margin()
-    max_labels: Annotated[int, Field(ge=2, le=200_000)] = 1000
+    max_labels: Annotated[int, Field(ge=2, le=200_000)] | Literal["all"] = 1000
     assurance: Share | None = 0.8
     share_by_size: Annotated[float, Field(ge=0, le=0.5)] = 0.25
     bands: Bands = Bands()
     cells: Cells | None = Cells()
     cost: Cost = Cost()
     second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
+
+    @property
+    def budget(self) -> int:
+        """Labels that are drawn at most: none where all are counted."""
+        return 0 if self.max_labels == "all" else self.max_labels
 
     @model_validator(mode="before")
     @classmethod

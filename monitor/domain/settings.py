@@ -24,8 +24,8 @@ from pydantic import (
 
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
-from monitor.domain.judge import AnyJudge
-from monitor.domain.label_parts import Rule
+from monitor.domain.judge import AnyJudge, OnDemandJudge
+from monitor.domain.label_parts import Rule, column_classes, parts_of
 from monitor.domain.ports import utc_now
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
@@ -339,6 +339,7 @@ class RoundSettings(Settings):
     threshold: float | None = None
     challenger: Challenger | None = None
     judge: AnyJudge | None = None
+    released: bool = False
     schedule: Schedule
     sample: Sample = Sample()
     pooling: Pooling = Pooling()
@@ -359,6 +360,20 @@ class RoundSettings(Settings):
     first_wave: dict[str, int] | None = None
     snapshot: str | None = None
     block: Block | None = None
+
+    @property
+    def counted_whole(self) -> dict[bool, int]:
+        """The predicted classes whose labels are all counted, each with its labeler's index."""
+        if self.challenger is not None or isinstance(self.judge, OnDemandJudge):
+            return {}
+        if len(parts_of(self.labeling)) == 1 and self.sample.max_labels != "all":
+            return {}
+        # The outcomes of flagged items that were not released are not observable.
+        return {
+            flagged: part
+            for flagged, part in column_classes(self.labeling).items()
+            if not (flagged and self.released)
+        }
 
 
 class MonitorSettings(Settings):

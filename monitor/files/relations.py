@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import glob
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -259,13 +259,17 @@ def there_are(columns: Collection[str], expected: str) -> str:
 
 
 @contextmanager
-def opened(files: DataFiles) -> Iterator[OpenTable]:
-    """Open the files for reading; errors of DuckDB inside the block become ours."""
+def opened(files: DataFiles, shared: OpenTable | None = None) -> Iterator[OpenTable]:
+    """Open the files for reading; errors of DuckDB inside the block become ours.
+
+    By the connection of an open table that is ``shared``; a DuckDB file has its own.
+    """
     import duckdb  # noqa: PLC0415
 
     paths = files.found()
+    new = session(alone=files.kind == "duckdb")
     try:
-        with session(alone=files.kind == "duckdb") as connection:
+        with new if shared is None else nullcontext(shared.connection) as connection:
             relation, mixed = _relation(connection, files, paths)
             described = connection.execute(f"describe select * from {relation}").fetchall()  # noqa: S608
             types = {row[0]: row[1] for row in described}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from monitor.domain.truth import (
     UNREADABLE,
     ZONE,
     TruthColumns,
+    TruthRow,
     Truths,
     bare_ids,
     of_items,
@@ -85,22 +86,32 @@ class TableTruths:
         columns, bare = self._asked, sorted(bare_ids(ids))
         with self.opened() as table:
             self._need(table)
-            item_id = bare_text(table.id_text(columns.id, "labeling.id"))
-            time, style = self._time(table)
+            chosen = self.values_of_items(table, table.may_be_padded(columns.id, bare))
             rows = table.rows(
-                f"select id, value, max(known), style from (select {item_id} as id, "  # noqa: S608
-                f"{self._value} as value, {style} as style, {time} as known "
-                f"from {table.relation} "
-                f"where {self._counts} and {table.may_be_padded(columns.id, bare)}) "
-                "where value is not null and id in (select unnest($ids::varchar[])) "
-                "group by id, value, style order by id, value, style",
+                f"select * from ({chosen}) where id in "  # noqa: S608
+                "(select unnest($ids::varchar[])) order by id, value, style",
                 {"ids": bare, **self._bound},
             )
         by_item = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
         for item, *row in rows:
             by_item[item].append((row[0], row[1], row[2]))
-        truths = {item: truth_rows(of_item, assumed_zone=True) for item, of_item in by_item.items()}
+        truths = {item: self.rows_of(of_item) for item, of_item in by_item.items()}
         return of_items(ids, truths)
+
+    def values_of_items(self, table: OpenTable, among: str = "true") -> str:
+        """Write each value of an item among some rows, with the newest time."""
+        self._need(table)
+        item_id = bare_text(table.id_text(self._asked.id, "labeling.id"))
+        time, style = self._time(table)
+        return (
+            f"select id, value, max(known) as known, style from (select {item_id} as id, "  # noqa: S608
+            f"{self._value} as value, {style} as style, {time} as known from {table.relation} "
+            f"where {self._counts} and {among}) where value is not null group by id, value, style"
+        )
+
+    def rows_of(self, of_item: Iterable[tuple[str, int | None, str | None]]) -> list[TruthRow]:
+        """Make rows of the truth of what was read of one item."""
+        return truth_rows(of_item, assumed_zone=True)
 
     def _time(self, table: OpenTable) -> tuple[str, str]:
         """Write when a row became known, and how a text says it; that is null for other types."""

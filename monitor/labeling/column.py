@@ -6,15 +6,25 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
+from monitor.domain.census import Census
 from monitor.domain.errors import LabelsRefused, SettingRefused
 from monitor.domain.id_forms import NearMiss, id_styles, other_forms
-from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
+from monitor.domain.model import (
+    Answer,
+    Collected,
+    LabelEvent,
+    LabelKind,
+    Refusal,
+    Stratum,
+    Task,
+    Window,
+)
 from monitor.domain.ports import Clock, HasTruths, Source, TruthTable, utc_now
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
@@ -23,6 +33,7 @@ from monitor.domain.truth import JoinedTruth, TruthColumns, TruthRow
 from monitor.domain.values import listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
+from monitor.labeling.censuses import census_of
 from monitor.labeling.shared_truths import shared_by
 from monitor.labeling.value_meanings import ValueCounts, ValueMeanings
 
@@ -212,7 +223,7 @@ class ColumnLabeler:
         answers, refused = self._answers(tasks, truths)
         # No answer at all: then the column or its values may be named wrongly, not a row be wrong.
         if refused and not any(answers.values()):
-            self._refuse_unknown(truths)
+            self._refuse_unknown(Counter(row.value for of in truths.values() for row in of))
         events = tuple(self._event(key, answer) for key, answer in answers.items())
         return Collected(events, tuple(refused), now)
 
@@ -224,7 +235,8 @@ class ColumnLabeler:
         refused: list[Refusal] = []
         for key, task in tasks.items():
             try:
-                answers[key] = self._answer(task, truths.get(task.item_id, []))
+                rows = truths.get(task.item_id, [])
+                answers[key] = self._meaning(rows, has_matured=self._matured(task))
             except ValueError as problem:
                 refused.append(Refusal(f"{self.truths}, id {task.item_id}", str(problem)))
         return answers, refused
@@ -233,11 +245,38 @@ class ColumnLabeler:
         kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
         return LabelEvent(key, self.name, answer, kind=kind)
 
-    def _refuse_unknown(self, truths: Mapping[str, Sequence[TruthRow]]) -> None:
-        values = Counter(truth.value for of_item in truths.values() for truth in of_item)
+    def _refuse_unknown(self, values: Mapping[str, int]) -> None:
         counts = self._meanings.counts(values)
         if sum(counts.unknown.values()) == counts.rows:
             raise LabelsRefused(self.unknown_sentence(counts.unknown))
+
+    def census(
+        self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]
+    ) -> Census:
+        """Count the labels of all items of some predicted classes, by stratum and segment."""
+        state, has_matured = self.census_state(window), self._has_matured(window.end)
+        cells, refused, values = census_of(
+            source,
+            window,
+            (strata, flags),
+            (self.truths, self._meanings.missing),
+            lambda rows: self._meaning(rows, has_matured=has_matured),
+        )
+        if refused and not any(answer in of for of in cells.values() for answer in Answer):
+            self._refuse_unknown(values)
+        where = f"{self.truths}, {window}"
+        rows = (Refusal(where, why, rows=count) for why, count in refused.items())
+        return Census(cells, state, tuple(rows))
+
+    def census_state(self, window: Window) -> str:
+        """Text that differs between states of the table and of a window's maturity.
+
+        Where nothing cheap tells whether rows changed, they may have every hour.
+        """
+        now = self._clock()
+        state = self.truths.state(now)
+        state = f"{now:%Y-%m-%d %H}" if state is None else state
+        return self._marker({}, [state, self._has_matured(window.end)])
 
     def close(self, round_name: str) -> None:
         """Do nothing: nothing was shown."""
@@ -358,11 +397,11 @@ class ColumnLabeler:
     def _within(self, read: Callable[[], T]) -> T:
         return within(self.truths.timeout, self.truths.place, read, self.truths.advice)
 
-    def _answer(self, task: Task, truths: Sequence[TruthRow]) -> Answer | None:
+    def _meaning(self, truths: Sequence[TruthRow], *, has_matured: bool) -> Answer | None:
         """Return what the rows of one item mean; a ValueError has the reason if nothing."""
         values = self._newest_values(truths)
         if not values:
-            return Answer.NEGATIVE if self._matured(task) else None
+            return Answer.NEGATIVE if has_matured else None
         answers = {value: self._meanings.of(value) for value in values}
         unknown = next((value for value in values if answers[value] is None), None)
         if unknown is not None:
@@ -399,9 +438,12 @@ class ColumnLabeler:
         return f"several rows contradict one another ({listed_values}){way_out}"
 
     def _matured(self, task: Task) -> bool:
-        if self.settings.missing_means != "negative" or task.predicted_before is None:
+        return task.predicted_before is not None and self._has_matured(task.predicted_before)
+
+    def _has_matured(self, predicted_before: datetime) -> bool:
+        if not self.missing_is_negative:
             return False
-        return self._clock() >= task.predicted_before + self.settings.matures
+        return self._clock() >= predicted_before + self.settings.matures
 
     def _marker(self, tasks: Mapping[str, Task], state: object) -> str:
         """Text that differs between states of the table, tasks and maturity.

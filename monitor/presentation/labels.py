@@ -80,3 +80,29 @@ def refused_line(refused: Sequence[Refusal]) -> str:
     """Show one of the refused rows, and how many more there are."""
     more = "" if len(refused) == 1 else f"; {len(refused) - 1} more stand in the log"
     return f"label refused: {refused[0]}{more}"
+
+
+def unclear_sentence(items: int) -> str:
+    """State that items have no label though the truth has rows for them."""
+    have = "1 item has" if items == 1 else f"{items:,} items have"
+    return (
+        f"{have} no label: the rows contradict one another, or hold values that are neither "
+        "positive nor negative"
+    )
+
+
+def counted_before_sentence(labeler: str) -> str:
+    """State that a round is to be counted whole by a labeler that cannot."""
+    return (
+        f"the round was opened to count the labels of a column, and {labeler} reads none; set "
+        "labeling back to kind column until it is drawn"
+    )
+
+
+def scaled_sentence(number: int, changed: int, items: int) -> str:
+    """State that predictions of a window changed after the draw of its round."""
+    return (
+        f"{changed:,} of the {items:,} predictions of round {number} that are counted whole came "
+        "or went since it was drawn; its new labels are scaled to those drawn, and not taken where "
+        "more than bad_rows_max changed"
+    )

@@ -63,16 +63,21 @@ def closed_reason(
 NO_SECOND_WAVE = "no second wave goes out: the deadline has passed"
 
 
-def drawn_reason(drawn: int, items: int, *, later: int = 0) -> str:
+def drawn_reason(drawn: int, items: int, *, later: int = 0, counted: int = 0) -> str:
     """Return how many items of a window go out, and how many more may.
+
+    ``counted`` are those whose labels are counted, which go out to nobody.
 
     >>> drawn_reason(200, 3500)
     'drew 200 of 3500 predictions'
     >>> drawn_reason(83, 3500, later=117)
     'drew 83 of 3500 predictions, the first of two waves: 117 more follow'
+    >>> drawn_reason(0, 3500, counted=3500)
+    'drew 0 of 3500 predictions; the labels of 3500 are counted whole'
     """
     more = f", the first of two waves: {later} more follow" if later else ""
-    return f"drew {drawn} of {items} predictions{more}"
+    whole = f"; the labels of {counted} are counted whole" if counted else ""
+    return f"drew {drawn} of {items} predictions{more}{whole}"
 
 
 def waves_sentence(first: int, planned: int, *, second_at: datetime | None) -> str:

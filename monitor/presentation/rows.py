@@ -54,6 +54,8 @@ def next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float])
         return []
     due = f"It is due {minute_text(row.slot)} UTC"
     waits = f"waits {span_text(timedelta(hours=row.hours))} for them"
+    if not row.max_labels:
+        return [f"{due}, counts the labels of all items, and {waits}"]
     if not row.margins:
         return [f"{due}, asks for {row.max_labels:,} labels, and {waits}"]
     margins = " and ".join(f"{metric} ±{half:g}" for metric, half in row.margins.items())

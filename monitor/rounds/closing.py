@@ -10,7 +10,11 @@ from monitor.domain.errors import LabelsRefused, RoundMoved
 from monitor.domain.label_parts import parts_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
-from monitor.presentation.labels import half_labeled_sentence, unlabeled_passed_sentence
+from monitor.presentation.labels import (
+    half_labeled_sentence,
+    unclear_sentence,
+    unlabeled_passed_sentence,
+)
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import versions
 from monitor.rounds.labels.collect import send
@@ -18,6 +22,7 @@ from monitor.rounds.labels.truth_reach import (
     contradictions_concern,
     near_misses_concern,
     refuse_unreached,
+    some_ids,
     truth_readers,
 )
 from monitor.rounds.sampling import second_wave
@@ -170,15 +175,25 @@ def _concerns_of(
         if reader.assigned.answers(predicted=is_flagged[item.stratum], segments=item.segments)
     }
     answers = {id_: labels.current.get(id_) for id_ in own}
+    census = labels.censuses.get(reader.assigned.part)
+    counts = (
+        [] if census is None else [(is_flagged[c.stratum], census.tally(c)) for c in census.strata]
+    )
     is_reached = any(answer is Answer.POSITIVE and not own[id_] for id_, answer in answers.items())
+    is_reached = is_reached or any(positive and not up for up, (_, positive, _) in counts)
     if labeler.must_reach_passed and not is_reached:
-        flagged = None if any(own.values()) else _flagged_positives(labels)
+        has_flagged = any(own.values()) or any(up for up, _ in counts)
+        flagged = None if has_flagged else _flagged_positives(labels)
         refuse_unreached(context, reader, state.round.window, flagged)
     assumed = {None, Answer.NEGATIVE} if labeler.missing_is_negative else {None}
     unmatched = [id_ for id_, answer in answers.items() if answer in assumed]
+    if census is not None and any(census.size(cell) for cell in census.strata):
+        unmatched += some_ids(context, reader, state.round.window)
     yield "label_ids", near_misses_concern(context, labeler, unmatched)
     unanswered = [id_ for id_, answer in answers.items() if answer is None]
     yield "contradictions", contradictions_concern(labeler, unanswered)
+    if census is not None and census.unclear:
+        yield "contradictions", unclear_sentence(census.unclear)
 
 
 def _flagged_positives(labels: RoundLabels) -> float:

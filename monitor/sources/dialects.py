@@ -16,6 +16,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import IdentifierPreparer
 from sqlalchemy.sql.functions import FunctionElement
 
+from monitor.files.missing_markers import bare_text
+
 if TYPE_CHECKING:
     from sqlalchemy.sql import Executable
     from sqlalchemy.types import TypeEngine
@@ -31,6 +33,7 @@ class Dialect:
     md5: The md5 of a text's UTF-8 bytes, as lower-case hex.
     double: A number as 64-bit floating point.
     nan, infinite: Whether a number is one of these; a database that knows none has none.
+    bare: An id without `BLANKS` around it; empty where predictions are not joined with a truth.
     length: Zero for an empty text, and only for one.
     start: The beginning of a text, by which segments are told apart.
     greatest: The function of the greatest of two values or more; empty where monitors share no
@@ -53,6 +56,7 @@ class Dialect:
     double: str = "cast({0} as double)"
     nan: str = ""
     infinite: str = ""
+    bare: str = ""
     length: str = "length({0})"
     start: str = "substr({0}, 1, 100)"
     greatest: str = "greatest"
@@ -66,7 +70,7 @@ class Dialect:
 
     def hashing_bytes(self) -> Dialect:
         """Return the dialect for a PostgreSQL whose texts are not stored as UTF-8."""
-        return replace(self, md5="md5(convert_to({0}, 'UTF8')) collate \"C\"")
+        return replace(self, bare="", md5="md5(convert_to({0}, 'UTF8')) collate \"C\"")
 
 
 _POSTGRESQL = Dialect(
@@ -85,6 +89,7 @@ _POSTGRESQL = Dialect(
         "set local jit = off",  # which every process of a parallel scan would do anew
     ),
     sees_one_state=True,
+    bare=bare_text("{0}"),
 )
 
 
@@ -127,6 +132,7 @@ DIALECTS = {
         greatest="max",
         double="case when typeof({0}) in ('real', 'integer') then cast({0} as real) end",
         infinite="{0} in (9e999, -9e999)",
+        bare=bare_text("{0}"),
         begin=("pragma query_only = on", "begin"),
         sees_one_state=True,
         has_booleans=False,
@@ -139,6 +145,7 @@ DIALECTS = {
         text="cast({0} as varchar(65535))",
         boolean="case {0} when true then 'true' when false then 'false' end",
         md5="md5({0})",
+        bare="",
         begin=("set transaction read only", "set statement_timeout to %(ms)d"),
     ),
     "mssql": Dialect(

@@ -21,7 +21,15 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 
 from monitor.domain.truth import ZONE
-from monitor.files.missing_markers import AWARE_TIMES, NUMBERS, TEXTS, TIMES, WHOLE_NUMBERS, quoted
+from monitor.files.missing_markers import (
+    AWARE_TIMES,
+    NUMBERS,
+    TEXTS,
+    TIMES,
+    WHOLE_NUMBERS,
+    bare_text,
+    quoted,
+)
 from monitor.files.relations import NUL_SHOWN, OpenTable, visible
 from monitor.sources.clock_changes import FIRST, LAST, instant_sql
 from monitor.sources.dialects import Dialect, TextDialect, Typed, written
@@ -45,6 +53,7 @@ DUCKDB = Dialect(
     double="try_cast({0} as double)",
     nan="isnan({0})",
     infinite="isinf({0})",
+    bare=bare_text("{0}"),
     sees_one_state=True,
 )
 """How DuckDB writes it. Files that change while they are read are seen by their stamps."""
@@ -154,6 +163,14 @@ def table_info(table: OpenTable, state: Callable[[], object]) -> DuckdbTable:
         state=state,
         opened_at=state(),
     )
+
+
+def truth_relation(statement: str) -> TableClause:
+    """Select from a statement that finds the values of items."""
+    texts = (column(name, types.String()) for name in ("id", "value", "style"))
+    clause = _Relation("truth", *texts, column("known", types.BigInteger()))
+    clause.relation = f"({statement})"
+    return clause
 
 
 def _type_of(kind: str) -> types.TypeEngine[Any]:

@@ -74,7 +74,7 @@ class Query:
 
     def tally(self, window: Window, strata: Sequence[Stratum]) -> Select[Any]:
         """Count each bucket and model version of a window, with the newest time."""
-        rows = self._classed(window, strata)
+        rows = self.classed(window, strata)
         unreadable: ColumnElement[Any] = null()
         if "score_text" in rows.c:
             is_so = rows.c.bucket == code_of(frames.SCORE_UNREADABLE)
@@ -89,7 +89,7 @@ class Query:
         self, index: int, window: Window, strata: Sequence[Stratum], version: str | None
     ) -> Select[Any]:
         """Count the rows of each stratum by the values of a segment column."""
-        rows = self._classed(window, strata)
+        rows = self.classed(window, strata)
         value = rows.c[f"segment_{index}"]
         is_in = rows.c.bucket >= code_of(0)
         if self.settings.columns.released is not None:
@@ -201,8 +201,8 @@ class Query:
         shown = [self._seen(name, is_picture=is_picture) for name, is_picture in self.shown]
         return self._from(self._id, *shown).where(self._in(window), self._may_be(ids))
 
-    def truths(self, value: str, ids: Collection[Any], *, timed: bool) -> Select[Any]:
-        """Find the values of the rows that may have one of these ids, with the newest time.
+    def truths(self, value: str, ids: Collection[Any] | None, *, timed: bool) -> Select[Any]:
+        """Find the values of the rows that may have one of these ids, or all, with the newest time.
 
         The last column says how a text names that time, by the words of `monitor.domain.truth`.
         """
@@ -212,7 +212,8 @@ class Query:
         if timed and self.reads_times:
             parts["style"] = self._time_style()
         labeled = (part.label(name) for name, part in parts.items())
-        rows = self._from(*labeled).where(self._may_be(ids)).subquery()
+        chosen = [] if ids is None else [self._may_be(ids)]
+        rows = self._from(*labeled).where(*chosen).subquery()
         newest = self.newest(rows.c.t) if timed else null()
         styles = [rows.c.style] if "style" in parts else []
         style = rows.c.style if styles else null()
@@ -339,7 +340,8 @@ class Query:
             parts |= self._release(columns.released)
         return parts if self.challenger is None else parts | self._decision(self.challenger)
 
-    def _classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
+    def classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
+        """Select the rows of a window, each with the stratum or the reason that it is placed by."""
         rows = self._rows(window)
         return select(*rows.c, self.placed(rows.c, strata, code_of).label("bucket")).subquery()
 

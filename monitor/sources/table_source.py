@@ -128,7 +128,7 @@ class TableSource:
             groups = self.groups_of(reading, scan, window, seed, before)
             return FrameBuilder(reading, window).frame(scan, groups)
 
-        return self._read(read, window)
+        return self.read_window(read, window)
 
     def groups_of(
         self,
@@ -150,7 +150,7 @@ class TableSource:
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad."""
-        return self._read(
+        return self.read_window(
             lambda reading, query: int(reading.connection.scalar(query.count(window)) or 0), window
         )
 
@@ -164,13 +164,13 @@ class TableSource:
             }
             return {name: {text: int(count) for text, count in rows[name]} for name in rows}
 
-        return self._read(read, window) if self.settings.where else {}
+        return self.read_window(read, window) if self.settings.where else {}
 
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
         """Return the columns that labelers may see, for each id found in the window."""
         if not ids:
             return {}
-        return self._read(
+        return self.read_window(
             lambda reading, query: self._shown_items(reading, query, ids, window), window
         )
 
@@ -186,13 +186,15 @@ class TableSource:
             first, last = (datetime_of(self.place, self.settings.columns, end) for end in ends)
             return first, last
 
-        return self._read(read)
+        return self.read_window(read)
 
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that the config names is missing."""
-        return self._read(lambda _, query: query.table.type_names)
+        return self.read_window(lambda _, query: query.table.type_names)
 
-    def _read(self, read: Callable[[Reading, Query], T], window: Window | None = None) -> T:
+    def read_window(self, read: Callable[[Reading, Query], T], window: Window | None = None) -> T:
+        """Read by statements that are checked first, rows of a window or all."""
+
         def by_query(reading: Reading) -> T:
             query = self.query(self.found(reading))
             self._check_times(reading, query)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import Subquery, select
+
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.truth import TruthColumns, Truths, bare_ids, of_items, truth_rows
+from monitor.domain.truth import TruthColumns, TruthRow, Truths, bare_ids, of_items, truth_rows
 from monitor.domain.values import BLANKS
 from monitor.sources.sql_times import local_times
 
@@ -31,7 +33,7 @@ class TableTruths:
         self, source: TableSource, truth_columns: TruthColumns, *, assumed_zone: bool = False
     ) -> None:
         settings = source.settings
-        self._source = source
+        self.source = source
         self._columns = truth_columns
         self._assumed_zone = assumed_zone
         self.timeout = settings.timeout
@@ -84,8 +86,8 @@ class TableTruths:
         spellings = sorted(bare_ids(ids).union(ids))
         rows: list[tuple[Any, ...]] = []
         with self._opened() as (reading, query):
-            for start in range(0, len(spellings), self._source.most_ids):
-                part = set(spellings[start : start + self._source.most_ids])
+            for start in range(0, len(spellings), self.source.most_ids):
+                part = set(spellings[start : start + self.source.most_ids])
                 rows += self._rows_of(reading, query, part)
             by_item = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
             for item, text, at, style in rows:
@@ -93,10 +95,22 @@ class TableTruths:
                     time = None if at is None else query.times.instant(at)
                     by_item[item.strip(BLANKS)].append((value, time, style))
         truths = {
-            item: truth_rows(sorted(of_item, key=str), assumed_zone=self._assumed_zone)
+            item: self.rows_of(sorted(of_item, key=str))
             for item, of_item in sorted(by_item.items())
         }
         return of_items(ids, truths)
+
+    def rows_of(self, of_item: Iterable[tuple[str, int | None, str | None]]) -> list[TruthRow]:
+        """Make rows of the truth of what was read of one item."""
+        return truth_rows(of_item, assumed_zone=self._assumed_zone)
+
+    def in_reading(self, reading: Reading) -> tuple[Query, Subquery]:
+        """Select the values of all items beside what is read: id, value, known, style."""
+        query = self._query(reading)
+        timed = self._columns.time is not None
+        rows = query.truths(self._columns.value, None, timed=timed).subquery()
+        named = zip(("id", "value", "known", "style"), rows.c, strict=True)
+        return query, select(*(column.label(name) for name, column in named)).subquery()
 
     def _rows_of(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
         stored = query.stored(ids)
@@ -110,14 +124,17 @@ class TableTruths:
     @contextmanager
     def _opened(self) -> Iterator[tuple[Reading, Query]]:
         """Begin to read; a column that is missing or cannot serve is refused."""
-        source, columns = self._source, self._columns
-        with source.opened() as reading:
-            table = replace(source.found(reading), refused=LabelsRefused)
-            table.need(columns.value, "labeling.value")
-            table.check_id(columns.id, "labeling.id")
-            for column in source.settings.where:
-                table.need(column, "source.where")
-            times = None
-            if columns.time is not None:
-                times = table.times(source.settings, "labeling.time")
-            yield reading, source.query_of(table, times or local_times("UTC"), ())
+        with self.source.opened() as reading:
+            yield reading, self._query(reading)
+
+    def _query(self, reading: Reading) -> Query:
+        source, columns = self.source, self._columns
+        table = replace(source.found(reading), refused=LabelsRefused)
+        table.need(columns.value, "labeling.value")
+        table.check_id(columns.id, "labeling.id")
+        for column in source.settings.where:
+            table.need(column, "source.where")
+        times = None
+        if columns.time is not None:
+            times = table.times(source.settings, "labeling.time")
+        return source.query_of(table, times or local_times("UTC"), ())

@@ -255,6 +255,17 @@ label_events = Table(
     comment="What annotators said or took back; rows are only ever added.",
 )
 
+censuses = Table(
+    "censuses",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("part", Integer, primary_key=True),
+    Column("state", String(64), nullable=False),  # of the truth that was counted
+    Column("cells", JSON, nullable=False),  # [stratum, segment, value, {answer: items}]
+    Column("read_at", UtcDateTime, nullable=False),
+    comment="The labels of all items of some strata as they are now; versions keep theirs.",
+)
+
 labeler_cursors = Table(
     "labeler_cursors",
     metadata,

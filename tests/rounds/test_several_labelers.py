@@ -130,16 +130,6 @@ def test_tasks_of_a_labeler_that_was_down_go_out_once_it_is_back(database):
     assert asked(scene.free) <= scene.flagged()
 
 
-def test_a_class_whose_labels_are_free_is_labeled_whole_and_people_get_the_budget(database):
-    labeling = stored(BY_CLASS, _0={"kind": "column"})
-    scene = Several(database, settings(labeling=labeling, labels=50))
-    scene.week(1)
-    scene.run(1)
-
-    assert asked(scene.free) == scene.flagged()
-    assert len(asked(scene.people)) == 50
-
-
 def test_tasks_go_out_although_a_labeler_before_is_down(database):
     scene = Several(database, settings(labeling=stored(BY_CLASS)))
     scene.free.down = True

@@ -69,7 +69,7 @@ def check_source(context: MonitorContext) -> CheckResult:
     settings = context.settings.round
     slot = newest_slot(settings.schedule, context.clock())
     window = window_of(settings.schedule, slot)
-    at_most = max(settings.sample.max_labels, PROFILE)  # as a draw reads, so that ids are compared
+    at_most = max(settings.sample.budget, PROFILE)  # as a draw reads, so that ids are compared
     reads_verdicts = isinstance(settings.judge, Judge)
     strata = BandEdges(judged=reads_verdicts).strata()
     frame = context.source.scan(window, strata, at_most, "check")
@@ -203,6 +203,10 @@ def check_truth(
     labeler.columns()  # refuses a missing column before rows are read
     warnings = _unknown_truth(context, labeler)
     text = f"column {settings.value} of {labeler.truths}"
+    whole = context.settings.round.counted_whole.items()
+    counted = ["flagged" if flagged else "passed" for flagged, p in whole if p == assigned.part]
+    if counted:
+        text = f"{text}; the labels of all {' and '.join(counted)} items are counted, none is drawn"
     window = _joined_window(context, settings.matures)
     if window is None:
         return CheckResult(text, warnings)

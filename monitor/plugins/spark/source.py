@@ -93,7 +93,7 @@ class SparkSource(TableSource):
 
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that the config names is missing."""
-        return self._read(
+        return self.read_window(
             lambda reading, _: {
                 field.name: field.dataType.simpleString() for field in fields(reading.connection)
             }

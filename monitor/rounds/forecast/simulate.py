@@ -321,10 +321,10 @@ def _planned(
             cost=[cost.flagged if up else cost.passed for up in is_flagged],
             share_by_size=settings.sample.share_by_size,
             uniform=uniform_of(settings, "simulate"),
-            is_free=free_strata(size, is_flagged, settings),
+            is_free=free_strata(is_flagged, settings),
         ),
         margins=settings.sample.margin.wanted() or None,
-        max_labels=settings.sample.max_labels,
+        max_labels=settings.sample.budget,
         assurance=settings.sample.assurance,
     )
     return Scenario.of(size, plan.labels, is_flagged, rates), plan

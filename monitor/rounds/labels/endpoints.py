@@ -19,7 +19,8 @@ from monitor.domain.label_parts import ALL
 from monitor.domain.model import Collected, Refusal
 from monitor.domain.ports import Labeler, Watchable
 from monitor.presentation.labels import refused_line, same_person_reason
-from monitor.storage.labels import label_store, overlap_store
+from monitor.rounds.censuses import recounted
+from monitor.storage.labels import census_store, label_store, overlap_store
 from monitor.storage.labels.label_notes import (
     LabelNotes,
     read_endpoint,
@@ -180,10 +181,17 @@ def _read(
         tasks = _own_tasks(connection, endpoint)
         noted = read_endpoint(connection, monitor_id, endpoint.name)
     endpoint.notes = noted.notes
-    if not tasks:
+    censuses = recounted(context, endpoint.labeler, endpoint.rounds)
+    if not tasks and not censuses:
         return None
-    with outside("collect"):
-        answer = endpoint.labeler.collect(tasks, noted.cursor)
+    answer = Collected(cursor=noted.cursor, anew=False)
+    if tasks:
+        with outside("collect"):
+            answer = endpoint.labeler.collect(tasks, noted.cursor)
+    refused = [refusal for census in censuses.values() for refusal in census.refused]
+    answer = replace(
+        answer, refused=(*answer.refused, *refused), anew=answer.anew or bool(censuses)
+    )
     if not answer.anew:
         return answer
     has_copies = any(task.slot > 1 for task in tasks.values())
@@ -195,6 +203,9 @@ def _read(
         round_store.ensure_monitor(connection, context.settings.name, now)
         events, labeler = collected.events, endpoint.labeler.name
         changes = label_store.add_events(connection, labeler, events, now)
+        for (round_id, part), census in censuses.items():
+            if census_store.change_census(connection, round_id, part, census, now):
+                changes[round_id] += 1
         if collected.cursor is not None:
             write_cursor(connection, monitor_id, endpoint.name, collected.cursor)
         if after != noted.notes:

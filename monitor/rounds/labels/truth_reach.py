@@ -110,6 +110,13 @@ def reach_of(
     return Reach(seen, passed, missed * passed.checked / max(among, 1), 1)
 
 
+def some_ids(context: MonitorContext, truth_reader: TruthReader, window: Window) -> list[str]:
+    """Draw ids of items that a labeler answers for."""
+    with outside("scan"):
+        frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "truth")
+    return [item for part in frame.strata for item in truth_reader.own(frame, part)]
+
+
 def refuse_unreached(
     context: MonitorContext,
     truth_reader: TruthReader,

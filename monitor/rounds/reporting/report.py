@@ -328,7 +328,7 @@ def _next_round(round_: Round) -> NextRoundRow | None:
         return None
     return NextRoundRow(
         slot=slot,
-        max_labels=settings.sample.max_labels,
+        max_labels=settings.sample.budget,
         margins=settings.sample.margin.wanted(),
         hours=settings.deadline / timedelta(hours=1),
     )

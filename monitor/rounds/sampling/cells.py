@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Counted
     from monitor.stats.design.prior import PriorRates
 
+_ALL = 10**9  # labels, where there is one for each item
 _BITS = 52  # a float holds so many after the point
 
 
@@ -72,6 +73,10 @@ def rates_of_cells(
     )
 
 
+def _labels_of(sample: Sample) -> int:
+    return _ALL if sample.max_labels == "all" else sample.max_labels
+
+
 def edges_of(
     flagged: ArrayLike,
     passed: ArrayLike,
@@ -98,7 +103,7 @@ def edges_of(
     up, down = affordable_bands(
         max(1, cut.flagged // verdicts),
         max(1, cut.passed // verdicts),
-        sample.max_labels // verdicts,
+        _labels_of(sample) // verdicts,
         each,
     )
     if few_flagged:

@@ -25,6 +25,7 @@ from monitor.presentation.windows import (
     held_back_sentence,
     never_any_sentence,
 )
+from monitor.rounds.censuses import first_censuses
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
@@ -48,6 +49,7 @@ from monitor.rounds.sampling.second_wave import (
 from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
+from monitor.storage.labels import census_store
 from monitor.storage.results import challenger_store, segment_store
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.rounds.round_transitions import note_first_scan
@@ -199,6 +201,8 @@ def _write_sample(
 ) -> None:
     frame = scan.frame
     settings = round_.settings
+    frame, censuses = first_censuses(context, round_, frame)
+    scan = replace(scan, frame=frame)
     reference = reference_of(context, round_, scan)
     existing = rates_before(context, round_, scan, reference)
     plan = plan_labels(frame, existing, settings, round_.seed)
@@ -214,7 +218,12 @@ def _write_sample(
     expected = before or planned
     new = existing is None and before is None  # nothing is known of the strata
     first = first_items(frame, expected, settings, round_.seed) if new else None
-    drawn = items_of(frame, first or expected)
+    whole = round_.settings.counted_whole
+    counted = [part.size if part.stratum.flagged in whole else 0 for part in frame.strata]
+    expected = [max(pair) for pair in zip(expected, counted, strict=True)]
+    drawn = items_of(
+        frame, [0 if n else m for n, m in zip(counted, first or expected, strict=True)]
+    )
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         source = as_counted(context.source, frame.snapshot)
@@ -239,6 +248,8 @@ def _write_sample(
             doubled=doubled(drawn, settings),
             rules=rules_of(settings.labeling),
         )
+        for part, census in censuses.items():
+            census_store.write_census(connection, round_.id, part, census, now)
         if first is not None:
             wave_store.write_reserve(connection, round_.id, spare_items(frame, expected, first))
         segment_store.write_sizes(connection, round_.id, frame)
@@ -251,7 +262,12 @@ def _write_sample(
             claim,
             RoundState.OPEN,
             RoundState.LABELING,
-            reason=drawn_reason(len(drawn), frame.size, later=sum(expected) - len(drawn)),
+            reason=drawn_reason(
+                len(drawn),
+                frame.size,
+                later=sum(expected) - sum(counted) - len(drawn),
+                counted=sum(counted),
+            ),
             now=now,
             history_id=history_id,
             rows=frame.rows,

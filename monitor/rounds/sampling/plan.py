@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.domain.judge import OnDemandJudge
-from monitor.domain.label_parts import FREE_MOST, free_classes
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
@@ -38,7 +36,7 @@ def plan_labels(
     return allocate(
         prospect_of(frame, prior_rates, settings, seed),
         margins=settings.sample.margin.wanted() or None,
-        max_labels=settings.sample.max_labels,
+        max_labels=settings.sample.budget,
         assurance=settings.sample.assurance,
     )
 
@@ -57,7 +55,7 @@ def prospect_of(
         share_by_size=settings.sample.share_by_size,
         uniform=uniform_of(settings, seed),
         first_phase=first_phase_of(frame.strata),
-        is_free=free_strata(size, is_flagged, settings),
+        is_free=free_strata(is_flagged, settings),
         most=[part.available for part in frame.strata]
         if any(part.release for part in frame.strata)
         else None,
@@ -65,21 +63,10 @@ def prospect_of(
 
 
 def free_strata(
-    size: Sequence[int] | NDArray[np.int64],
-    is_flagged: Sequence[bool] | NDArray[np.bool_],
-    settings: RoundSettings,
+    is_flagged: Sequence[bool] | NDArray[np.bool_], settings: RoundSettings
 ) -> NDArray[np.bool_] | None:
-    """Return the strata that are labeled whole since columns have their truth; None if none is.
-
-    Those of a predicted class are if each of them holds `FREE_MOST` items at most.
-    """
-    if isinstance(settings.judge, OnDemandJudge):
-        return None
-    items, up = np.asarray(size), np.asarray(is_flagged, dtype=np.bool_)
-    is_free = np.zeros(len(up), dtype=np.bool_)
-    for flagged in free_classes(settings.labeling):
-        own = up == flagged
-        is_free |= own & bool(items[own].max(initial=0) <= FREE_MOST)
+    """Return the strata whose labels are all counted; None if there are none."""
+    is_free = np.isin(np.asarray(is_flagged, dtype=np.bool_), list(settings.counted_whole))
     return is_free if is_free.any() else None
 
 

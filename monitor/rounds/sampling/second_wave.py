@@ -43,6 +43,8 @@ def has_two_waves(frame: Frame, settings: RoundSettings) -> bool:
     """Whether a round of such a window, the first of its history, goes out in two waves."""
     if len(parts_of(settings.labeling)) > 1:  # the first of them may take weeks to answer
         return False
+    if settings.counted_whole:
+        return False
     bands = Counter(part.stratum.flagged for part in frame.strata if part.size > 0)
     fewest = min(bands[True], bands[False])
     return settings.sample.second_wave is not None and fewest >= FEWEST_BANDS

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.judge import OnDemandJudge
-from monitor.domain.label_parts import FREE_MOST, free_classes
 from monitor.domain.model import BadRow, BandEdges, Frame, Stratum
 from monitor.domain.ports import Rescannable
 from monitor.domain.registered import spellings
@@ -125,8 +124,7 @@ def scanned_strata(edges: BandEdges, settings: RoundSettings) -> tuple[Stratum, 
 def _candidates(settings: RoundSettings) -> int:
     """Items to draw of each stratum: all that may be labeled, or judged."""
     judged = settings.judge.items if isinstance(settings.judge, OnDemandJudge) else 0
-    free = FREE_MOST if free_classes(settings.labeling) else 0
-    return max(settings.sample.max_labels, judged, free)
+    return max(settings.sample.budget, judged)
 
 
 def _newest_history(

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, case, or_, select
 
+from monitor.domain.census import Cell
 from monitor.domain.labels import Statement, current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage.database import in_chunks
-from monitor.storage.labels import label_store
+from monitor.storage.labels import census_store, label_store
 from monitor.storage.samples import frame_store
 from monitor.storage.tables import items, strata
 from monitor.storage.tables import rounds as rounds_table
 
 if TYPE_CHECKING:
+    from monitor.domain.census import Census
     from monitor.storage.labels.label_store import LabelOf
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
@@ -67,6 +69,7 @@ class RoundLabels:
 
     ``items`` are in the order of the draw; ``said`` has the statements about each item that
     anybody spoke of, in the order of acceptance; ``adjudicator`` decides where people disagree.
+    ``censuses`` has the strata whose labels are all counted, of which no item is drawn, by part.
     """
 
     label_revision: int
@@ -74,6 +77,12 @@ class RoundLabels:
     strata: tuple[StratumTally, ...]
     items: tuple[DrawnItem, ...]
     said: Mapping[str, Sequence[Statement]]
+    censuses: Mapping[int, Census] = field(default_factory=dict)
+
+    @cached_property
+    def census(self) -> dict[Cell, tuple[int, int, int]]:
+        """Labeled, positive and declined items of the strata whose labels are all counted."""
+        return {cell: one.tally(cell) for one in self.censuses.values() for cell in one.cells}
 
     @cached_property
     def current(self) -> dict[str, Answer]:
@@ -96,16 +105,24 @@ class RoundLabels:
         """
         labels = self.current if label_of is current_label else self.answers_by(label_of)
         answers = self._by_stratum(labels)
-        return [_counted(part, answers[part.stratum.name]) for part in self.strata]
+        return [
+            _counted(part, answers[part.stratum.name])
+            if (whole := self.census.get(Cell(part.stratum.name))) is None
+            else replace(part, labeled=whole[0], positive=whole[1], declined=whole[2])
+            for part in self.strata
+        ]
 
     def by_wave(
         self, label_of: LabelOf = current_label, *, blocks: int = 1
     ) -> list[list[list[StratumTally]]]:
         """Count the labels per stratum of each wave that was handed out, up to each of its blocks.
 
-        ``planned`` are the items up to the block; the last block ends with the wave.
+        ``planned`` are the items up to the block; the last block ends with the wave. Strata that
+        are counted whole are of the first wave; then it is one block.
         """
-        waves = sorted({item.wave for item in self.items}) or [1]
+        waves = sorted({item.wave for item in self.items} | {1})
+        if self.censuses:
+            return [[self._of_wave(wave).counts(label_of)] for wave in waves]
         labels = self.answers_by(label_of)
         return [self._of_wave(wave)._by_block(labels, blocks) for wave in waves]
 
@@ -126,8 +143,15 @@ class RoundLabels:
     def _of_wave(self, wave: int) -> RoundLabels:
         items = tuple(item for item in self.items if item.wave == wave)
         sizes = Counter(item.stratum for item in items)
-        strata = tuple(replace(part, planned=sizes[part.stratum.name]) for part in self.strata)
-        return replace(self, items=items, strata=strata)
+        whole = self.census if wave == 1 else {}
+        strata = tuple(
+            part
+            if Cell(part.stratum.name) in whole
+            else replace(part, planned=sizes[part.stratum.name])
+            for part in self.strata
+        )
+        censuses = self.censuses if wave == 1 else {}
+        return replace(self, items=items, strata=strata, censuses=censuses)
 
     def without(self, ids: Collection[str]) -> RoundLabels:
         """Leave out some items, as if they had not been drawn."""
@@ -201,6 +225,8 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
     strata = in_chunks(connection, ids, frame_store.read_all_strata)
     drawn = in_chunks(connection, ids, _items)
     reported = in_chunks(connection, ids, label_store.all_statements)
+    whole = [round_.id for round_ in rounds if round_.settings.counted_whole]
+    censuses = in_chunks(connection, whole, census_store.read_censuses)
     return {
         round_.id: RoundLabels(
             label_revision=round_.label_revision,
@@ -208,6 +234,7 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
             strata=tuple(strata.get(round_.id, ())),
             items=tuple(drawn.get(round_.id, ())),
             said=reported.get(round_.id, {}),
+            censuses=censuses.get(round_.id, {}),
         )
         for round_ in rounds
     }

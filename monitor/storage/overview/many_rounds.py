@@ -20,7 +20,7 @@ from monitor.domain.model import LabelKind
 from monitor.domain.report import AnswersRow, EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage.database import chunks, in_chunks
-from monitor.storage.labels import label_store, overlap_store
+from monitor.storage.labels import census_store, label_store, overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.overview.fleet_store import rounds_by_state
 from monitor.storage.queries import named, newest_round, of_monitor
@@ -107,11 +107,12 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
     out = in_chunks(connection, round_ids, _items_out)
     labeled = in_chunks(connection, round_ids, _labeled)
     copies = in_chunks(connection, round_ids, _copies)
+    whole = in_chunks(connection, round_ids, census_store.answered_items)
     result: dict[int, RoundProgress] = {}
     for each in round_ids:
         items, to_come = out.get(each, (0, 0))
         second = copies.get(each, Copies(0, 0))
-        answered = labeled.get(each, 0) + second.answered
+        answered = labeled.get(each, 0) + second.answered + whole.get(each, 0)
         result[each] = RoundProgress(items + second.wanted, answered, to_come)
     return result
 

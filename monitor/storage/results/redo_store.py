@@ -11,6 +11,7 @@ from monitor.domain.model import Verdict
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.rounds.round_transitions import note_move
 from monitor.storage.tables import (
+    censuses,
     challenger_sizes,
     concerns,
     items,
@@ -38,6 +39,7 @@ _WITHDRAWN = (
     tasks,
     payloads,
     items,
+    censuses,
     reserve,
     segment_sizes,
     challenger_sizes,

@@ -75,9 +75,10 @@ def current_cells(connection: Connection, round_id: int, labels: RoundLabels) ->
         if answer is not Answer.CANNOT_TELL:
             for segment, value in item.segments.items():
                 answers.setdefault((item.stratum, segment, value), []).append(answer)
-    counts = {
+    counts: dict[tuple[str, str, str], tuple[int, int]] = {
         key: (len(answered), answered.count(Answer.POSITIVE)) for key, answered in answers.items()
     }
+    counts |= {cell: of[:2] for cell, of in labels.census.items() if cell.segment}
     return _cells(connection, round_id, counts)
 
 

@@ -136,11 +136,9 @@ def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
     sample, schedule = round_settings.sample, round_settings.schedule
     lag = f", predictions up to {span_text(schedule.lag)} before" if schedule.lag else ""
     margins = [f"{name} ±{half:g}" for name, half in sample.margin.wanted().items()]
-    labels = (
-        f"as many as {' and '.join(margins)} need, {sample.max_labels:,} at most"
-        if margins
-        else f"{sample.max_labels:,}"
-    )
+    labels = "all" if sample.max_labels == "all" else f"{sample.max_labels:,}"
+    if margins and sample.budget:
+        labels = f"as many as {' and '.join(margins)} need, {labels} at most"
     limits = [f"{name} {_bounds(bound)}" for name, bound in round_settings.limits.bounds.items()]
     promise = f"; at most one false alarm per {round_settings.limits.false_alarm_every:g} rounds"
     return [

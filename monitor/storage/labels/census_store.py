@@ -1,0 +1,71 @@
+"""The labels of strata that are counted whole, as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, select, update
+
+from monitor.domain.census import Cell, Census
+from monitor.storage.database import put_all
+from monitor.storage.tables import censuses, rounds
+
+Censuses = Mapping[int, Census]
+"""The censuses of a round, by the part whose labeler has them."""
+
+
+def write_census(
+    connection: Connection, round_id: int, part: int, census: Census, now: datetime
+) -> None:
+    """Store a census in place of the one before."""
+    row = {
+        "round_id": round_id,
+        "part": part,
+        "state": census.state,
+        "cells": [[*cell, dict(of)] for cell, of in census.cells.items()],
+        "read_at": now,
+    }
+    put_all(connection, censuses, [row], changed=["state", "cells", "read_at"])
+
+
+def change_census(
+    connection: Connection, round_id: int, part: int, census: Census, now: datetime
+) -> bool:
+    """Store a census; raises the round's label revision and returns true if its counts changed."""
+    before = read_censuses(connection, [round_id]).get(round_id, {}).get(part)
+    write_census(connection, round_id, part, census, now)
+    if before is not None and _counts(before) == _counts(census):
+        return False
+    connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_id)
+        .values(label_revision=rounds.c.label_revision + 1)
+    )
+    return True
+
+
+def read_censuses(connection: Connection, round_ids: Sequence[int]) -> dict[int, dict[int, Census]]:
+    """Read the censuses of some rounds, by round and part."""
+    result: dict[int, dict[int, Census]] = {}
+    query = select(censuses).where(censuses.c.round_id.in_(round_ids))
+    for row in connection.execute(query.order_by(censuses.c.round_id, censuses.c.part)):
+        cells = {Cell(*cell): of for *cell, of in row.cells}
+        result.setdefault(row.round_id, {})[row.part] = Census(cells, row.state)
+    return result
+
+
+def answered_items(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
+    """Count the items with an answer in the censuses of some rounds."""
+    read = read_censuses(connection, round_ids)
+    return {
+        round_id: sum(one.answered for one in of_round.values())
+        for round_id, of_round in read.items()
+    }
+
+
+def _counts(census: Census) -> dict[Cell, dict[str, int]]:
+    return {
+        cell: {str(answer): count for answer, count in of.items() if count}
+        for cell, of in census.cells.items()
+    }
