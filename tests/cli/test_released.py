@@ -89,6 +89,19 @@ def test_the_same_round_is_drawn_where_predictions_are_in_a_database(blocker):
     assert drawn <= {item for [item] in released}
 
 
+def test_a_column_counts_passed_items_whole_and_answers_only_for_released_flagged_ones(blocker):
+    parts = ", ".join(NEGATIVE.replace("{", f"{{for: {one}, ", 1) for one in ("flagged", "passed"))
+    blocker.config(f"[{parts}]", mark=MARK, probability=declared("likely"), budget=BUDGET)
+
+    blocker.run("run-once")
+    page, row = precision_of(blocker)
+
+    assert row["low"] < 0.6 < row["high"]
+    planned = {one["flagged"]: one["planned"] == one["size"] for one in page["strata"]}
+    assert planned == {True: False, False: True}
+    assert blocker.query("select distinct predicted from items") == [(1,)]
+
+
 def test_a_share_that_contradicts_the_probability_is_a_concern_of_check_and_of_the_round(blocker):
     blocker.config(NEGATIVE, mark=MARK, probability=declared(0.01), budget=BUDGET)
 
