@@ -94,7 +94,7 @@ def fill_long(
     context = MonitorContext(
         settings, database, source, page(lambda: clock[0]), clock=lambda: clock[0]
     )
-    traffic = TRAFFIC * settings.round.sample.max_labels
+    traffic = TRAFFIC * settings.round.sample.budget
     for number in range(1, PLAYED + 1):
         clock[0] = newest - (count - number) * DAY
         source.rows = day_of_rows(number, clock[0] - DAY, traffic)
@@ -352,7 +352,7 @@ def _next_day(folder: Path, application: Application, clock: list[datetime]) -> 
     context = application.monitors[-1]
     start = clock[0] - timedelta(minutes=20)
     clock[0] += DAY
-    traffic = TRAFFIC * context.settings.round.sample.max_labels
+    traffic = TRAFFIC * context.settings.round.sample.budget
     rows = pd.DataFrame(day_of_rows(999_999, start, traffic)).rename(columns={"time": "at"})
     duckdb.from_df(rows).write_parquet(str(folder / "long.parquet"))
 

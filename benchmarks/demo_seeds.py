@@ -83,7 +83,7 @@ class Strata:
                 share_by_size=self.sample.share_by_size,
                 uniform=rng.random() if self.are_cells else None,
             ),
-            max_labels=self.sample.max_labels,
+            max_labels=self.sample.budget,
             assurance=self.sample.assurance,
         ).labels
 
