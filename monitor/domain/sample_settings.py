@@ -82,7 +82,7 @@ class Sample(Settings):
 
     @property
     def budget(self) -> int:
-        """Labels that are drawn at most: none where all are counted."""
+        """Labels that are drawn at most; 0 if all are counted."""
         return 0 if self.max_labels == "all" else self.max_labels
 
     @model_validator(mode="before")

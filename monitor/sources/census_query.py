@@ -114,10 +114,10 @@ def _of_each(
     rows: Iterable[Sequence[Any]], rows_of: Callable[[Iterable[Row]], list[TruthRow]]
 ) -> Iterator[JoinedItems]:
     by_item = defaultdict[tuple[Any, ...], list[Row]](list)
-    for item, bucket, value, known, style, *segments in rows:
+    for item, bucket, value, at, style, *segments in rows:
         of_item = by_item[item, bucket, *segments]
         if label := value.strip(BLANKS):
-            of_item.append((label, known, style))
+            of_item.append((label, at, style))
     for (_, bucket, *segments), of_item in by_item.items():
         truths = rows_of(sorted(of_item, key=str))
         yield JoinedItems(bucket, tuple(segments), truths, 1)

@@ -19,7 +19,7 @@ def labeled(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place.folder)
         place.predictions(rows=4000, score=SCORE, is_travel=POSITIVE)
-        place.config(COLUMN, bands=BANDS, sample=("max_labels: 40", "max_labels: 400"))
+        place.config(COLUMN, bands=BANDS, sample=("max_labels: 40", "max_labels: 2000"))
         place.run("run-once")
         place.run("backfill", "--from", place.at(place.slot - timedelta(days=2)))
     return place

@@ -84,7 +84,7 @@ def round_evidence(round_: Round, labels: RoundLabels) -> dict[Name, SegmentEvid
     """Compare each segment and pair of a round with the rest of its strata, by class.
 
     People and columns may differ in what they call positive, so only labels of one labeler are
-    compared: each one's items are strata of their own.
+    compared: strata are cut by labeler.
     """
     closed = round_.state is RoundState.CLOSED
     answers = labels.answers_by(corrected_evidence_label if closed else evidence_label)

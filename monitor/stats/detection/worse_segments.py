@@ -75,9 +75,9 @@ def log_ratios(labels: Ints, errors: Ints, own_labels: Ints, own_errors: Ints) -
     x = np.arange(np.minimum(n, k_all).max(initial=0) + 1)
     log_p = _log_choose(n, x) + _log_choose(n_all - n, k_all - x) - _log_choose(n_all, k_all)
     result = np.zeros((len(own_labels), len(ODDS)))
-    for place, theta in enumerate(np.log(ODDS)):
+    for column, theta in enumerate(np.log(ODDS)):
         ratio = theta * y[:, 0] - special.logsumexp(log_p + theta * x, axis=1)
-        np.add.at(result[:, place], segment, ratio)
+        np.add.at(result[:, column], segment, ratio)
     return result
 
 
