@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 
 from monitor.plugins.label_studio.labeler import LabelStudioLabeler
+from monitor.plugins.label_studio.projects import CHOICES
 from monitor.plugins.label_studio.settings import LabelStudioSettings
-from monitor.plugins.label_studio.shown import CHOICES
 from tests.servers import cannot_start, free_port
 
 BESIDE = Path(__file__).parents[1] / ".label-studio/bin/label-studio"

@@ -24,8 +24,13 @@ from monitor.domain.ports import Clock, Labeler, Watchable
 from monitor.domain.slots import next_slot
 from monitor.rounds.labels.endpoints import endpoint_name
 from monitor.service.prefetch import Prefetcher
-from monitor.storage.overview.change_marks import NOTHING, MonitorVersion, standings
-from monitor.storage.overview.scan_store import read_scans, write_scans
+from monitor.storage.overview.change_marks import (
+    NOTHING,
+    MonitorVersion,
+    read_scans,
+    standings,
+    write_scans,
+)
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:

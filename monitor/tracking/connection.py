@@ -7,6 +7,7 @@ runs; here each call is made once, and one delivery as a whole has an end.
 from __future__ import annotations
 
 import logging
+import logging.config
 import math
 import os
 import re
@@ -18,18 +19,125 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.ports import utc_now
+from monitor.domain.retry_after import retry_after
 from monitor.files.sqlite_address import sqlite_path
-from monitor.tracking import client_settings
-from monitor.tracking.reach import TOO_MANY, UNAVAILABLE, ask_health, check_reachable
 from monitor.tracking.sqlite_tables import is_half_made, make_tables
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+
+
+CONNECT_SECONDS = 3
+HEALTH_SECONDS = 5
+TOO_MANY, UNAVAILABLE = 429, 503
+
+_PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mssql": 1433}
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What was answered, and for how long anyone who answered wants to be left alone."""
+
+    status: int
+    retry_after: timedelta | None
+
+
+def check_reachable(uri: str) -> None:
+    """Connect and hang up; no error where there is nobody to connect to, or only a proxy.
+
+    Raises `OSError` if nothing listens there.
+    """
+    parts = urlsplit(uri)
+    scheme = parts.scheme.partition("+")[0]
+    port = parts.port or _PORTS.get(scheme)
+    if not parts.hostname or port is None or _by_proxy(scheme, parts.hostname):
+        return
+    socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
+
+
+def _by_proxy(scheme: str, host: str) -> bool:
+    proxies = getproxies()
+    return bool(proxies.get(scheme) or proxies.get("all")) and not proxy_bypass(host)
+
+
+def ask_health(uri: str) -> Health:
+    """Ask for ``/health`` once, with MLflow's own credentials and certificates."""
+    from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415
+    from mlflow.utils.rest_utils import http_request  # noqa: PLC0415
+
+    credentials = get_default_host_creds(uri)  # type: ignore[no-untyped-call]
+    answer = http_request(  # type: ignore[no-untyped-call]
+        credentials,
+        "/health",
+        "GET",
+        timeout=(CONNECT_SECONDS, HEALTH_SECONDS),
+        retry_codes=frozenset(),
+        raise_on_status=False,
+    )
+    answers = {name.lower(): value for name, value in answer.headers.items()}
+    return Health(int(answer.status_code), retry_after(answers, utc_now()))
+
+
+TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
+TRACKING_URI = "MLFLOW_TRACKING_URI"
+"""Where files of a run go by MLflow before 3.7, whatever server its client was made for."""
+_CALL_ONCE_AND_PRINT_NOTHING = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": 0,
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": True,
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": False,
+}
+
+
+@contextmanager
+def one_try_and_quiet(tracking_uri: str) -> Iterator[None]:
+    """Let each call be made once and print nothing; only one thread may be in here at a time."""
+    settings = {TRACKING_URI: tracking_uri, **_CALL_ONCE_AND_PRINT_NOTHING}
+    configure = logging.config.fileConfig
+    # MLflow before 3.7 would put handlers of its own in place of this process's at each migration.
+    logging.config.fileConfig = lambda *_, **__: None
+    try:
+        for name, value in settings.items():
+            _answer(name, value)
+        yield
+    finally:
+        logging.config.fileConfig = configure
+        for name in (TIMEOUT, *settings):
+            _variable(name).pop("get", None)
+
+
+def set_timeout(seconds: int) -> None:
+    """Let the next call wait for so long, until the delivery is over."""
+    _answer(TIMEOUT, seconds)
+
+
+def _answer(name: str, value: object) -> None:
+    """Let MLflow's client read a setting that is not in the environment of the process.
+
+    glibc moves the list of variables when one is added, and another thread that is just reading it
+    (any look-up of a host name or time zone does) then crashes the process.
+    """
+    _variable(name)["get"] = lambda: value
+
+
+def _variable(name: str) -> dict[str, object]:
+    """Return what MLflow's object for a variable holds; its `get` is then found before its class's.
+
+    The name is public, the object that reads it is shared by all of MLflow's modules.
+    """
+    from mlflow import environment_variables  # noqa: PLC0415  takes 2.8 s
+
+    variable: object = getattr(environment_variables, name)
+    return vars(variable)
+
 
 CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
 _FRESH = 5.0  # seconds; who took a delivery so lately is not asked first whether it is there
@@ -47,7 +155,7 @@ _TABLES = re.compile(
 _ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the whole process
 _IMPORT = threading.Lock()
 
-# Here, before there are threads (`client_settings` has the reason), and not when MLflow is loaded.
+# Here, before there are threads (`_answer` has the reason), and not when MLflow is loaded.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 
@@ -233,7 +341,7 @@ class Timed:
         self,
         client: MlflowClient,
         deadline: Deadline,
-        set_timeout: Callable[[int], None] = client_settings.set_timeout,
+        set_timeout: Callable[[int], None] = set_timeout,
     ) -> None:
         self._client = client
         self._deadline = deadline
@@ -257,7 +365,7 @@ def _quiet(tracking_uri: str) -> Iterator[None]:
     try:
         for name in _NOISY:
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        with client_settings.one_try_and_quiet(tracking_uri), warnings.catch_warnings():
+        with one_try_and_quiet(tracking_uri), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own use of SQLAlchemy
             yield
     finally:

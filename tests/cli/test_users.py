@@ -5,13 +5,13 @@ import json
 import pytest
 from argon2 import PasswordHasher
 
-from monitor.service.pages import tokens
+from monitor.service.pages import accounts
 
 
 @pytest.fixture(autouse=True)
 def _hashes_cost_little(monkeypatch):
     monkeypatch.setattr(
-        tokens, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+        accounts, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     )
 
 
@@ -22,7 +22,7 @@ def test_a_user_is_added_with_a_token_that_is_shown_once(place):
     [(name, token_hash, role)] = place.query("select name, token_hash, role from page_users")
     assert first == "Ada can sign in as labeler, with this token, which is not shown again:"
     assert (name, role) == ("Ada", "labeler")
-    assert tokens.fits(token_hash, token)
+    assert accounts.fits(token_hash, token)
     assert token.encode() not in (place.folder / "monitor.db").read_bytes()
     assert token not in place.run("users", "list").out
 

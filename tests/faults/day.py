@@ -20,7 +20,7 @@ from monitor.service import loop
 from monitor.storage import schema
 from monitor.storage.outbox import effect_store
 from monitor.storage.rounds import round_claims
-from monitor.tracking import connection, reach
+from monitor.tracking import connection
 
 BEGIN = datetime(2025, 3, 3, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -130,7 +130,7 @@ def _let_statements_fail(engine, seed):
 
 def _hurry(log: Path) -> None:
     connection.CALL_SECONDS = PATIENCE
-    reach.HEALTH_SECONDS = PATIENCE
+    connection.HEALTH_SECONDS = PATIENCE
     round_claims.CLAIM_MS = effect_store.CLAIM_MS = CLAIM_MS
     structlog.configure(
         processors=[structlog.processors.format_exc_info, structlog.processors.JSONRenderer()],

@@ -13,7 +13,7 @@ from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import effects
-from monitor.tracking import connection, reach, values
+from monitor.tracking import connection, values
 from monitor.tracking.describe import verdict
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from monitor.tracking.runs import NOTE
@@ -29,7 +29,7 @@ LONG_ENOUGH = timedelta(hours=1, minutes=1)  # for the next try of whatever fail
 def hurry(monkeypatch):
     """Wait a second where the product waits ten."""
     monkeypatch.setattr(connection, "CALL_SECONDS", 1)
-    monkeypatch.setattr(reach, "HEALTH_SECONDS", 1)
+    monkeypatch.setattr(connection, "HEALTH_SECONDS", 1)
 
 
 @dataclass

@@ -17,11 +17,11 @@ from monitor.service import mlflow_process
 from monitor.service.loop import advance
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.storage import schema
+from monitor.storage.claims import is_dead, worker_name
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results.report_store import read_report
 from monitor.storage.tables import effects
-from monitor.storage.worker import is_dead, worker_name
 from monitor.tracking.connection import Connection
 from tests.servers import free_port
 from tests.small_config import configure, fill_labels, rows, runs

@@ -13,7 +13,7 @@ from sqlalchemy import select, text, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.state import RoundState
-from monitor.storage import worker
+from monitor.storage import claims as worker
 from monitor.storage.database import Database, clock_ms
 from monitor.storage.outbox import effect_store
 from monitor.storage.results import estimate_store

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.files.sqlite_address import absolute_address
-from monitor.tracking import client_settings, reach
+from monitor.tracking import connection
 from monitor.tracking.connection import Deadline, Timed, load_mlflow, shown
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.mlflow_server import MLFLOW
@@ -43,8 +43,8 @@ def test_nothing_there_is_said_at_once_with_what_waits(prefix):
 def test_an_mlflow_that_takes_connections_and_never_answers_costs_less_than_15_seconds(
     prefix, monkeypatch
 ):
-    assert reach.CONNECT_SECONDS + reach.HEALTH_SECONDS < 15
-    monkeypatch.setattr(reach, "HEALTH_SECONDS", 0.2)
+    assert connection.CONNECT_SECONDS + connection.HEALTH_SECONDS < 15
+    monkeypatch.setattr(connection, "HEALTH_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         handler = handler_for(f"http://127.0.0.1:{silent.getsockname()[1]}", prefix)
 
@@ -103,7 +103,7 @@ def test_an_mlflow_that_only_a_proxy_reaches_is_not_knocked_at(monkeypatch, prox
     monkeypatch.setattr(socket, "create_connection", refuse)
 
     with nullcontext() if proxies else pytest.raises(ConnectionRefusedError):
-        reach.check_reachable("http://mlflow.example:5000")
+        connection.check_reachable("http://mlflow.example:5000")
 
 
 def refuse(*_):
@@ -277,7 +277,7 @@ def test_a_call_waits_for_no_more_than_what_the_delivery_has_left(monkeypatch, l
         def waits(self):
             return MLFLOW_HTTP_REQUEST_TIMEOUT.get()
 
-    with client_settings.one_try_and_quiet("http://127.0.0.1:1"):
+    with connection.one_try_and_quiet("http://127.0.0.1:1"):
         within = Timed(cast("Any", Client()), Deadline(left)).waits()
 
     assert (within, MLFLOW_HTTP_REQUEST_TIMEOUT.get()) == (waits, 99)

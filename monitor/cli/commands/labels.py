@@ -218,7 +218,7 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
     from monitor.domain.model import Collected as Part
     from monitor.labeling.files import FilesLabeler
     from monitor.rounds.labels.collect import store_together, without_same_person
-    from monitor.storage.labels.changed_answers import ChangedAnswers, count_changes
+    from monitor.storage.labels.label_notes import ChangedAnswers, count_changes
 
     several: list[tuple[MonitorContext, Collected]] = []
     label_events: list[LabelEvent] = []

@@ -161,8 +161,7 @@ def _write_metrics(
     path: Path, application: Application, monitors: Sequence[MonitorContext], result: Pass
 ) -> None:
     """Write the metrics of a pass; after a failed one the time of the last good pass stays."""
-    from monitor.service.web.metrics import Own, exposition
-    from monitor.service.web.textfile import last_success, write_textfile
+    from monitor.service.web.metrics import Own, exposition, last_success, write_textfile
 
     names = [context.settings.name for context in monitors]
     well = names == application.names and not result.errors

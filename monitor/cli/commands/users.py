@@ -39,14 +39,14 @@ def add(
     It is shown this once, since the store has its hash only; anyone who lost one is removed and
     added again. A labeler answers, a viewer sees how the monitors fare, an admin does both.
     """
-    from monitor.service.pages import tokens
+    from monitor.service.pages import accounts
     from monitor.storage.pages import people_store
 
-    token = tokens.new_token()
+    token = accounts.new_token()
     with _writing(name, config) as work:
         _refuse_similar_name(work.connection, work.name)
         user = people_store.StoredUser(work.name, role, work.now)
-        if not people_store.add_user(work.connection, user, tokens.hash_of(token)):
+        if not people_store.add_user(work.connection, user, accounts.hash_of(token)):
             message = (
                 f"there is a user {work.name} already; for another role run: pr-monitor users role "
                 f"{work.name!r} {role}, for a new token: pr-monitor users remove {work.name!r}, "

@@ -53,7 +53,7 @@ from monitor.storage.labels import census_store
 from monitor.storage.results import challenger_store, segment_store
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.rounds.round_transitions import note_first_scan
-from monitor.storage.samples import frame_store, margin_store, wave_store
+from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
@@ -251,11 +251,11 @@ def _write_sample(
         for part, census in censuses.items():
             census_store.write_census(connection, round_.id, part, census, now)
         if first is not None:
-            wave_store.write_reserve(connection, round_.id, spare_items(frame, expected, first))
+            frame_store.write_reserve(connection, round_.id, spare_items(frame, expected, first))
         segment_store.write_sizes(connection, round_.id, frame)
         challenger_store.write_sizes(connection, round_.id, frame)
         # Those of a plan that is drawn; where the round has its old one, nobody knows them.
-        margin_store.write_margins(connection, round_.id, {} if before else plan.margins)
+        frame_store.write_margins(connection, round_.id, {} if before else plan.margins)
         deadline = _deadline(context, round_, now)
         round_transitions.move(
             connection,

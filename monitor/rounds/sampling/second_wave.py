@@ -25,7 +25,7 @@ from monitor.rounds.sampling.items import broken_pictures, doubled, items_of
 from monitor.rounds.sampling.plan import positions
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.storage.rounds import round_claims, round_transitions
-from monitor.storage.samples import frame_store, wave_store
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
@@ -151,7 +151,7 @@ def _read(context: MonitorContext, round_: Round, ids: Sequence[str]) -> Mapping
 def _chosen(context: MonitorContext, round_: Round, labels: RoundLabels) -> list[Item]:
     """Take the first items of the reserve, as many as wave 2 has in each stratum."""
     with context.database.read() as connection:
-        spare = wave_store.read_reserve(connection, round_.id)
+        spare = frame_store.read_reserve(connection, round_.id)
     by_stratum = defaultdict[str, list[Item]](list)
     for item in spare:
         by_stratum[item.stratum].append(item)
@@ -174,7 +174,7 @@ def _write(
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         planned = {name: size + sizes[name] for name, size in first.items()}
-        wave_store.end_waiting(connection, round_.id, planned)
+        frame_store.end_waiting(connection, round_.id, planned)
         frame_store.add_items(
             connection,
             round_.id,
@@ -195,7 +195,7 @@ def _write(
 def _give_up(context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim) -> None:
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        wave_store.end_waiting(connection, round_.id, _first(labels))
+        frame_store.end_waiting(connection, round_.id, _first(labels))
         round_transitions.note_event(connection, round_, NO_SECOND_WAVE, context.clock())
 
 

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from monitor.domain.state import RoundState
-from monitor.storage.database import clock_ms
-from monitor.storage.tables import monitors, rounds
+from monitor.storage.database import clock_ms, put_all
+from monitor.storage.tables import labeler_cursors, monitors, rounds
+
+SCAN = "/look"  # Labelers are named as sections of the config are, which no slash begins
+
+
+def read_scans(connection: Connection) -> dict[str, str]:
+    """Read what was noted of the last good look at each monitor, by any process.
+
+    Looks are kept as cursors of a labeler that nobody can be: how far a monitor was looked at.
+    """
+    query = (
+        select(monitors.c.name, labeler_cursors.c.cursor)
+        .join(monitors, monitors.c.id == labeler_cursors.c.monitor_id)
+        .where(labeler_cursors.c.labeler == SCAN)
+    )
+    return {row.name: row.cursor for row in connection.execute(query)}
+
+
+def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:
+    """Note good looks, in place of earlier ones; of a monitor without any round none is noted."""
+    query = select(monitors.c.id, monitors.c.name).order_by(monitors.c.id)
+    rows = [
+        {"monitor_id": row.id, "labeler": SCAN, "cursor": checks[row.name]}
+        for row in connection.execute(query)
+        if row.name in checks
+    ]
+    if rows:
+        put_all(connection, labeler_cursors, rows, changed=("cursor",))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, delete, or_, select
+from sqlalchemy import Connection, Row, bindparam, delete, or_, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.label_parts import OTHERWISE, Rule, part_of
 from monitor.domain.model import BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
-from monitor.storage.database import chunks, insert_all, insert_new
+from monitor.domain.state import RoundState
+from monitor.storage.database import chunks, insert_all, insert_new, listed
+from monitor.storage.rounds.round_store import round_name
 from monitor.storage.tables import (
     histories,
     items,
     monitors,
     payloads,
+    planned_margins,
+    reserve,
     round_issues,
     rounds,
     store,
@@ -30,6 +35,43 @@ from monitor.storage.tables import (
 
 if TYPE_CHECKING:
     from monitor.domain.shown import Shown
+
+
+def write_margins(connection: Connection, round_id: int, margins: Mapping[str, float]) -> None:
+    """Note the half-widths that a round's plan expects, by metric."""
+    rows = (
+        {"round_id": round_id, "metric": metric, "half_width": float(half)}
+        for metric, half in margins.items()
+    )
+    insert_all(connection, planned_margins, rows)
+
+
+def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Read the planned half-widths of the open rounds of these monitors, by round and metric.
+
+    Leaves out a round whose second wave is still to come, since its tasks are not all out.
+    """
+    query = (
+        select(
+            monitors.c.name,
+            *rounds.c["slot", "first_version"],
+            *planned_margins.c["metric", "half_width"],
+        )
+        .select_from(rounds)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .join(planned_margins, planned_margins.c.round_id == rounds.c.id)
+        .where(
+            monitors.c.name.in_(listed(connection, names)),
+            rounds.c.state == RoundState.LABELING,
+            rounds.c.second_wave_at.is_(None),
+        )
+        .order_by(planned_margins.c.metric)
+    )
+    result: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for name, slot, first_version, metric, half_width in connection.execute(query):
+        result[round_name(name, slot, first_version)][metric] = half_width
+    return dict(result)
+
 
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 
@@ -348,3 +390,37 @@ def _task_key(seed: str, item_id: str, slot: int) -> str:
     """Make a key that no spreadsheet takes for a number: it begins with a letter."""
     copy = "" if slot == 1 else str(slot)
     return "t" + hashlib.sha256(f"{seed}/task{copy}/{item_id}".encode()).hexdigest()[:16]
+
+
+def write_reserve(connection: Connection, round_id: int, spare: Iterable[Item]) -> None:
+    """Keep the items after wave 1, of each stratum in the order of the draw."""
+    insert_all(connection, reserve, item_rows(round_id, spare))
+
+
+def read_reserve(connection: Connection, round_id: int) -> list[Item]:
+    """Read the items that wave 2 may take, of each stratum in the order of the draw."""
+    query = select(reserve).where(reserve.c.round_id == round_id)
+    return [
+        Item(
+            row.id,
+            row.stratum,
+            row.order,
+            row.score,
+            row.predicted,
+            row.segments or {},
+            row.challenged,
+        )
+        for row in connection.execute(query.order_by(reserve.c.stratum, reserve.c.order))
+    ]
+
+
+def end_waiting(connection: Connection, round_id: int, planned: Mapping[str, int]) -> None:
+    """Let a round have this many items of each stratum, and no wave to come."""
+    connection.execute(
+        update(strata)
+        .where(strata.c.round_id == round_id, strata.c.stratum == bindparam("of"))
+        .values(planned=bindparam("items")),
+        [{"of": name, "items": items} for name, items in planned.items()],
+    )
+    connection.execute(delete(reserve).where(reserve.c.round_id == round_id))
+    connection.execute(update(rounds).where(rounds.c.id == round_id).values(second_wave_at=None))

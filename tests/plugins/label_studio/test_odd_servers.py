@@ -9,7 +9,7 @@ from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.model import Answer, Task
 from monitor.plugins.label_studio import projects as projects_of_server
 from monitor.plugins.label_studio import server as over_http
-from monitor.plugins.label_studio.answers import answer_of, read_answers
+from monitor.plugins.label_studio.labeler import answer_of, read_answers
 from monitor.plugins.label_studio.projects import (
     Project,
     ProjectMarker,

@@ -22,11 +22,10 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import MonitorSettings
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
-from monitor.service.pages.app import pages_app
 from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.link_login import LinkLogin
-from monitor.service.pages.serving import PagesServer
+from monitor.service.pages.serving import PagesServer, pages_app
 from monitor.service.pages.status.board import Board
 from monitor.storage.pages.page_tables import page_tasks
 from tests.rounds.scene import Scene, settings

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import text
 
 from monitor.config.pages import PagesSettings
-from monitor.service.pages import tokens
+from monitor.service.pages import accounts as tokens
 from monitor.service.pages.accounts import StoreUsers
-from monitor.service.pages.app import pages_app
 from monitor.service.pages.attempts import SignInAttempts
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.roles import Role
-from monitor.service.pages.serving import PagesServer
+from monitor.service.pages.serving import PagesServer, pages_app
 from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status.board import Board
 from monitor.storage.pages import people_store

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from monitor.config.pages import PagesSettings
-from monitor.service.pages.app import pages_app
 from monitor.service.pages.link_login import LinkLogin
+from monitor.service.pages.serving import pages_app
 from monitor.service.pages.status.board import Board
 from tests.rounds.class_page import CLASSES, ClassPage
 from tests.service.pages.people import HOST, PORT, Client, Person

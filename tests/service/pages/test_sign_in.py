@@ -8,7 +8,7 @@ import pytest
 import structlog
 from argon2 import PasswordHasher
 
-from monitor.service.pages import sign_in, tokens
+from monitor.service.pages import accounts, sign_in
 from monitor.service.pages.attempts import (
     FREE_FOR_A_NAME,
     FREE_FOR_AN_ADDRESS,
@@ -33,10 +33,10 @@ def site(database):
 @pytest.fixture(autouse=True)
 def _hashes_cost_little(monkeypatch):
     cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(tokens, "_HASHER", cheap)
-    tokens._nobodys.cache_clear()
+    monkeypatch.setattr(accounts, "_HASHER", cheap)
+    accounts._nobodys.cache_clear()
     yield
-    tokens._nobodys.cache_clear()
+    accounts._nobodys.cache_clear()
 
 
 def fail(site, name="ada", **more):
@@ -81,9 +81,9 @@ def test_the_store_has_an_argon2_hash_and_no_token(site):
     assert user["token_hash"].startswith("$argon2id$")
     assert token not in str(user)
     assert len(token) == 32
-    assert tokens.fits(user["token_hash"], token)
-    assert not tokens.fits(user["token_hash"], token[:-1])
-    assert not tokens.fits(None, token)
+    assert accounts.fits(user["token_hash"], token)
+    assert not accounts.fits(user["token_hash"], token[:-1])
+    assert not accounts.fits(None, token)
 
 
 HOSTILE = [

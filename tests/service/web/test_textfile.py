@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from monitor.service.web.textfile import write_textfile
+from monitor.service.web.metrics import write_textfile
 from tests.cli.workplace import PEOPLE
 from tests.service.web.serving import samples
 

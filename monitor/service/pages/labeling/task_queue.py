@@ -27,7 +27,7 @@ from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revisi
 from monitor.service.pages.labeling.pace import AnnotatorProgress, seconds_each
 from monitor.storage.pages import control_store, page_store, shared_task_store
 from monitor.storage.rounds import round_store
-from monitor.storage.samples import margin_store
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -254,7 +254,7 @@ class TaskQueue:
         names |= {due.round_name for due in mixed_in.to_come}
         then = None
         if len(names) == 1:
-            margins = margin_store.read_margins(connection, list(self._monitors()))
+            margins = frame_store.read_margins(connection, list(self._monitors()))
             then = margins.get(names.pop())
         return AnnotatorProgress(len(unanswered) + len(mixed_in.to_come), elsewhere, seconds, then)
 
