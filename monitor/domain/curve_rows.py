@@ -109,23 +109,3 @@ class CurvesRow(Report):
             positive=int(items.positive.sum()),
             level=bands.level,
         )
-
-
-class DensityRow(Report):
-    """The posterior density at evenly spaced places, ends included.
-
-    ``basis`` is as in the estimate that it belongs to: ``round``, of the window's own items, or
-    ``pooled``, of the rate.
-    """
-
-    metric: str
-    basis: str
-    low: float
-    high: float
-    density: list[float]
-
-    @property
-    def x(self) -> list[float]:
-        """The places."""
-        step = (self.high - self.low) / (len(self.density) - 1)
-        return [self.low + at * step for at in range(len(self.density))]

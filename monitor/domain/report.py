@@ -10,10 +10,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from monitor.domain.challenger_rows import ChallengerRow
-from monitor.domain.curve_rows import CurvesRow, DensityRow, PrevalenceRow
+from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
 from monitor.domain.judge_rows import JudgeRow
 from monitor.domain.payload import Report
 
@@ -406,9 +406,11 @@ class RoundReport(Report):
     the version that the alias in ``model`` named for the window; None if there is no alias, or
     no single version. ``recurring`` counts the drawn items that evidence leaves out, since a round
     that closed before had asked about them. ``proposed_unlabeled`` counts the missing answers of
-    the rounds that ``proposed_limits`` rest on. ``densities`` and ``next_round`` are missing in
-    older reports.
+    the rounds that ``proposed_limits`` rest on. ``next_round`` is missing in older reports, which
+    may also have parts that are no longer read.
     """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     store_id: str
     round_key: str
@@ -457,7 +459,6 @@ class RoundReport(Report):
     restated: list[RestatedRow] = Field(default_factory=list)
     program: str | None = None
     registered: str | None = None
-    densities: list[DensityRow] = Field(default_factory=list)
     next_round: NextRoundRow | None = None
     recurring: int = 0
     proposed_unlabeled: int = 0

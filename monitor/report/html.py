@@ -39,7 +39,6 @@ from monitor.presentation.round_document import (
 )
 from monitor.report.counts_figure import counts_svg
 from monitor.report.curve_figures import narrow_curves
-from monitor.report.density_figure import density_svg
 from monitor.report.figures import metric_svg, timeline_svg
 
 if TYPE_CHECKING:
@@ -141,7 +140,6 @@ def _figures_of(report: RoundReport) -> dict[str, Any]:
             for metric in _WATCHED
             if timeline
         ],
-        "densities": _drawn(density_svg(report, metric) for metric in _WATCHED),
         "counts_figure": _drawn([counts_svg(report)]),
         "curves": _drawn(narrow_curves(report)),
         "no_curves": no_curves_text(report),

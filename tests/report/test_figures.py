@@ -1,40 +1,12 @@
-"""The two figures that only the report has: densities of a metric, and counts by stratum."""
+"""The figure that only the report has: counts by stratum."""
 
 import pytest
 
 from monitor.report.counts_figure import counts_svg
 from monitor.report.curve_figures import narrow_curves
-from monitor.report.density_figure import density_svg
 from tests.drawing import looking
 from tests.report.test_html import whole
 from tests.tracking.reports import make_report, strata
-
-
-def test_a_density_marks_the_point_the_interval_and_the_limit():
-    picture = looking.at(density_svg(whole(12), "precision"))
-
-    assert picture.title == "mail-travel, round 12: Precision: how likely each value is"
-    assert {"with earlier rounds, 95% shaded", "this round alone", "limit"} <= set(picture.texts)
-    [panel] = picture.panels()
-    assert len(picture.curves()) == 2
-    [shaded] = panel.findall(f"{looking.SVG}polygon")
-    places = [float(place.split(",")[0]) for place in shaded.attrib["points"].split()]
-    [dot] = looking.circles_of(panel)
-    assert min(places) < dot.x - float(panel.attrib["x"]) < max(places)
-
-
-def test_a_limit_far_from_what_is_likely_is_not_drawn():
-    far = whole(1)  # recall is about 0.6
-    rows = [row.model_copy(update={"limit": 0.01}) for row in far.evidence]
-
-    picture = looking.at(density_svg(far.model_copy(update={"evidence": rows}), "recall"))
-
-    assert "limit" not in picture.texts
-
-
-@pytest.mark.parametrize("metric", ["precision", "recall"])
-def test_a_report_without_densities_has_no_such_figure(metric):
-    assert density_svg(make_report(1), metric) is None
 
 
 def test_counts_stand_by_score_with_the_cells_of_the_confusion_matrix():

@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 
 import pytest
 
-from monitor.domain.curve_rows import DensityRow
 from monitor.domain.report import (
     AgreementRow,
     CauseRow,
@@ -23,12 +22,6 @@ from tests.tracking.test_challenger import challenger, comparison
 from tests.tracking.test_curve_figures import CURVES, P3
 
 MOST_BYTES = 500_000
-BELL = [0.1, 2.0, 7.5, 12.0, 7.0, 1.5, 0.2]
-DENSITIES = [
-    DensityRow(metric=metric, basis=basis, low=low, high=low + 0.2, density=BELL)
-    for metric, low in (("precision", 0.65), ("recall", 0.45))
-    for basis in ("round", "pooled")
-]
 NEXT = NextRoundRow(slot=slot_of(31), max_labels=600, margins={"precision": 0.05}, hours=120)
 AGREEMENT = AgreementRow(
     items=60,
@@ -87,7 +80,6 @@ def whole(number=30, **changes):
         "p3": P3,
         "curves": CURVES,
         "segments": segments(),
-        "densities": DENSITIES,
         "next_round": NEXT,
         "agreement": AGREEMENT,
         "cause": CAUSE,
@@ -150,7 +142,7 @@ def test_a_challenger_that_is_not_compared_says_why_once_and_shows_no_table():
 def test_each_figure_says_its_unit_level_prevalence_and_how_many_labels():
     captions = page_of(whole()).said["figcaption"]
 
-    assert len(captions) == 5
+    assert len(captions) == 4
     assert all("prevalence 5.1 %; n = 456 labels of 62,200 predictions" in one for one in captions)
     *shares, counts, curves = captions
     assert all("hare of items" in one or "hares of items" in one for one in [*shares, curves])
@@ -268,13 +260,12 @@ def test_an_abandoned_round_says_why_and_what_that_means_and_draws_nothing():
     assert page.said["h2"] == ["What to do", "Next round"]
 
 
-def test_reports_of_older_versions_lack_a_figure_and_the_plan_and_nothing_else():
-    old = whole(densities=[], next_round=None, agreement=None)
+def test_reports_of_older_versions_lack_the_plan_and_nothing_else():
+    old = whole(next_round=None, agreement=None)
 
     page = page_of(old)
 
     assert "Next round" not in page.said["h2"]
-    assert not any("Posterior density" in one for one in page.said["figcaption"])
     assert "No items were labeled by two people" in page.text
 
 

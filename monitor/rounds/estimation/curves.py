@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.curve_rows import (
-    FEWEST_FOR_CURVES,
-    GRID_POINTS,
-    CurvesRow,
-    DensityRow,
-    PrevalenceRow,
-)
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow, PrevalenceRow
 from monitor.rounds.estimation.attribution import precision_cause
 from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.stats.core.draws import Draws, draw
-from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
-from monitor.stats.estimation.density import Density, share_density
 from monitor.stats.estimation.grouped_cells import grouped_cells
-from monitor.stats.estimation.matrix_draws import matrix_draws
 from monitor.stats.estimation.prevalence import prevalence_curve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.report import CauseRow, EstimateRow
+    from monitor.domain.report import CauseRow
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.estimate import RoundEstimate
@@ -39,9 +30,6 @@ if TYPE_CHECKING:
     from monitor.storage.samples.frame_store import StratumTally
 
 POINTS = 2**11  # a figure shows two digits
-
-_METRICS = ("precision", "recall")
-_ESTIMANDS = {"round": "window", "pooled": "rate"}
 
 
 class NoCurves(ValueError):
@@ -59,7 +47,6 @@ class Pictures:
     cause: CauseRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
-    densities: tuple[DensityRow, ...] = ()
 
 
 def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
@@ -83,30 +70,16 @@ def _pictures(
 ) -> Pictures:
     round_ = member.round
     seed = round_.sobol_seed
-    cells = round_.settings.sample.cells is not None
     by_class = cells_to_pool(member.tally.frame, round_.settings.sample) is not None
     draws = draw(estimate.pooled, seed=seed, points=POINTS, size=estimate.size)
     return Pictures(
         cause=precision_cause(member.tally, earlier, seed=seed, cells=by_class),
         p3=_p3(member.tally, estimate, draws),
-        densities=_density_rows(
-            {
-                "round": _own_matrix(member.tally, seed, cells=cells),
-                "pooled": draws.rate_matrix(estimate.size),
-            },
-            estimate.rows,
-        ),
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=None
         if round_.label_revision == round_.estimated_revision
         else _curves(round_, labels, seed),
     )
-
-
-def _own_matrix(now: Tally, seed: int, *, cells: bool) -> Matrix:
-    """Draw the window's confusion matrix by the labels of the round alone."""
-    drawn = matrix_draws(now.counts, seed=seed, points=POINTS, cells=cells)
-    return drawn.of("window")
 
 
 def _p3(now: Tally, estimate: RoundEstimate, draws: Draws) -> PrevalenceRow | None:
@@ -212,30 +185,3 @@ def _bounds(
         low.append(max(lows, default=-np.inf))
         high.append(min(highs, default=np.inf))
     return low, high
-
-
-def _density_rows(
-    drawn: Mapping[str, Matrix], rows: Sequence[EstimateRow]
-) -> tuple[DensityRow, ...]:
-    """Give a density for each estimate of precision and recall that there is.
-
-    drawn: Draws of the confusion matrix, by basis.
-    rows: The estimates: one without a value has no density either.
-    """
-    estimated = {(row.metric, row.basis, row.estimand) for row in rows if row.point is not None}
-    densities = []
-    for name in _METRICS:
-        for basis, matrix in drawn.items():
-            if (name, basis, _ESTIMANDS[basis]) not in estimated:
-                continue
-            density = share_density(metric(name)(matrix))
-            if density is not None:
-                densities.append(_row(name, basis, density))
-    return tuple(densities)
-
-
-def _row(name: str, basis: str, comparison: Density) -> DensityRow:
-    """Reduce it to three digits, so that a report stays small."""
-    low, high = (float(f"{end:.5g}") for end in (comparison.x[0], comparison.x[-1]))
-    density = [float(f"{value:.3g}") for value in comparison.density]
-    return DensityRow(metric=name, basis=basis, low=low, high=high, density=density)

@@ -215,7 +215,6 @@ def _picture_fields(pictures: Pictures | None) -> dict[str, Any]:
         "cause": pictures.cause,
         "p3": pictures.p3,
         "curves": pictures.curves,
-        "densities": list(pictures.densities),
     }
 
 

@@ -1,11 +1,9 @@
-"""Curves, causes, densities and the next round reach the report of a round."""
+"""Curves, causes and the next round reach the report of a round."""
 
 import re
 from datetime import timedelta
 
-import numpy as np
 import pytest
-from scipy.integrate import trapezoid
 
 from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Margin, Sample
@@ -73,29 +71,13 @@ def test_the_second_round_says_why_precision_differs(scene):
     )
 
 
-def test_a_density_belongs_to_each_estimate_and_its_interval_holds_95_percent_of_it(scene):
-    for report in reports(scene):
-        found = [(row.metric, row.basis) for row in report.densities]
-        assert found == [(m, b) for m in ("precision", "recall") for b in ("round", "pooled")]
-        for row in report.densities:
-            estimand = {"round": "window", "pooled": "rate"}[row.basis]
-            own = report.estimate(row.metric, basis=row.basis, estimand=estimand)
-            x = np.linspace(own.low, own.high, 400)
-            inside = trapezoid(np.interp(x, row.x, row.density), x)
-            assert inside == pytest.approx(0.95, abs=0.03), (row.metric, row.basis)
-
-
-def test_a_metric_without_an_estimate_has_no_density_and_the_next_round_is_as_the_settings_ask(
-    scene,
-):
+def test_the_next_round_is_as_the_settings_ask(scene):
     sample = BANDS.model_copy(update={"margin": Margin(precision=0.05)})
     scene.settings = settings(sample=sample, limits=LIMITS)
     scene.play(3, share=0.0)
 
     report = reports(scene)[-1]
 
-    there = {row.metric for row in report.estimates if row.point is not None}
-    assert {row.metric for row in report.densities} <= there
     assert report.next_round.slot == MONDAY + 3 * WEEK
     assert report.next_round.max_labels == 300
     assert report.next_round.margins == {"precision": 0.05}
