@@ -40,16 +40,6 @@ from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import CurveBands, curve_bands
 from monitor.stats.curves.gain import GainCurve, area_under_gain, gain_curve
-from monitor.stats.curves.precision_band import (
-    around,
-    exact_size,
-    hoeffding_size,
-    joint_level,
-    precision_bounds,
-    remaining_variation,
-    widest,
-    width_of_variations,
-)
 from monitor.stats.curves.weighted_curves import (
     RocCurve,
     area_under_roc,
@@ -118,11 +108,9 @@ from monitor.stats.estimation.predictive import NextEstimate, next_estimates, st
 from monitor.stats.estimation.prevalence import (
     PrevalenceCurve,
     f_beta_at,
-    f_beta_swap,
     precision_at,
     prevalence_curve,
     prevalence_grid,
-    swap_prevalences,
 )
 from monitor.stats.estimation.quick import estimate_matrix
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
@@ -131,7 +119,6 @@ from monitor.stats.estimation.small_counts import (
     DecidingClass,
     FewLabels,
     small_count_caution,
-    unlabeled_share,
 )
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
 from monitor.stats.history.pooled_rates import pooled_rates
@@ -258,7 +245,6 @@ __all__ = [
     "alternatives",
     "area_under_gain",
     "area_under_roc",
-    "around",
     "assumed_limits",
     "average_precision",
     "band_edges",
@@ -282,11 +268,9 @@ __all__ = [
     "estimate",
     "estimate_matrix",
     "estimates",
-    "exact_size",
     "expected_count",
     "f_beta",
     "f_beta_at",
-    "f_beta_swap",
     "false_alarms",
     "flagged_rate_move",
     "fleiss_kappa",
@@ -294,8 +278,6 @@ __all__ = [
     "gain_curve",
     "guess",
     "half_space",
-    "hoeffding_size",
-    "joint_level",
     "kolmogorov_smirnov",
     "krippendorff_alpha",
     "labels_for_margin",
@@ -320,7 +302,6 @@ __all__ = [
     "pooling_steps",
     "population_stability_index",
     "precision_at",
-    "precision_bounds",
     "precision_change",
     "precision_interval",
     "precision_predictive",
@@ -334,7 +315,6 @@ __all__ = [
     "recall_interval",
     "recall_interval_delta",
     "recall_predictive",
-    "remaining_variation",
     "resemble_probabilities",
     "restratify",
     "roc_curve",
@@ -351,11 +331,7 @@ __all__ = [
     "split_labels",
     "steps",
     "stratified_estimate",
-    "swap_prevalences",
-    "unlabeled_share",
-    "widest",
     "width_curve",
-    "width_of_variations",
     "window_distances",
     "with_robust_weight",
 ]

@@ -18,25 +18,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize
 
 from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.metrics import METRICS, Matrix, f_beta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import Draws
-
-
-LOWEST, HIGHEST = 1e-6, 0.999
-"""Prevalences between which two classifiers are searched for a swap."""
-
-_STEPS = 200  # on the log axis; two swaps between neighbours would be missed
 
 
 def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Floats:
@@ -117,7 +108,7 @@ def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Floats
     >>> prevalence_grid(0.02, points=5, span=10).round(4)
     array([0.002 , 0.0063, 0.02  , 0.0632, 0.2   ])
     """
-    return np.geomspace(now / span, min(now * span, HIGHEST), points)
+    return np.geomspace(now / span, min(now * span, 0.999), points)
 
 
 def prevalence_curve(
@@ -132,7 +123,7 @@ def prevalence_curve(
     """Curve of precision (P3) or F1 against the prevalence, from the joint posterior.
 
     TPR and FPR come from the same draws, so what ties them (they share the strata) is kept; a
-    band from two separate intervals (``precision_band``) cannot know it and is wider.
+    band from two separate intervals cannot know it and is wider.
 
     Parameters
     ----------
@@ -220,71 +211,3 @@ def _check_curve(draws: Draws, size: Ints, metric: str, level: float) -> None:
     if not (size[: draws.flagged].sum() and size[draws.flagged :].sum()):
         message = "a predicted class is empty, so the window says nothing of TPR and FPR"
         raise ValueError(message)
-
-
-def f_beta_swap(
-    first: tuple[float, float], second: tuple[float, float], beta: float = 1.0
-) -> float | None:
-    r"""Prevalence at which two classifiers have the same F measure and swap places.
-
-    .. math:: \frac{1-\eta}{\eta} = \beta^2\,
-        \frac{\mathrm{TPR}_2 - \mathrm{TPR}_1}
-        {\mathrm{TPR}_1 \mathrm{FPR}_2 - \mathrm{TPR}_2 \mathrm{FPR}_1}
-
-    What Brabec et al. show in their figure 3, in closed form: set the two F measures of
-    ``f_beta_at`` equal. ``None`` where one is ahead at every prevalence in (0, 1). There is never
-    more than one swap. By precision alone they never swap: FPR/TPR decides at every prevalence.
-
-    Parameters
-    ----------
-    first, second
-        (TPR, FPR) of each classifier.
-
-    Examples
-    --------
-    >>> round(f_beta_swap((0.9, 0.01), (0.6, 0.001)), 5)
-    0.01672
-    """
-    (t1, f1), (t2, f2) = first, second
-    bottom = t1 * f2 - t2 * f1
-    odds_against = beta**2 * (t2 - t1) / bottom if bottom else 0.0
-    return 1 / (1 + odds_against) if odds_against > 0 else None
-
-
-def swap_prevalences(
-    first: Callable[[float], float],
-    second: Callable[[float], float],
-    *,
-    low: float = LOWEST,
-    high: float = HIGHEST,
-) -> tuple[float, ...]:
-    """Prevalences at which two classifiers swap places by any score, such as PR-AUC; rising.
-
-    Two swaps closer than a 200th of the logarithmic range may be missed.
-
-    Parameters
-    ----------
-    first, second
-        Score of each classifier at a prevalence, such as
-        ``lambda eta: average_precision(roc, eta)``.
-    low, high
-        Prevalences to search between, in (0, 1).
-
-    Examples
-    --------
-    >>> swaps = swap_prevalences(
-    ...     lambda eta: float(f_beta_at(0.9, 0.01, eta)),
-    ...     lambda eta: float(f_beta_at(0.6, 0.001, eta)),
-    ... )
-    >>> [round(each, 5) for each in swaps]
-    [0.01672]
-    """
-
-    def lead(log_prevalence: float) -> float:
-        eta = float(np.exp(log_prevalence))
-        return first(eta) - second(eta)
-
-    grid = np.linspace(np.log(low), np.log(high), _STEPS + 1)
-    leads = np.array([lead(each) for each in grid])
-    jumps = np.flatnonzero(leads[:-1] * leads[1:] < 0)
-    return tuple(float(np.exp(optimize.brentq(lead, grid[i], grid[i + 1]))) for i in jumps)

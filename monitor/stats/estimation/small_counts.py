@@ -218,28 +218,6 @@ class SmallCounts:
         return DecidingClass(predicted, answer, float(rarer), float(moves[heaviest]))
 
 
-def unlabeled_share(counts: Counts) -> dict[str, float]:
-    """Share of each predicted class's items that are in strata without any label.
-
-    With much of ``passed`` in such strata recall is nearly unknown, so reports show it. An
-    empty class has the share 0.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> unlabeled_share(Counts.of_arrays(
-    ...     size=[50, 900, 100], labeled=[20, 80, 0], positive=[15, 2, 0],
-    ...     is_flagged=[True, False, False],
-    ... ))
-    {'flagged': 0.0, 'passed': 0.1}
-    """
-    shares: dict[str, float] = {}
-    for name, strata in ((FLAGGED, counts.flagged), (PASSED, counts.passed)):
-        unseen = sum(stratum.size for stratum in strata if stratum.labeled == 0)
-        shares[name] = unseen / max(1, sum(stratum.size for stratum in strata))
-    return shares
-
-
 @dataclass(frozen=True, slots=True)
 class _ClassCounts:
     """One predicted class: items, mean rate, its standard deviation, worth of its labels."""

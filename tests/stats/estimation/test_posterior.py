@@ -1,7 +1,6 @@
 """Estimates from the joint posterior: exact values, invariants, refusals, coverage."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,6 @@ from monitor.stats.estimation.posterior import (
     estimates,
     metric_quantile,
 )
-from monitor.stats.estimation.small_counts import unlabeled_share
 
 EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())
 CARRIED = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
@@ -341,12 +339,6 @@ def test_a_class_without_a_label_has_an_estimate_from_its_history_and_none_from_
     assert estimates["precision"].reason is None
     assert estimates["flagged_rate"].point == pytest.approx(0.05)
     assert pooled["recall"].reason is None
-
-
-def test_the_weight_of_unlabeled_strata_is_told():
-    counts = replace(BANDED, passed=(replace(BANDED.passed[0], labeled=0), *BANDED.passed[1:]))
-
-    assert unlabeled_share(counts) == {"flagged": 0.0, "passed": pytest.approx(60_000 / 89_540)}
 
 
 # --- missing answers ------------------------------------------------------------------------

@@ -18,11 +18,9 @@ from monitor.stats.drift.attribution import Working, precision_change, split_cha
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import (
     f_beta_at,
-    f_beta_swap,
     precision_at,
     prevalence_curve,
     prevalence_grid,
-    swap_prevalences,
 )
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "prevalence.json").read_text())
@@ -69,41 +67,6 @@ def test_precision_of_nothing_flagged_is_undefined_and_broadcasts():
     assert np.isnan(found[0, 0])
     assert found[1, 1] == pytest.approx(0.5 / 0.6)
     assert found[0, 1] == 1
-
-
-# Swaps
-
-
-def test_f_swaps_once_and_the_search_finds_the_same_place():
-    first, second = (0.9, 0.01), (0.6, 0.001)
-
-    swap: Any = f_beta_swap(first, second)
-
-    assert swap == pytest.approx(1 / (1 + 0.3 / 0.0051))
-    assert f_beta_swap(first, second, beta=2) == pytest.approx(1 / (1 + 4 * 0.3 / 0.0051))
-    assert f_beta_swap(second, first) == pytest.approx(swap)
-    found = swap_prevalences(
-        lambda eta: float(f_beta_at(*first, eta)), lambda eta: float(f_beta_at(*second, eta))
-    )
-    assert found == pytest.approx((swap,))
-    assert f_beta_at(*first, 2 * swap) > f_beta_at(*second, 2 * swap)
-    assert f_beta_at(*first, swap / 2) < f_beta_at(*second, swap / 2)
-
-
-@pytest.mark.parametrize("second", [(0.5, 0.02), (0.9, 0.01), (0.45, 0.005)])
-def test_a_classifier_that_is_never_behind_does_not_swap(second):
-    assert f_beta_swap((0.9, 0.01), second) is None
-
-
-def test_swaps_outside_of_the_searched_range_are_not_found():
-    first = [lambda eta: eta, lambda _: 0.01]
-
-    assert swap_prevalences(*first) == pytest.approx((0.01,))
-    assert swap_prevalences(*first, low=0.011) == ()
-    assert swap_prevalences(*first, high=0.009) == ()
-
-
-# The P3 curve
 
 
 def test_at_the_windows_own_prevalence_the_curve_is_the_estimate():
