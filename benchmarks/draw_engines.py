@@ -25,9 +25,8 @@ from monitor.plugins.spark.session import session_for
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.plugins.spark.source import SparkSource
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
-from monitor.sources.sql_settings import SqlSettings
+from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 
 WORKS = ("bare", "md5", "later", "later + show", "first")
 BY_HAND = {"duckdb": "min_by", "postgres": "row_number", "spark": "min_by"}

@@ -26,9 +26,8 @@ from monitor.plugins.lake.source import LakeSource
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.plugins.spark.source import SparkSource
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
-from monitor.sources.sql_settings import SqlSettings
+from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 WINDOW = Window(START, START + timedelta(days=7))

@@ -23,9 +23,8 @@ from monitor.plugins.spark.reading import SparkStatements
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.plugins.spark.source import SparkSource
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
-from monitor.sources.sql_settings import SqlSettings
+from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 from tests.servers import postgres
 
 START = datetime(2026, 3, 2, tzinfo=UTC)

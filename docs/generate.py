@@ -48,15 +48,19 @@ from monitor.judges.http import HttpSettings
 from monitor.judges.mlflow_model import MlflowModelSettings
 from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesSettings
-from monitor.plugins.label_studio.settings import LabelStudioSettings
-from monitor.plugins.mlflow_review.settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.plugins.label_studio.settings import LabelStudioSettings
 from monitor.plugins.lake.settings import LakeSettings
-from monitor.sources.shown_columns import ShownColumn
+from monitor.plugins.mlflow_review.settings import ReviewSettings
 from monitor.plugins.spark.settings import SparkSettings
-from monitor.sources.sql_settings import SqlSettings
-from monitor.sources.table_settings import Columns, QueriedSettings, TableSettings
+from monitor.sources.shown_columns import ShownColumn
+from monitor.sources.table_settings import (
+    Columns,
+    DuckdbSettings,
+    QueriedSettings,
+    SqlSettings,
+    TableSettings,
+)
 from monitor.tracking.mlflow import MlflowSettings
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}

@@ -26,8 +26,7 @@ from monitor.judges import command, http, mlflow_model
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.page_settings import PageSettings
-from monitor.sources.duckdb_settings import DuckdbSettings
-from monitor.sources.sql_settings import SqlSettings
+from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema

@@ -13,9 +13,12 @@ from monitor.config.block_requests import (
     FOR_EACH,
     BlockRequest,
     block_name,
+    filled,
     is_block,
+    leaves,
+    placeholders_in,
+    text_of,
 )
-from monitor.config.placeholders import filled, leaves, placeholders_in, text_of
 
 if TYPE_CHECKING:
     from monitor.config.yaml_tree import Tree, Value, Way

@@ -17,9 +17,10 @@ from monitor.config.block_requests import (
     BlockRequest,
     block_name,
     block_request,
+    filled,
     is_block,
+    text_of,
 )
-from monitor.config.placeholders import filled, text_of
 from monitor.config.yaml_tree import Scalar, Tree, Value, Way
 from monitor.domain.values import MISSING_MARKERS
 

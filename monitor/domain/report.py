@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from pydantic import ConfigDict, Field
 
-from monitor.domain.challenger_rows import ChallengerRow
+from monitor.domain.challenger import ChallengerRow
 from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
-from monitor.domain.judge_rows import JudgeRow
+from monitor.domain.judge import JudgeRow
 from monitor.domain.payload import Report
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from monitor.domain.errors import InputRefused
-from monitor.domain.single_precision import rounded_below
+from monitor.domain.values import rounded_below
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused, SettingRefused, SourceRefused, SourceUnavailable
-from monitor.domain.single_precision import rounded_below
+from monitor.domain.values import rounded_below
 from monitor.files.csv_files import BrokenFile, csv_relation, names_of, other_line_end
 from monitor.files.engine import session
 from monitor.files.folders import reading

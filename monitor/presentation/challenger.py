@@ -17,7 +17,7 @@ from monitor.presentation.numbers import (
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from monitor.domain.challenger_rows import ChallengerRow, ComparedMetric, ComparisonRow, Ends
+    from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow, Ends
     from monitor.domain.model import Decisions
 
 HEAD = ["metric", "classifier", "challenger", "difference", "P(challenger higher)"]

@@ -10,8 +10,7 @@ from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text, plural, ra
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from monitor.domain.judge import AnyJudge, OnDemandJudge
-    from monitor.domain.judge_rows import Ends, JudgedRow, JudgeRow
+    from monitor.domain.judge import AnyJudge, Ends, JudgedRow, JudgeRow, OnDemandJudge
 
 _RATES = {
     "says yes to positives": "tpr",

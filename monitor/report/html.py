@@ -37,9 +37,8 @@ from monitor.presentation.round_document import (
     next_round_section,
     round_sections,
 )
-from monitor.report.counts_figure import counts_svg
 from monitor.report.curve_figures import narrow_curves
-from monitor.report.figures import metric_svg, timeline_svg
+from monitor.report.figures import counts_svg, metric_svg, timeline_svg
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -11,7 +11,7 @@ from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interval_text, percent_text
 from monitor.presentation.reasons import undefined_reason
 from monitor.presentation.table import Table
-from monitor.results.intervals_figure import MetricInterval, draw_intervals
+from monitor.results.estimates import MetricInterval, draw_intervals
 from monitor.results.other_predictions import read_others
 from monitor.results.result import Picture, Result
 from monitor.rounds.forecast.compare import at_threshold, labeled_ids, with_others

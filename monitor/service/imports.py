@@ -24,7 +24,7 @@ def import_for_workers() -> None:
     import monitor.report.html
     import monitor.rounds.estimation.agreement
     import monitor.rounds.estimation.estimate
-    import monitor.rounds.opening.next_window
+    import monitor.rounds.opening.due
     import monitor.rounds.run
     import monitor.rounds.sampling.window_scan
     import monitor.sources.reference

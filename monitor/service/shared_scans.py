@@ -22,7 +22,7 @@ from monitor.domain.ports import PlannedScan, SharesScans
 
 if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.opening.next_window import NextScan
+    from monitor.rounds.opening.due import NextScan
 
 log = structlog.get_logger("monitor.service.shared_scans")
 
@@ -112,7 +112,7 @@ def _read_window(contexts: Sequence[MonitorContext]) -> None:
 
 
 def _next_scan(context: MonitorContext) -> NextScan | None:
-    from monitor.rounds.opening.next_window import next_scan  # noqa: PLC0415  few have blocks
+    from monitor.rounds.opening.due import next_scan  # noqa: PLC0415  few have blocks
 
     try:
         return next_scan(context)

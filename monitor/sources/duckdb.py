@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from monitor.domain.census import JoinedItems
     from monitor.domain.model import Stratum, Window
     from monitor.domain.ports import TruthTable
-    from monitor.sources.duckdb_settings import DuckdbSettings
     from monitor.sources.sql_reading import Reading
+    from monitor.sources.table_settings import DuckdbSettings
 
 
 class DuckdbSource(EngineSource):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Stratum, Window
     from monitor.domain.ports import TruthTable
     from monitor.domain.truth import TruthColumns, TruthRow
-    from monitor.sources.sql_settings import SqlSettings
+    from monitor.sources.table_settings import SqlSettings
 
 
 class SqlSource(TableSource):

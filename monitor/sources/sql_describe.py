@@ -16,9 +16,8 @@ from sqlalchemy.exc import ArgumentError
 from monitor.domain.errors import InputRefused
 from monitor.sources.dialects import Dialect, written
 from monitor.sources.sql_reading import SqlDatabase, slow
-from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import find_table
-from monitor.sources.table_settings import Columns
+from monitor.sources.table_settings import Columns, SqlSettings
 
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine

@@ -32,9 +32,8 @@ from sqlalchemy import (
 from monitor.domain.model import Verdict
 from monitor.domain.segments import NO_VALUE
 from monitor.domain.shown import MOST_BYTES
-from monitor.domain.single_precision import rounded_below
 from monitor.domain.truth import AWARE, NAIVE, UNREADABLE
-from monitor.domain.values import MISSING_MARKERS, synonyms
+from monitor.domain.values import MISSING_MARKERS, rounded_below, synonyms
 from monitor.files.relations import NUL_SHOWN, all_texts
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts

@@ -28,7 +28,7 @@ from monitor.sources.dialects import DIALECTS, Dialect, dialect_of
 from monitor.sources.sql_times import instant_of, is_naive
 
 if TYPE_CHECKING:
-    from monitor.sources.sql_settings import SqlSettings
+    from monitor.sources.table_settings import SqlSettings
 
 _TO_CONNECT = 10  # seconds
 _LONGEST = 300  # characters of an error, which may quote a value

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from monitor.domain.adapters import ItemFormat, SourceSettings
 from monitor.domain.challenger import Challenger  # noqa: TC001  pydantic reads it
 from monitor.domain.errors import SettingRefused
 from monitor.domain.judge import Judge, Values  # noqa: TC001  pydantic reads it
+from monitor.domain.masking import one_at
 from monitor.domain.setting_types import Settings, TimeZone
-from monitor.files.relations import all_texts
+from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.sources.shown_columns import Show, listed
 
 _YES: Values = (1, True)
@@ -287,3 +289,58 @@ class QueriedSettings(TableSettings):
     def unit_of_times(self) -> str | None:
         """What the numbers of a time column count."""
         return self.time_unit
+
+
+def _address(value: str) -> str:
+    if re.match(r"[a-z][a-z0-9_]*(\+[a-z0-9_]+)?://.", value):
+        return value if value.startswith("sqlite") else one_at(value)
+    message = (
+        "this is no address of a database; write sqlite:///FILE, "
+        "postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE or another address that "
+        "SQLAlchemy takes"
+    )
+    raise ValueError(message)
+
+
+class SqlSettings(QueriedSettings):
+    """Where predictions are in a database, and how to read them.
+
+    ``url`` is an address that SQLAlchemy takes; the file of ``sqlite:///FILE`` is relative to the
+    config. ``table`` is a table or view, ``name`` or ``schema.name``.
+    """
+
+    kind: Literal["sql"] = "sql"
+    url: Annotated[str, AfterValidator(_address), Field(repr=False)]  # may hold a password
+    table: Annotated[str, Field(min_length=1)]
+
+
+class DuckdbSettings(TableSettings):
+    """Where predictions are and how to read them.
+
+    A score that is the threshold rounded to 32 bits is at the threshold: a model that writes
+    32-bit scores compares them so.
+
+    Files may have their columns in different orders and of different types; where they mix
+    numbers, texts, truths, or times with and without a zone, each file's values are read as that
+    file has them. A folder ``name=value`` is a column, text or a day, of files that have no such
+    column themselves.
+    """
+
+    kind: Literal["duckdb"] = "duckdb"
+    path: str | tuple[str, ...]
+    table: str | None = None
+
+    @model_validator(mode="after")
+    def _files_are_readable_kinds(self) -> DuckdbSettings:
+        check_table(kind_of(self.paths), self.table)
+        return self
+
+    @property
+    def has_truths(self) -> bool:
+        """Whether labels by column can be read where the predictions are: files have a path."""
+        return False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All paths, also where one was given."""
+        return (self.path,) if isinstance(self.path, str) else self.path

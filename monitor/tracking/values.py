@@ -16,7 +16,7 @@ from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
 
 if TYPE_CHECKING:
-    from monitor.domain.challenger_rows import ComparisonRow
+    from monitor.domain.challenger import ComparisonRow
     from monitor.domain.class_report import ClassReport
 
 FIRST = ("precision", "recall")

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from monitor.config.load import load_config
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.sources.table_settings import DuckdbSettings
 from tests.cli.workplace import NOWHERE, PEOPLE
 
 

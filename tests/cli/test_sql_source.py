@@ -11,7 +11,7 @@ import pytest
 
 from monitor.config.load import load_config
 from monitor.labeling.column import ColumnSettings
-from monitor.sources.sql_settings import SqlSettings
+from monitor.sources.table_settings import SqlSettings
 from tests.cli.workplace import COLUMN
 from tests.sources.sql.databases import Place
 

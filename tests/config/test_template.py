@@ -9,7 +9,7 @@ from monitor.config.load import load_config
 from monitor.config.template import first_config
 from monitor.domain.errors import InputRefused
 from monitor.files.relations import DescribedFiles
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.sources.table_settings import DuckdbSettings
 
 MAIL = [
     ("mail_id", "VARCHAR"),

@@ -9,8 +9,7 @@ import pytest
 
 from monitor.domain.errors import SourceRefused
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
-from monitor.sources.table_settings import Columns
+from monitor.sources.table_settings import Columns, DuckdbSettings
 from monitor.storage.results import concern_store
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 from tests.storage.payloads import PAYLOADS

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.state import RoundState
-from monitor.rounds.opening.redo import redo_abandoned
+from monitor.rounds.opening.due import redo_abandoned
 from tests.judges.asking import asking, http_settings, is_positive
 from tests.judges.endpoint import endpoint, said, verdict
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.cli.views.round_page import echo_round, page_json
+from monitor.cli.views.rounds_page import echo_round, page_json
 from monitor.domain.model import Window
 from monitor.domain.round_page import RoundPage
 from monitor.presentation.numbers import capital

@@ -2,8 +2,8 @@
 
 import pytest
 
-from monitor.report.counts_figure import counts_svg
 from monitor.report.curve_figures import narrow_curves
+from monitor.report.figures import counts_svg
 from tests.drawing import looking
 from tests.report.test_html import whole
 from tests.tracking.reports import make_report, strata

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor.domain.challenger import Challenger
-from monitor.domain.challenger_rows import ChallengerRow
+from monitor.domain.challenger import Challenger, ChallengerRow
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Cells, Sample
 from monitor.domain.state import RoundState

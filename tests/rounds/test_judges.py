@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from monitor.domain.judge import Judge
-from monitor.domain.judge_rows import JudgeRow
+from monitor.domain.judge import Judge, JudgeRow
 from monitor.domain.model import Answer, BandEdges
 from monitor.domain.report import AlertRow, RecoveryRow
 from monitor.domain.sample_settings import Bands, Cells, Sample

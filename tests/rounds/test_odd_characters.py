@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.sources.table_settings import DuckdbSettings
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 ODD = "C\x00Z\x1b[31m"

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.cli.views.round_page import page_json
+from monitor.cli.views.rounds_page import page_json
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.model import Answer

@@ -6,7 +6,7 @@ from sqlalchemy import select, update
 
 from monitor.domain.block import Block
 from monitor.domain.state import RoundState
-from monitor.rounds.opening.redo import redo_abandoned
+from monitor.rounds.opening.due import redo_abandoned
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import items, monitors, rounds, store, tasks

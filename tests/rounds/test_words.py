@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from monitor.cli.views.round_page import echo_round
+from monitor.cli.views.rounds_page import echo_round
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
 from monitor.domain.notice import Notice
 from monitor.rounds.round_page import read_page

@@ -10,7 +10,7 @@ from monitor.domain.errors import ConfigRefused, SourceRefused
 from monitor.domain.model import Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.sources.table_settings import DuckdbSettings
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import payload_store
 from tests.sources.prediction_files import TWO, WEEK

@@ -82,7 +82,7 @@ def fails(*_):
     [
         ("monitor.sources.duckdb.DuckdbSource.read_for", fails),
         ("monitor.sources.duckdb.DuckdbSource.read_for", None),
-        ("monitor.rounds.opening.next_window.next_scan", None),
+        ("monitor.rounds.opening.due.next_scan", None),
     ],
 )
 def test_a_reading_that_fails_or_has_a_bug_leaves_each_monitor_to_its_own(

@@ -9,7 +9,7 @@ import pytest
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges, Window
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.sources.table_settings import DuckdbSettings
 
 COLUMNS = {"id": "mail_id", "time": "scored_at", "score": "score", "show": ["text"]}
 BY_SCORE = {"path": "p.parquet", "columns": COLUMNS, "threshold": 0.5}

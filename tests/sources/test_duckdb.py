@@ -9,7 +9,7 @@ from monitor.domain.model import BandEdges
 from monitor.files.relations import opened
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_query import ENGINE
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.sources.table_settings import DuckdbSettings
 from monitor.testing import MemorySource, SourceContract
 from tests.sources.prediction_files import (
     BY_COUNTRY,

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from monitor.domain.model import Window
-from monitor.sources import clock_changes
+from monitor.sources import duckdb_query
 from monitor.sources.duckdb import DuckdbSource
 from tests.sources.prediction_files import (
     TWO,
@@ -142,20 +142,20 @@ def test_a_challenger_flags_32_bit_scores_at_its_threshold(tmp_path):
 
 
 def test_local_times_are_read_by_the_rules_for_zones_that_windows_have(tmp_path, monkeypatch):
-    clock_changes.clock_changes.cache_clear()
-    monkeypatch.setattr(clock_changes, "ZoneInfo", lambda _: ZoneInfo("Asia/Tokyo"))
+    duckdb_query.clock_changes.cache_clear()
+    monkeypatch.setattr(duckdb_query, "ZoneInfo", lambda _: ZoneInfo("Asia/Tokyo"))
     rows = NAIVE.replace("timestamp ", "")
     source = parquet_source(tmp_path, f"select {rows}", columns=BY, time_zone="America/Vancouver")
 
     assert source.span()[0] == datetime(2026, 3, 3, 14, 30, tzinfo=UTC)
     assert scan(source, day(3)).size == 1
-    clock_changes.clock_changes.cache_clear()
+    duckdb_query.clock_changes.cache_clear()
 
 
 @pytest.mark.parametrize("zone", ["Europe/Prague", "Australia/Lord_Howe", "America/St_Johns"])
 def test_a_local_time_is_the_later_of_both_where_the_clock_repeats_it(zone):
     known = ZoneInfo(zone)
-    first, changes = clock_changes.clock_changes(zone, clock_changes.FIRST, clock_changes.LAST)
+    first, changes = duckdb_query.clock_changes(zone, duckdb_query.FIRST, duckdb_query.LAST)
 
     of_2026 = [(at, after) for at, after in changes if at.year == 2026]
     for at, after in of_2026:

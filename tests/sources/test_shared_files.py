@@ -10,7 +10,7 @@ from monitor.domain.ports import PlannedScan
 from monitor.plugins.lake.source import LakeSource
 from monitor.sources import sql_draw
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.sources.table_settings import DuckdbSettings
 from tests.plugins.lake.lake_tables import Delta, mails
 from tests.sources.prediction_files import TWO, WEEK, copy_to
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.domain.challenger_rows import ChallengerRow, ComparedMetric, ComparisonRow
+from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow
 from monitor.tracking.describe import describe
 from monitor.tracking.values import metrics
 from tests.tracking.reports import make_report

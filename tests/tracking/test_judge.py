@@ -1,6 +1,6 @@
 """What MLflow is told of a judge: metrics and a table, and never as a label."""
 
-from monitor.domain.judge_rows import JudgedRow, JudgeRow
+from monitor.domain.judge import JudgedRow, JudgeRow
 from monitor.tracking.describe import describe
 from monitor.tracking.values import metrics
 from tests.tracking.reports import make_report

@@ -145,7 +145,7 @@ def show(
 
     Late or changed labels give a round a new version; the earlier ones can be shown as they were.
     """
-    from monitor.cli.views.round_page import echo_round, page_json
+    from monitor.cli.views.rounds_page import echo_round, page_json
     from monitor.rounds.round_page import read_page
 
     with opened(config) as application:

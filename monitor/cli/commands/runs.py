@@ -187,8 +187,7 @@ def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
 
 def _open_slot(monitors: Sequence[MonitorContext], slot: str) -> None:
     """Open the slot of every monitor, once it is known to be one and due for all of them."""
-    from monitor.rounds.opening.due import open_slot
-    from monitor.rounds.opening.redo import why_it_stays
+    from monitor.rounds.opening.due import open_slot, why_it_stays
 
     due = parse_time(slot, "--slot")
     # All monitors are asked first: a slot that one of them refuses is then opened for none.

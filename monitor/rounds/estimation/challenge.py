@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.challenger_rows import ChallengerRow, ComparedMetric, ComparisonRow
+from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.challenger import few_labels_reason, not_read_reason, undecided_reason
 from monitor.presentation.reasons import undefined_reason

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.judge_rows import JudgedRow, JudgeRow
+from monitor.domain.judge import JudgedRow, JudgeRow
 from monitor.domain.model import Verdict
 from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS
 from monitor.rounds.estimation.label_errors import reported_rows
@@ -29,7 +29,7 @@ from monitor.stats.estimation.missing import completions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.judge_rows import Ends
+    from monitor.domain.judge import Ends
     from monitor.domain.model import Stratum
     from monitor.domain.report import ReportedEstimate
     from monitor.domain.sample_settings import Sample

@@ -20,7 +20,7 @@ from monitor.storage.samples import verdict_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.judge_rows import JudgeRow
+    from monitor.domain.judge import JudgeRow
     from monitor.domain.report import AgreementRow, GoldRow, SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.storage.database import Database

@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.domain.errors import InputRefused
 from monitor.domain.implausible_scores import percent_fault
-from monitor.domain.single_precision import rounded_below
+from monitor.domain.values import rounded_below
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.stats.estimation.paired import Comparison, compare, compare_threshold
 from monitor.storage.labels.round_labels import RoundLabels, read_labels

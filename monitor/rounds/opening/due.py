@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import dropwhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.domain.slots import newest_slot, slots_between
+from monitor.domain.crashpoint import outside
+from monitor.domain.seeds import seed_of
+from monitor.domain.slots import newest_slot, slots_between, window_of
 from monitor.domain.state import ENDED, RoundState
-from monitor.presentation.moves import BACKFILLED, DUE, NOTHING_REMAINS, REQUESTED
-from monitor.rounds.opening.redo import redo_abandoned
+from monitor.presentation.moves import (
+    BACKFILLED,
+    DUE,
+    NOTHING_REMAINS,
+    REQUESTED,
+    nothing_to_see_text,
+    stays_text,
+)
 from monitor.rounds.opening.skipped_slots import (
     newest_recorded,
     number_of,
@@ -18,13 +27,67 @@ from monitor.rounds.opening.skipped_slots import (
     was_already_skipped,
 )
 from monitor.rounds.opening.windows import free_window
+from monitor.rounds.sampling.window_scan import first_scan
+from monitor.storage.results import redo_store
 from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.model import Stratum, Window
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
+    from monitor.storage.rounds.round_store import Round
+
+
+def redo_abandoned(
+    context: MonitorContext, slot: datetime, settings: RoundSettings, why: str
+) -> None:
+    """Open the round of a slot again if it was abandoned and nobody labeled any of it.
+
+    It keeps its seed and why it was first opened, and takes all other settings as they are today.
+    What was handed out is taken back first; a process that is killed then leaves the round
+    abandoned, with its files closed, as it was.
+    """
+    with context.database.read() as connection:
+        round_ = _round_at(connection, context, slot)
+        if round_ is None or not _may_be_repeated(connection, round_):
+            return
+    for one in context.labelers_of(round_.settings):
+        with outside("close"):
+            one.labeler.close(round_.name)
+    now = context.clock()
+    with context.database.write() as connection:
+        round_store.ensure_monitor(connection, context.settings.name, now)  # labels wait for it too
+        repeated = settings.model_copy(update={"origin": round_.settings.origin})
+        redo_store.reopen_abandoned(connection, round_, settings=repeated, now=now, reason=why)
+
+
+def why_it_stays(context: MonitorContext, slot: datetime) -> str:
+    """Return, for a slot that was not opened, how its round ended and why it is not done again."""
+    with context.database.read() as connection:
+        round_ = _round_at(connection, context, slot)
+        if round_ is None or round_.window.is_empty:
+            return nothing_to_see_text()
+        return stays_text(round_.state, answers=_answers_in_the_way(connection, round_))
+
+
+def _may_be_repeated(connection: Connection, round_: Round) -> bool:
+    abandoned = round_.state is RoundState.ABANDONED
+    return abandoned and not _answers_in_the_way(connection, round_)
+
+
+def _answers_in_the_way(connection: Connection, round_: Round) -> int:
+    """Count the answers that doing an abandoned round again would throw away."""
+    if round_.state is not RoundState.ABANDONED:
+        return 0
+    return redo_store.labels_taken(connection, round_.id)
+
+
+def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -> Round | None:
+    monitor_id = round_store.find_monitor(connection, context.settings.name)
+    return None if monitor_id is None else round_store.round_at(connection, monitor_id, slot)
 
 
 def open_due(context: MonitorContext) -> None:
@@ -128,3 +191,49 @@ def _add(
 def _settings(context: MonitorContext, *, backfill: bool) -> RoundSettings:
     origin = "backfill" if backfill else "by_hand"
     return context.settings.round.model_copy(update={"origin": origin})
+
+
+class NextScan(NamedTuple):
+    """A window that is about to be scanned, by which strata, and the seed of its round."""
+
+    window: Window
+    seed: str
+    strata: Sequence[Stratum]
+    at_most: int
+
+
+def next_scan(context: MonitorContext) -> NextScan | None:
+    """Find what a pass will draw: the open round, else the round of the due slot.
+
+    It is a guess: anyone who opens the round decides. None if nothing is drawn, or soon again
+    what was refused just now, or another worker has it.
+    """
+    now = context.clock()
+    with context.database.read() as connection:
+        rounds = round_store.unfinished_rounds(connection, context.settings.name, now)
+        waiting = [each for each in rounds if each.state is RoundState.OPEN and each.slot <= now]
+        if waiting:
+            newest = waiting[-1]
+            is_remaining = newest.claimed_until is not None
+            if is_remaining or context.tries.still(newest, now) is not None:
+                return None
+            first = first_scan(connection, newest.monitor_id, newest.settings)
+            return NextScan(newest.window, newest.seed, *first)
+        due = due_slots(connection, context, now)
+        return _of_slot(connection, context, due[-1]) if due else None
+
+
+def _of_slot(connection: Connection, context: MonitorContext, slot: datetime) -> NextScan | None:
+    settings = context.settings.round
+    monitor_id = round_store.find_monitor(connection, context.settings.name)
+    if monitor_id is None:
+        # Only a block's seed is known before the monitor is in the store.
+        window = window_of(settings.schedule, slot)
+        seed_id = None if settings.block is None else 0
+    else:
+        window = free_window(connection, monitor_id, settings.schedule, slot)
+        seed_id = monitor_id
+    if seed_id is None or window.is_empty:
+        return None
+    seed = seed_of(store_id(connection), seed_id, slot, settings.block)
+    return NextScan(window, seed, *first_scan(connection, monitor_id, settings))

@@ -14,7 +14,7 @@ from monitor.storage.queries import is_latest
 from monitor.storage.tables import challenger_counts, challenger_sizes, comparisons, rounds, strata
 
 if TYPE_CHECKING:
-    from monitor.domain.challenger_rows import ComparisonRow
+    from monitor.domain.challenger import ComparisonRow
     from monitor.storage.labels.round_labels import RoundLabels
 
 

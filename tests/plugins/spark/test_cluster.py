@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import same_sample
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.sources.table_settings import DuckdbSettings
 from tests.spark import need_spark
 
 pytestmark = [pytest.mark.slow, pytest.mark.soak]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.sources.table_settings import DuckdbSettings
 from tests.plugins.spark.places import source_of, write
 from tests.sources.prediction_files import TWO, WEEK
 from tests.sources.sql.databases import BY_COUNTRY

@@ -11,7 +11,7 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds import versions
 from monitor.rounds.opening import due
-from monitor.rounds.opening.redo import why_it_stays
+from monitor.rounds.opening.due import why_it_stays
 from monitor.storage.labels import label_store
 from monitor.storage.results import concern_store, redo_store
 from monitor.storage.rounds import round_claims

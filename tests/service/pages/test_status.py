@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from sqlalchemy import text, update
 
-from monitor.cli.views.round_page import echo_round
+from monitor.cli.views.rounds_page import echo_round
 from monitor.cli.views.status_page import echo_overview
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import StoreUnavailable

@@ -11,9 +11,8 @@ from sqlalchemy import create_engine, text
 from monitor.domain.judge import Judge
 from monitor.files.missing_markers import quoted
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
-from monitor.sources.sql_settings import SqlSettings
+from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 
 COLUMNS = {"id": "id", "time": "at", "score": "score", "show": ["text"]}
 BY_COUNTRY = {**COLUMNS, "segments": ["country"]}

@@ -25,8 +25,8 @@ from monitor.domain.model import BandEdges, Window
 from monitor.sources.dialects import DIALECTS, RUN
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_query import Query, Scan
-from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import TableInfo
+from monitor.sources.table_settings import SqlSettings
 
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine

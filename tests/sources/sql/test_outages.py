@@ -10,8 +10,8 @@ from sqlalchemy.engine import make_url
 
 from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
 from monitor.sources.sql import SqlSource
-from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import find_table
+from monitor.sources.table_settings import SqlSettings
 from tests.servers import free_port, stoppable_postgres
 from tests.sources.prediction_files import TWO, WEEK, refused
 from tests.sources.sql.databases import COLUMNS, Place, make_table, source_of
