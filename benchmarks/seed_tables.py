@@ -14,14 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from monitor.stats.core.counts import Interval, StratumCounts
-from monitor.stats.literature.shang import (
-    CountIsZero,
-    precision_interval,
-    random_sampling_intervals,
-    recall_interval,
-)
-from monitor.stats.literature.shang_design import (
+from benchmarks.shang.design import (
     ShangRates,
     best_ratio,
     best_ratio_beta,
@@ -32,12 +25,19 @@ from monitor.stats.literature.shang_design import (
     rates_from_metrics,
     split_labels,
 )
-from monitor.stats.literature.shang_predictive import (
+from benchmarks.shang.intervals import (
+    CountIsZero,
+    precision_interval,
+    random_sampling_intervals,
+    recall_interval,
+)
+from benchmarks.shang.predictive import (
     BetaRate,
     precision_predictive,
     recall_predictive,
 )
-from monitor.stats.literature.shang_simulation import bootstrap, monte_carlo
+from benchmarks.shang.simulation import bootstrap, monte_carlo
+from monitor.stats.core.counts import Interval, StratumCounts
 
 CLASSIFIERS = {"$\\Phi_1$": (0.79, 0.67, 0.046), "$\\Phi_2$": (0.86, 0.56, 0.033),
                "$\\Phi_3$": (0.90, 0.66, 0.458)}  # fmt: skip

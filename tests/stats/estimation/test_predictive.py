@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.shang.predictive import BetaRate
+from benchmarks.shang.simulation import monte_carlo
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import JointPosterior, round_posterior
@@ -13,8 +15,6 @@ from monitor.stats.estimation.predictive import (
     next_estimates,
     stratified_estimate,
 )
-from monitor.stats.literature.shang_predictive import BetaRate
-from monitor.stats.literature.shang_simulation import monte_carlo
 
 TABLE_1 = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400)
 FEW = 2**10

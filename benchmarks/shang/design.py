@@ -1,12 +1,12 @@
 r"""How far to over-sample and how many labels to ask for, by Shang et al. (AISTATS 2023).
 
-Two strata, and confidence intervals as in ``shang``. The project's own planning, with any number
-of strata and finite windows, is :func:`monitor.stats.design.allocation.allocate`; with two
+Two strata, and confidence intervals as in ``intervals``. The project's own planning, with any
+number of strata and finite windows, is :func:`monitor.stats.design.allocation.allocate`; with two
 strata and recall alone it gives the ratio of Theorem 1.
 
 The over-sampling ratio s says how many times more of the flagged items are labeled than their
 share of the window: :math:`n_1 / n_0 = k s`, and s = 1 is proportional sampling; k is as in
-``shang``, predicted positives per predicted negative.
+``intervals``, predicted positives per predicted negative.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchmarks.shang.intervals import CountIsZero, check_k, check_share
 from monitor.stats.core.levels import check_probability, normal_quantile
-from monitor.stats.literature.shang import CountIsZero, check_k, check_share
 
 if TYPE_CHECKING:
-    from monitor.stats.literature.shang_predictive import BetaRate
+    from benchmarks.shang.predictive import BetaRate
 
 
 class ShangRates(NamedTuple):
@@ -160,7 +160,7 @@ def best_ratio_beta(flagged: BetaRate, passed: BetaRate, k: float) -> float:
 
     Examples
     --------
-    >>> from monitor.stats.literature.shang_predictive import BetaRate
+    >>> from benchmarks.shang.predictive import BetaRate
     >>> round(best_ratio_beta(BetaRate(431.5, 68.5), BetaRate(337.5, 14814), 0.033), 3)
     1.821
     """

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from monitor.stats.core.counts import StratumCounts
-from monitor.stats.core.levels import normal_quantile
-from monitor.stats.literature.shang import (
+from benchmarks.shang.intervals import (
     CountIsZero,
     precision_interval,
     random_sampling_intervals,
@@ -19,15 +17,19 @@ from monitor.stats.literature.shang import (
     recall_interval,
     recall_interval_delta,
 )
-from monitor.stats.literature.shang_predictive import (
+from benchmarks.shang.predictive import (
     BetaRate,
     log_ratio_variance,
     precision_predictive,
     recall_predictive,
     share_variance,
 )
+from monitor.stats.core.counts import StratumCounts
+from monitor.stats.core.levels import normal_quantile
 
-SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
+SEED = json.loads(
+    (Path(__file__).parents[1] / "stats" / "reference" / "seed_formulas.json").read_text()
+)
 TABLE_1 = SEED["table1"]
 FLAGGED = StratumCounts(size=1600, labeled=160, positive=138)
 PASSED = StratumCounts(size=48_400, labeled=4840, positive=108)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.shang.intervals import CountIsZero, recall_interval
+from benchmarks.shang.predictive import BetaRate, recall_predictive
+from benchmarks.shang.simulation import Replicas, bootstrap, monte_carlo
 from monitor.stats.core.counts import StratumCounts
-from monitor.stats.literature.shang import CountIsZero, recall_interval
-from monitor.stats.literature.shang_predictive import BetaRate, recall_predictive
-from monitor.stats.literature.shang_simulation import Replicas, bootstrap, monte_carlo
 
 FLAGGED = StratumCounts(size=1600, labeled=160, positive=138)
 PASSED = StratumCounts(size=48_400, labeled=4840, positive=108)

@@ -3,7 +3,7 @@ r"""Where the estimates of a later sample may fall, by Shang et al. (AISTATS 202
 The paper calls these intervals "credible". They are posterior *predictive*: they hold the sampling
 error of the later sample besides what is not known of the rates, so they are wider than a
 credible interval of precision or recall. :mod:`monitor.stats.estimation.predictive` gives the same
-without the normal approximation, for any number of strata. k is as in ``shang``.
+without the normal approximation, for any number of strata. k is as in ``intervals``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from benchmarks.shang.intervals import CountIsZero, check_k, recall_around
 from monitor.stats.core.counts import Interval
 from monitor.stats.core.levels import normal_quantile
-from monitor.stats.literature.shang import CountIsZero, check_k, recall_around
 
 if TYPE_CHECKING:
     from monitor.stats.core.counts import StratumCounts

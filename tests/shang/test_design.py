@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from monitor.stats.core.counts import StratumCounts
-from monitor.stats.literature.shang import (
-    CountIsZero,
-    precision_interval,
-    recall_from_rates,
-    recall_interval_delta,
-)
-from monitor.stats.literature.shang_design import (
+from benchmarks.shang.design import (
     ShangRates,
     best_ratio,
     best_ratio_beta,
@@ -28,9 +21,18 @@ from monitor.stats.literature.shang_design import (
     rates_from_metrics,
     split_labels,
 )
-from monitor.stats.literature.shang_predictive import BetaRate, log_ratio_variance
+from benchmarks.shang.intervals import (
+    CountIsZero,
+    precision_interval,
+    recall_from_rates,
+    recall_interval_delta,
+)
+from benchmarks.shang.predictive import BetaRate, log_ratio_variance
+from monitor.stats.core.counts import StratumCounts
 
-SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
+SEED = json.loads(
+    (Path(__file__).parents[1] / "stats" / "reference" / "seed_formulas.json").read_text()
+)
 PHI_1 = rates_from_metrics(0.79, 0.67, 0.046)
 INSIDE = st.floats(0.01, 0.99)
 RATIOS = st.floats(0.001, 10)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.shang.intervals import CountIsZero, check_k, size_ratio
 from monitor.stats.core.counts import Interval
 from monitor.stats.core.levels import check_probability
-from monitor.stats.literature.shang import CountIsZero, check_k, size_ratio
 
 if TYPE_CHECKING:
+    from benchmarks.shang.predictive import BetaRate
     from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import StratumCounts
-    from monitor.stats.literature.shang_predictive import BetaRate
 
 
 REPLICAS = 1000
@@ -123,7 +123,7 @@ def monte_carlo(
     .. math:: \tilde\pi_g \sim \mathrm{Beta}(\zeta_{1,g}, \zeta_{0,g}), \quad
         y_g^* \sim \mathrm{Bin}(n_g, \tilde\pi_g)
 
-    ``k`` is as in ``shang``. The paper takes the labeled counts themselves for :math:`\zeta`, a
+    ``k`` is as in ``intervals``. The paper takes the labeled counts themselves for :math:`\zeta`, a
     prior of 0; then each of the four must hold an item.
 
     Parameters
@@ -140,7 +140,7 @@ def monte_carlo(
 
     Examples
     --------
-    >>> from monitor.stats.literature.shang_predictive import BetaRate
+    >>> from benchmarks.shang.predictive import BetaRate
     >>> found = monte_carlo(
     ...     BetaRate(138, 22), BetaRate(108, 4732), 160 / 4840, (160, 4840),
     ...     rng=np.random.default_rng(1), replicas=100_000,

@@ -6,8 +6,8 @@ flagged and passed, with the size ratio :math:`k = N_+/N_-`, positive and finite
 from the two rates (Eq. 2), the *confidence* intervals for precision and recall (Eq. 3 to 5) and
 those of a plain random sample (section 2.1).
 
-Predictive ranges are in ``shang_predictive``, Algorithms 1 and 2 in ``shang_simulation``, ratios
-and sample sizes in ``shang_design``. The formulas rest on normal approximations, good with about
+Predictive ranges are in ``predictive``, Algorithms 1 and 2 in ``simulation``, ratios
+and sample sizes in ``design``. The formulas rest on normal approximations, good with about
 five items or more in each of the four cells. Where a count that they divide by is 0 they have no
 value and raise :class:`CountIsZero`.
 """

@@ -1,1 +1,0 @@
-"""Methods of papers as printed, for people who must reproduce them."""
