@@ -42,6 +42,7 @@ from monitor.domain.settings import (
     Pooling,
     ReferenceMatrix,
     Schedule,
+    ThresholdTarget,
 )
 from monitor.judges.command import CommandJudgeSettings
 from monitor.judges.http import HttpSettings
@@ -104,6 +105,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: reference, as a file": ReferenceFile,
     "monitors: limits": Limits,
     "monitors: limits, a metric with sides": Bound,
+    "monitors: threshold_target": ThresholdTarget,
     "monitors: pooling": Pooling,
     **{f"hooks of kind {kind}": hook for kind, hook in HOOKS.items()},
 }
@@ -128,6 +130,8 @@ NOTES = {
     "MonitorConfig.reference": "labels from before launch: for planning, the detector's first "
     "guess and, with scores or one band a class, pooling",
     "MonitorConfig.limits": "what must hold; none: nothing alerts, and limits are proposed",
+    "MonitorConfig.threshold_target": "what the threshold in use should surely keep; "
+    "[status](../how-to/threshold.md) says when it does not",
     "MonitorConfig.pooling": "how earlier rounds inform this one",
     "ReferenceFile.path": "the Parquet or CSV file, relative to the config",
     "DuckdbSettings.path": "file, pattern (`predictions/*.parquet`) or list of them, relative to "

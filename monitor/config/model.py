@@ -51,6 +51,7 @@ from monitor.domain.settings import (
     ReferenceMatrix,
     RoundSettings,
     Schedule,
+    ThresholdTarget,
 )
 from monitor.domain.slots import rounds_per
 from monitor.files.sqlite_address import literal_address
@@ -166,6 +167,7 @@ class MonitorConfig(Settings):
     labeling: Annotated[SerializeAsAny[Labeling], LABELERS, BeforeValidator(read_labeling)]
     reference: Reference | None = None
     limits: Limits = Limits()
+    threshold_target: ThresholdTarget | None = None
     pooling: Pooling = Pooling()
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     hooks: tuple[str, ...] = ()
@@ -187,6 +189,13 @@ class MonitorConfig(Settings):
                     "the column in source.columns.score"
                 )
                 raise SettingRefused(setting=f"sample.{name}", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _a_threshold_is_there(self) -> MonitorConfig:
+        if self.threshold_target is not None and self.source.threshold is None:
+            message = "source.threshold is not set, so there is no threshold that could keep it"
+            raise SettingRefused(setting="threshold_target", why=message)
         return self
 
     @model_validator(mode="after")
@@ -339,6 +348,7 @@ class MonitorConfig(Settings):
                 sample=sample,
                 pooling=self.pooling,
                 limits=self.limits,
+                threshold_target=self.threshold_target,
                 reference=provided,
                 deadline=self.labeling.deadline,
                 late_labels=self.labeling.late_labels,

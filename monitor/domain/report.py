@@ -328,8 +328,9 @@ class NoticeRow(Report):
     ``recurring`` (earlier rounds asked about most items; ``value`` is their share), ``judge`` (it
     says yes more or less often; ``value`` is how many times as often) or
     ``disagreement`` (people label alike too seldom; ``value`` is Krippendorff's alpha), ``gold``
-    (people answer gold items worse than before; ``value`` is the share that is right), or
-    ``segment`` (one has more errors than the rest; ``value`` is the odds ratio).
+    (people answer gold items worse than before; ``value`` is the share that is right),
+    ``segment`` (one has more errors than the rest; ``value`` is the odds ratio), or ``threshold``
+    (the one in use does not surely keep its target; ``value`` is the p-value).
     ``subject`` is the population, the metric, the class, the items, the verdicts, the
     labels or the segment.
     """

@@ -205,6 +205,36 @@ class Limits(Settings):
         return [side for side in self.sides() if side.metric in JUDGE_METRICS]
 
 
+class ThresholdTarget(Settings):
+    """What the threshold in use should surely keep: ``precision`` or ``recall``.
+
+    `pr-monitor status` says when the labels of the last ``rounds`` rounds of a history are not sure
+    of it with this ``confidence``. It is no limit, and raises no alert.
+    """
+
+    precision: Share | None = None
+    recall: Share | None = None
+    confidence: Share = 0.95
+    rounds: Annotated[int, Field(ge=1)] = 1
+
+    @model_validator(mode="after")
+    def _one_metric(self) -> ThresholdTarget:
+        if (self.precision is None) == (self.recall is None):
+            message = "a threshold has one target; give either precision or recall"
+            raise ValueError(message)
+        return self
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric that has a target."""
+        return "recall" if self.precision is None else "precision"
+
+    @property
+    def value(self) -> float:
+        """Value that the metric should have at least."""
+        return self.precision or self.recall or 0.0
+
+
 class FalseAlarms(Settings):
     """One promise over all monitors together: ``at_most`` so many false alarms ``per`` time.
 
@@ -344,6 +374,7 @@ class RoundSettings(Settings):
     sample: Sample = Sample()
     pooling: Pooling = Pooling()
     limits: Limits = Limits()
+    threshold_target: ThresholdTarget | None = None
     reference: ReferenceMatrix | None = None
     deadline: Duration
     late_labels: Duration

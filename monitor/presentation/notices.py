@@ -10,6 +10,7 @@ from monitor.presentation.numbers import percent_text, range_text
 
 if TYPE_CHECKING:
     from monitor.domain.report import AgreementRow, GoldRow
+    from monitor.domain.settings import ThresholdTarget
     from monitor.stats.core.counts import Interval
     from monitor.stats.drift.shift import WindowDistance
 
@@ -95,6 +96,25 @@ def gold_sentence(row: GoldRow) -> str:
     return (
         f"people answer gold items worse than before: {counts}. Did the people who label change, "
         "or their instructions? Estimates and alerts rest on their labels"
+    )
+
+
+def threshold_sentence(
+    threshold: float, target: ThresholdTarget, p: float | None, *, rounds: int
+) -> str:
+    """State that labels are not sure that the threshold in use keeps its target."""
+    goal = f"{target.metric} {target.value:g}"
+    if p is None:
+        return (
+            f"threshold {threshold:g} is not tested for {goal}: a judge cuts the strata, items "
+            "have no score, or all are flagged or all passed"
+        )
+    labels = "labels of this round" if rounds == 1 else last_rounds(rounds)
+    command = f"pr-monitor threshold --{target.metric} {target.value:g}"
+    return (
+        f"threshold {threshold:g} is not allowed: the {labels} are not sure that it keeps {goal} "
+        f"(p {p:.2g}, allowed up to {1 - target.confidence:.3g}); {command}"
+        f"{f' --rounds {rounds}' * (rounds > 1)} may have another"
     )
 
 

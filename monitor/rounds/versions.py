@@ -37,6 +37,7 @@ from monitor.rounds.estimation.restated import (
 from monitor.rounds.estimation.score_order import inverted_order
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
+from monitor.rounds.estimation.threshold_target import threshold_notices
 from monitor.rounds.estimation.versions import (
     set_versions,
     with_stored_own_rows,
@@ -392,7 +393,11 @@ def _estimate(
         completed=() if is_complete else ways,
     )
     changes = round_anomalies(member.tally, earlier, history, settings, seed=seed)
-    notices = [*changes.notices, *(_recurring(batch, member) if settings.limits.bounds else ())]
+    notices = [
+        *changes.notices,
+        *(_recurring(batch, member) if settings.limits.bounds else ()),
+        *threshold_notices(member.tally, earlier, settings),
+    ]
     return replace(estimate, notices=notices, distances=changes.distances)
 
 

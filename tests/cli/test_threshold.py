@@ -121,3 +121,61 @@ def test_a_monitor_whose_classes_come_from_a_column_has_no_threshold_to_move(tmp
     assert "has no closed round yet" in before.err
     assert ended.code == 65
     assert "comes from no threshold" in ended.err
+
+
+def test_status_says_when_the_threshold_in_use_has_stopped_being_allowed(tmp_path, monkeypatch):
+    place = Workplace(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    place.predictions(rows=4000, score=SCORE, is_travel=POSITIVE)
+    large = ("max_labels: 40", "max_labels: 400")
+    cron = f'schedule: {{cron: "{place.cron}", time_zone: UTC}}'
+    for number, target in enumerate(("{precision: 0.5}", "{precision: 0.9}"), 1):
+        line = f"{cron}\n    threshold_target: {target}"
+        place.config(COLUMN, bands=BANDS, sample=large, target=(cron, line))
+        time = place.now - timedelta(days=2 - number)
+        place.run_at(time, "run-once")
+        shown = place.run_at(time, "status")
+        assert ("is not allowed" in shown.out) is (number == 2)
+
+    [line] = [line for line in shown.lines if "is not allowed" in line]
+    assert "round 2: threshold 0.5" in line
+    assert "pr-monitor threshold --precision 0.9 may have another" in line
+    assert "is not allowed" in place.run("show", "2").out
+    assert json.loads(place.run("status", "--json").out)["monitors"][0]["alerts"] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("{precision: 0.8, recall: 0.5}", "give either precision or recall"),
+        ("{rounds: 3}", "give either precision or recall"),
+        ("{precision: 80}", "threshold_target.precision"),
+    ],
+)
+def test_a_target_is_one_share(tmp_path, monkeypatch, target, problem):
+    place = Workplace(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    place.predictions()
+    place.config(COLUMN, target=("    labeling:", f"    threshold_target: {target}\n    labeling:"))
+
+    ended = place.run("check")
+
+    assert ended.code != 0
+    assert problem in ended.err + ended.out
+
+
+def test_a_target_without_a_threshold_is_refused(tmp_path, monkeypatch):
+    place = Workplace(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    place.predictions(predicted="(i % 10 = 0)::int")
+    place.config(
+        COLUMN,
+        threshold=("      threshold: 0.5\n", ""),
+        columns=("score: score,", "score: score, predicted: predicted,"),
+        target=("    labeling:", "    threshold_target: {recall: 0.8}\n    labeling:"),
+    )
+
+    ended = place.run("check")
+
+    assert ended.code != 0
+    assert "no threshold that could keep it" in ended.err + ended.out

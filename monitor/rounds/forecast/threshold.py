@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,8 +10,8 @@ import numpy as np
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.errors import InputRefused
 from monitor.rounds.estimation.curves import NoCurves, pooled_sample
+from monitor.rounds.estimation.threshold_target import score_strata
 from monitor.stats.curves import thresholds
-from monitor.stats.curves.thresholds import ScoreStrata
 from monitor.stats.estimation.paired import compare_threshold
 from monitor.storage.labels.round_labels import read_all_labels
 from monitor.storage.rounds import round_store
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.stats.core.arrays import Ints
     from monitor.stats.core.counts import Interval
+    from monitor.stats.curves.thresholds import ScoreStrata
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
@@ -83,7 +84,12 @@ def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Pr
     labels = read_all_labels(connection, rounds)
     read = [(each, labels[each.id]) for each in rounds]
     _check(round_, [of_round for _, of_round in read])
-    strata, edges = _strata(round_, [of_round.counts() for _, of_round in read])
+    frame = [part.stratum for part in read[0][1].strata]
+    counts = np.sum([_counted(of_round.counts()) for _, of_round in read], axis=0)
+    strata, edges = score_strata(frame, counts, float(round_.settings.threshold or 0.0))
+    if strata is None:
+        message = "its items are all flagged or all passed"
+        raise _refused(round_, message)
     labeled, positive = int(strata.labeled.sum()), int(strata.positive.sum())
     if min(positive, labeled - positive) < FEWEST_FOR_CURVES:
         message = (
@@ -142,29 +148,9 @@ def _check(round_: Round, labels: Sequence[RoundLabels]) -> None:
     raise _refused(round_, message)
 
 
-def _strata(
-    round_: Round, tallies: Sequence[Sequence[StratumTally]]
-) -> tuple[ScoreStrata, list[float]]:
-    """Sum the strata of the rounds from the highest score down; and each one's lower edge."""
-    parts = sorted(
-        (group for group in zip(*tallies, strict=True) if sum(part.size for part in group)),
-        key=lambda group: (not group[0].stratum.flagged, -_low(group[0])),
-    )
-    flagged = sum(group[0].stratum.flagged for group in parts)
-    if not 0 < flagged < len(parts):
-        message = "its items are all flagged or all passed"
-        raise _refused(round_, message)
-    columns = (
-        [sum(getattr(part, name) for part in group) for group in parts]
-        for name in ("size", "labeled", "positive")
-    )
-    edges = [_low(group[0]) for group in parts]
-    edges[flagged - 1] = float(round_.settings.threshold or 0.0)
-    return ScoreStrata(*columns, flagged=flagged), edges
-
-
-def _low(part: StratumTally) -> float:
-    return -math.inf if part.stratum.low is None else part.stratum.low
+def _counted(parts: Sequence[StratumTally]) -> Ints:
+    """Size, labels and positives of the strata, shape ``(3, H)``."""
+    return np.array([[part.size, part.labeled, part.positive] for part in parts]).T
 
 
 def _chosen(
