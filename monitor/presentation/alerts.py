@@ -115,6 +115,20 @@ def firing_sentence(alert: AlertSummary, row: EstimateRow | None, report: RoundR
     )
 
 
+def early_text(answered: int, planned: int) -> str:
+    """Describe how far a round was when it fired an alert before its end."""
+    return f"alarm inside the open round, after {answered} of {planned} labels"
+
+
+def early_sentence(alert: AlertSummary, *, monitor: str, answered: int, planned: int) -> str:
+    """Return the sentence that an open round does not keep a limit by its first answers."""
+    return (
+        f"{monitor}: {broken_limit(alert)}: {early_text(answered, planned)}. No answer that is "
+        f"still missing can take it back, and the estimate follows when the round closes. "
+        f"{capital(fired(alert))}."
+    )
+
+
 def resolved_sentence(
     alert: AlertSummary, row: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
@@ -198,9 +212,16 @@ def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
     )
 
 
-def alert_to_do(alert_id: str, metric: str, *, monitor: str, number: int) -> str:
-    """Describe what anyone who is called may do, the cheapest first."""
+def alert_to_do(
+    alert_id: str, metric: str, *, monitor: str, number: int, is_open: bool = False
+) -> str:
+    """Describe what anyone who is called may do, the cheapest first.
+
+    An open round shows no counts.
+    """
     steps = " ".join([*remedies([metric]), end_alert_text(alert_id)])
+    if is_open:
+        return steps
     return f"pr-monitor show {number} -m {monitor} has the counts and the evidence. {steps}"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, RoundMoved
 from monitor.domain.label_parts import parts_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
+from monitor.domain.state import RoundState
 from monitor.presentation.labels import (
     half_labeled_sentence,
     unclear_sentence,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
 
+_UNCLOSED = (RoundState.OPEN, RoundState.LABELING)
 _RETRIES = 5  # of a publish that met another one; each loser has let one winner through
 
 
@@ -84,6 +86,7 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
     answered = sum(tally.labeled + tally.declined for tally in labels.counts())
     planned = sum(part.planned for part in labels.strata)
     if (answered < planned or copies.missing) and not round_.is_late(context.clock()):
+        _read_early(context, state, claim)
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
     empty = _classes_without_label(labels.counts(evidence_label))
@@ -110,6 +113,32 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
             context, round_, claim, reason=reason, labels=labels, concerns=concerns
         )
     )
+
+
+def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
+    """Read the evidence of an open round if answers came since; docs/method.md says of which.
+
+    Not of one whose labels are counted, or may join wrongly and are checked at the closing.
+    """
+    round_, labels = state.round, state.labels
+    settings = round_.settings.model_copy(update={"limits": context.settings.round.limits})
+    if (
+        round_.label_revision == (round_.evidence_revision or 0)
+        or not settings.limits.sides()
+        or settings.origin == "backfill"
+        or settings.counted_whole
+        or "flagged" in _classes_without_label(labels.counts(evidence_label))
+        or any(
+            reader.labeler.missing_is_negative
+            for reader in truth_readers(context.labelers_of(round_.settings))
+        )
+    ):
+        return
+    with context.database.read() as connection:
+        unclosed = round_store.find_rounds(connection, round_.monitor, states=_UNCLOSED)
+    if unclosed[0].id == round_.id:  # evidence goes on in the order in which rounds close
+        watched = replace(round_, settings=settings)
+        retried(lambda: versions.read_early(context, watched, claim, labels))
 
 
 def _refuse_half_labeled(round_: Round, now: datetime, answered: int, planned: int) -> None:

@@ -10,12 +10,15 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.alerting import AlertState
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.state import RoundState
+from monitor.presentation.alerts import early_text
 from monitor.presentation.moves import corrected_reason, overtaken_reason, restated_reason
 from monitor.rounds.estimation.alerts import (
     after_moves,
     correct_evidence,
+    fire_early,
     freeze_evidence,
     read_stored_readings,
 )
@@ -24,6 +27,7 @@ from monitor.rounds.estimation.batch import BatchEvidence, Earlier, Estimates, H
 from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import find_disputes
 from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
+from monitor.rounds.estimation.evidence import classifier_evidence
 from monitor.rounds.estimation.history import HistoryState, before_launch, history_states
 from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.rounds.estimation.recovery import recovery_rows
@@ -51,7 +55,12 @@ from monitor.rounds.reporting.concerns import (
     note_disputes,
     note_missing,
 )
-from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
+from monitor.rounds.reporting.enqueue import (
+    enqueue,
+    enqueue_abandoned,
+    enqueue_early,
+    enqueue_ended,
+)
 from monitor.stats.detection.blocks import BLOCKS
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels, read_recurring
 from monitor.storage.results import alert_store, estimate_store
@@ -216,6 +225,28 @@ def restate(
     return outcome
 
 
+def read_early(context: MonitorContext, round_: Round, claim: Claim, labels: RoundLabels) -> None:
+    """Read the evidence of a round that takes labels: it fires what its closing will fire anyway.
+
+    Of one in two waves the first is read, since the guess for the second may still change.
+    Sizes that are estimated are read at the closing only.
+    """
+    batch = _read_batch(context, round_, round_labels=labels)
+    due, waves = batch.affected[0], batch.evidence[round_.id][:1]
+    evidence = []
+    if due.tally.counts.first_phase is None:
+        launch = before_launch(due.tally.frame, batch.history.reference)
+        evidence = classifier_evidence(waves, batch.before_restated(0), launch, round_.settings)
+    now, revision = context.clock(), batch.labels[round_.id].label_revision
+    with context.database.write() as connection:
+        round_transitions.note_evidence(connection, claim, revision)
+        if alerts := fire_early(connection, round_, evidence, now):
+            answers = due.tally.answers
+            progress = answers.labeled, answers.wanted
+            round_transitions.note_event(connection, round_, early_text(*progress), now)
+            enqueue_early(connection, round_, alerts, progress, now)
+
+
 def abandon(context: MonitorContext, round_: Round, claim: Claim, reason: str) -> None:
     """End a round without an estimate and notify people why."""
     now = context.clock()
@@ -229,6 +260,12 @@ def abandon(context: MonitorContext, round_: Round, claim: Claim, reason: str) -
             now=now,
             closed_at=now,
         )
+        for alert in alert_store.find_alerts(
+            connection, monitor=round_.monitor, state=AlertState.FIRING
+        ):  # of answers that were taken back since
+            if alert.fired_round_id == round_.id:
+                alert_store.end(connection, alert.id, AlertState.REVISED, why=reason, now=now)
+                enqueue_ended(connection, alert, reason, now, by_hand=False)
         enqueue_abandoned(connection, round_, reason, now)
 
 

@@ -124,6 +124,7 @@ rounds = Table(
     Column("registered", Text),  # the version that the model's alias named for the window
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
+    Column("evidence_revision", Integer),  # of the labels whose evidence was read while it is open
     Column("claimed_by", String(200)),
     Column("claimed_until", BigInteger),  # ms by the database's clock: those of workers differ
     Column("attempt", Integer, nullable=False, default=0),

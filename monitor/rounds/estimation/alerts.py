@@ -1,4 +1,4 @@
-"""Evidence of a batch, and the alerts that it opens, ends or revises."""
+"""Evidence of a batch or an open round, and the alerts that it opens, ends or revises."""
 
 from __future__ import annotations
 
@@ -43,38 +43,83 @@ def freeze_evidence(
     alerts: Sequence[StoredAlert],
     now: datetime,
 ) -> tuple[Readings, list[AlertMove]]:
-    """Read the evidence of a closing round; of all that is computed only this may fire.
+    """Read the evidence of a closing round, which may fire what did not fire while it was open.
 
-    ``alerts`` are its monitor's.
+    ``alerts`` are its monitor's. One that the round fired while it was open is revised if its
+    evidence would not fire any more; either way the evidence after this round starts anew.
     """
+    early = {(a.metric, a.side): a for a in alerts if a.fired_round_id == due.id}
     open_before = _firing(alerts)
     # First, since a limit whose alert has ended gathers evidence again, in this very round.
     moves = _end_unwatched(connection, open_before, due, now)
     ended = {move.alert.id for move in moves}
-    firing = {(a.metric, a.side): a for a in open_before if a.id not in ended}
     last = evidence_store.last_readings(connection, due.monitor_id)
+    firing = {
+        side: a
+        for a in open_before
+        if a.id not in ended and _is_before(a, due, last.get(side := (a.metric, a.side)))
+    }
     disputed = disputed_metrics(connection, [due.id]).get(due.id, set()) if firing else set()
     readings: Readings = {}
     for match in estimate.readings:
         side = (match.limit.metric, match.limit.side)
         alert = firing.get(side)
-        reading = next_reading(
-            last.get(side),
-            alert_open=alert is not None,
-            limit=match.limit.value,
-            log_threshold=log_threshold(
-                due.settings.limits.false_alarm_every, len(estimate.readings)
-            ),
-            log_e=match.log_e,
-            log_recovery=match.log_recovery if _is_after(due, alert) else None,
-            log_path=match.log_path,
-        )
-        readings[side] = reading
+        reading = _next_reading(last.get(side), match, due, alert)
         if alert is not None and reading.ends_alert and alert.metric not in disputed:
             moves += _end(connection, alert, AlertState.RESOLVED, due, now)
-        if reading.fires:
+        if alert is None and side in early:
+            if not reading.fires:
+                moves += _end(connection, early[side], AlertState.REVISED, due, now)
+            reading = replace(reading, fires=True)
+        elif reading.fires:
             moves.append(_fire(connection, due, side, reading, now))
+        readings[side] = reading
     return readings, moves
+
+
+def fire_early(
+    connection: Connection, due: Round, evidence: Sequence[LimitEvidence], now: datetime
+) -> list[StoredAlert]:
+    """Open the alerts that an open round fires however its missing answers turn out.
+
+    They count in favor of the limits, so it would fire them at its closing as well.
+    """
+    alerts = alert_store.find_alerts(connection, monitor=due.monitor)
+    taken = {
+        (alert.metric, alert.side)
+        for alert in alerts
+        if alert.state is AlertState.FIRING or alert.fired_round_id == due.id
+    }
+    last = evidence_store.last_readings(connection, due.monitor_id)
+    moves: list[AlertMove] = []
+    for match in evidence:
+        side = (match.limit.metric, match.limit.side)
+        reading = _next_reading(last.get(side), match, due, None)
+        if reading.fires and side not in taken:
+            moves.append(_fire(connection, due, side, reading, now))
+    return [move.alert for move in moves]
+
+
+def _next_reading(
+    last: LimitReading | None, match: LimitEvidence, due: Round, alert: StoredAlert | None
+) -> LimitReading:
+    """Read a round about one limit after the last closing; ``alert`` is open since before it."""
+    limits = due.settings.limits
+    return next_reading(
+        last,
+        alert_open=alert is not None,
+        limit=match.limit.value,
+        log_threshold=log_threshold(limits.false_alarm_every, len(limits.sides())),
+        log_e=match.log_e,
+        log_recovery=match.log_recovery if _is_after(due, alert) else None,
+        log_path=match.log_path,
+    )
+
+
+def _is_before(alert: StoredAlert, due: Round, last: LimitReading | None) -> bool:
+    """Whether an alert was open before a closing; its own, if another round has closed since."""
+    has_closed_since = last is not None and last.log_m is None
+    return alert.fired_round_id != due.id or has_closed_since
 
 
 def _is_after(due: Round, alert: StoredAlert | None) -> bool:
@@ -110,8 +155,11 @@ def correct_evidence(
         if member.round.id not in stored
     }
     fired = [
-        (alert, (alert.metric, alert.side), frozen[alert.fired_round_id][alert.metric, alert.side])
+        (alert, side, readings[side])
         for alert in firing
+        # There is none yet of a round that fired while it is open.
+        if (side := (alert.metric, alert.side))
+        in (readings := frozen.get(alert.fired_round_id, {}))
     ]
     due = corrected[0].round
     chains = _Chains.read(
@@ -235,14 +283,16 @@ def _end_unwatched(
 ) -> list[AlertMove]:
     """End alerts whose limit is no longer the one that is watched.
 
-    A round of the time before an alert was opened with older settings and ends nothing.
+    A round of the time before an alert was opened with older settings and ends nothing. One that
+    fired it while it was open closes with the settings of today.
     """
     watched: dict[Side, float] = {
         (lim.metric, lim.side): lim.value for lim in due.settings.limits.sides()
     }
     moves: list[AlertMove] = []
     for alert in firing:
-        if _is_after(due, alert) and watched.get((alert.metric, alert.side)) != alert.limit:
+        is_due = due.slot >= alert.fired_slot
+        if is_due and watched.get((alert.metric, alert.side)) != alert.limit:
             moves += _end(connection, alert, AlertState.RESOLVED, due, now, LIMIT_CHANGED)
     return moves
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -16,10 +16,11 @@ from monitor.domain.state import RoundState
 from monitor.rounds.reporting.notices import (
     abandoned_notice,
     alert_notice,
+    early_notice,
     ended_notice,
     unusual_notice,
 )
-from monitor.rounds.reporting.report import abandoned_report, closed_report
+from monitor.rounds.reporting.report import abandoned_report, alert_row, closed_report
 from monitor.rounds.reporting.surroundings import read_surroundings
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
@@ -91,21 +92,55 @@ def _notices(
 
 def enqueue_concerns(connection: Connection, round_: Round, now: datetime) -> None:
     """Send the newest closed round to MLflow again, with the concerns noted since its report."""
-    report = with_concerns(
-        connection, round_, report_store.read_report(connection, round_.id, round_.version)
-    )
-    if report is None:
-        return
-    effects = [
-        replace(
-            effect,
-            key=f"{effect.key}/{now.isoformat()}",
-            payload=report.model_dump(mode="json"),
-            report_version=None,
+    report = _stored_report(connection, round_)
+    if report is not None:
+        effects = _for_mlflow(round_, report, newest=False)
+        effect_store.add_effects(connection, _resent(effects, report, now), now)
+
+
+def enqueue_early(
+    connection: Connection,
+    round_: Round,
+    alerts: Sequence[StoredAlert],
+    labels: tuple[int, int],
+    now: datetime,
+) -> None:
+    """Write the effects of alerts that a round fired while it is open.
+
+    ``labels`` are how many it has, and of how many. MLflow has no run of it yet: there the
+    monitor and its model stand under alert by the newest estimate.
+    """
+    store, (answered, planned) = store_id(connection), labels
+    for alert in alerts:
+        notice = early_notice(
+            alert, round_, store_id=store, answered=answered, planned=planned, at=now
         )
-        for effect in _for_mlflow(round_, report, newest=False)
+        key = first_key(connection, round_, notice.round_key)
+        notify(connection, round_, notice.model_copy(update={"round_key": key}), now)
+    newest = round_store.newest_closed(connection, round_.monitor, now)
+    report = None if newest is None else _stored_report(connection, newest)
+    if newest is None or report is None:
+        return
+    rows = [*report.alerts, *(alert_row(alert) for alert in alerts)]
+    report = report.model_copy(update={"alerts": rows, "status": Status.ALERT})
+    effects = _for_mlflow(newest, report, newest=True)
+    shown = [effect for effect in effects if effect.kind is not EffectKind.ROUND_RUN]
+    effect_store.add_effects(connection, _resent(shown, report, now), now)
+
+
+def _stored_report(connection: Connection, round_: Round) -> RoundReport | None:
+    """Read the newest report of a round, with the concerns noted since."""
+    payload = report_store.read_report(connection, round_.id, round_.version)
+    return with_concerns(connection, round_, payload)
+
+
+def _resent(effects: Sequence[NewEffect], report: RoundReport, now: datetime) -> list[NewEffect]:
+    """Let effects bring another report than the stored one, once more."""
+    payload = report.model_dump(mode="json")
+    return [
+        replace(effect, key=f"{effect.key}/{now.isoformat()}", payload=payload, report_version=None)
+        for effect in effects
     ]
-    effect_store.add_effects(connection, effects, now)
 
 
 def with_concerns(

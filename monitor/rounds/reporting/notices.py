@@ -11,6 +11,7 @@ from monitor.domain.notice import Notice
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import (
     alert_to_do,
+    early_sentence,
     ended_sentence,
     firing_sentence,
     forgotten_sentence,
@@ -79,6 +80,28 @@ def alert_notice(
         if fires
         else None,
         promise=promise(round_.settings.limits.false_alarm_every) if fires else None,
+        window_start=round_.window.start,
+        window_end=round_.window.end,
+    )
+
+
+def early_notice(
+    alert: StoredAlert, round_: Round, *, store_id: str, answered: int, planned: int, at: datetime
+) -> Notice:
+    """Notify people of an alert that a round fired while it is open; nobody has an estimate yet."""
+    return _alert_notice(
+        "alert.firing",
+        alert,
+        round_,
+        store_id=store_id,
+        round_key=round_key(store_id, round_),
+        sentence=early_sentence(alert, monitor=round_.monitor, answered=answered, planned=planned),
+        at=at,
+        since=alert.fired_at,
+        to_do=alert_to_do(
+            alert.id, alert.metric, monitor=round_.monitor, number=round_.number, is_open=True
+        ),
+        promise=promise(round_.settings.limits.false_alarm_every),
         window_start=round_.window.start,
         window_end=round_.window.end,
     )

@@ -127,7 +127,7 @@ def closed_report(
         cells=_cell_rows(tally.strata, round_.settings.sample),
         estimates=list(estimate.rows),
         evidence=evidence,
-        alerts=[_alert(alert, surroundings.recoveries.get(alert.id)) for alert in alerts],
+        alerts=[alert_row(alert, surroundings.recoveries.get(alert.id)) for alert in alerts],
         concerns=list(concerns),
         proposed_limits=dict(estimate.proposed_limits),
         proposed_unlabeled=estimate.proposed_unlabeled,
@@ -268,7 +268,8 @@ def _evidence(metric: str, side: str, reading: LimitReading, *, is_compared: boo
     )
 
 
-def _alert(alert: StoredAlert, recovery: RecoveryRow | None) -> AlertRow:
+def alert_row(alert: StoredAlert, recovery: RecoveryRow | None = None) -> AlertRow:
+    """Report an alert, and how far it is from its end."""
     return AlertRow(
         id=alert.id,
         metric=alert.metric,

@@ -88,6 +88,8 @@ class Round:
     """The state of its source that it was drawn from, where that can be read again."""
     registered: str | None = None
     """Version that the model's alias named for its window; None where it has none, or several."""
+    evidence_revision: int | None = None
+    """Label revision up to which its evidence was read while it is open."""
 
     def is_late(self, now: datetime) -> bool:
         """Whether its time for labels is over."""

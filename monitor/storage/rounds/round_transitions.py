@@ -150,6 +150,14 @@ def set_limits(
     note_event(connection, round_, reason, now)
 
 
+def note_evidence(connection: Connection, claim: Claim, revision: int) -> None:
+    """Record up to which label revision the evidence of a claimed open round was read."""
+    hold(connection, claim)
+    connection.execute(
+        update(rounds).where(rounds.c.id == claim.round_id).values(evidence_revision=revision)
+    )
+
+
 def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
     """Record something about a round that does not move it."""
     note_move(connection, round_.id, round_.state, round_.state, reason, now)

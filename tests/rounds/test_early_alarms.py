@@ -1,0 +1,254 @@
+"""Alarms inside an open round: fired by its first answers, once, and never against the rest."""
+
+from sqlalchemy import update
+
+from benchmarks.statements import counted
+from monitor.domain import crashpoint
+from monitor.domain.alerting import AlertState
+from monitor.domain.model import Answer
+from monitor.domain.settings import Limits
+from monitor.presentation.alerts import LIMIT_CHANGED
+from monitor.rounds import versions
+from monitor.rounds.round_page import read_page
+from monitor.storage.results import alert_store
+from monitor.storage.rounds import round_claims
+from monitor.storage.tables import rounds
+from tests.rounds.played import played
+from tests.rounds.scene import WEEK, Scene, settings
+
+PRECISION = Limits.model_validate({"precision": 0.7})
+BAD, GOOD = {"precision": 0.3, "share": 0.3}, {"precision": 0.85, "share": 0.3}
+
+
+@played
+def quiet(database):
+    """Two good rounds."""
+    scene = Scene(database, settings(limits=PRECISION, labels=200, hooks=("ops",)))
+    for number in (1, 2):
+        scene.play(number, **GOOD)
+    return scene
+
+
+@played
+def scene(quiet):
+    """A bad one that is drawn."""
+    quiet.draw(3, **BAD)
+    return quiet
+
+
+@played
+def fired(scene):
+    """It has fired."""
+    scene.after = answer_until_it_fires(scene)
+    return scene
+
+
+def tasks_of(scene, number=3):
+    """Tasks of a round in the order in which people get them."""
+    tasks = scene.labeler.sent[scene.round(number).name].values()
+    return [task.item_id for task in sorted(tasks, key=lambda task: task.place)]
+
+
+def answer_until_it_fires(scene):
+    items = tasks_of(scene)
+    for count in range(10, len(items), 10):
+        scene.labeler.answers |= {item: scene.truth[item] for item in items[:count]}
+        scene.run()
+        if scene.alerts():
+            return count
+    return None
+
+
+def told(scene, sink="ops"):
+    return [each for each in scene.notices(sink) if each["event"].startswith("alert.")]
+
+
+def states(scene):
+    return [(alert.fired_in_round, alert.state) for alert in scene.alerts()]
+
+
+def test_a_drop_fires_while_its_round_is_open_and_is_told_once(fired):
+    scene = fired
+    text = f"alarm inside the open round, after {scene.after} of 200 labels"
+    before, [notice] = scene.round(3), told(scene)
+    page = scene.read(read_page, "mail", 3, None)
+
+    closed = scene.finish(3)
+
+    assert before.state == "labeling"
+    assert scene.after < 150
+    assert text in notice["sentence"]
+    assert "precision is under its limit 0.7" in notice["sentence"]
+    assert text in [event["reason"] for event in page.events]
+    assert closed.state == "closed"
+    assert told(scene, "log") == told(scene) == [notice]
+    assert states(scene) == [(3, AlertState.FIRING)]
+    [row] = scene.report(3)["alerts"]
+    assert (row["id"], row["fired_in_round"]) == (notice["alert"], 3)
+
+
+def test_status_and_mlflow_stand_under_alert_before_the_round_closes(fired):
+    scene = fired
+
+    [*_, row] = scene.rows("select payload from effects where kind = 'fleet_point' order by id")
+    report = row["payload"]
+
+    assert scene.overview().status == "alert"
+    assert (report["round"], report["status"]) == (2, "alert")
+    assert [row["fired_in_round"] for row in report["alerts"]] == [3]
+
+
+def test_no_answer_that_is_still_missing_takes_it_back(fired):
+    scene = fired
+    missing = [item for item in tasks_of(scene) if item not in scene.labeler.answers]
+    scene.labeler.answers |= dict.fromkeys(missing, Answer.POSITIVE)
+
+    scene.run()
+
+    assert scene.round(3).state == "closed"
+    assert states(scene) == [(3, AlertState.FIRING)]
+
+
+def test_answers_that_come_first_because_they_are_bad_fire_nothing(quiet):
+    quiet.draw(3, **GOOD)
+    bad = [i for i in tasks_of(quiet) if i in quiet.flagged() and quiet.truth[i] == "0"]
+
+    quiet.labeler.answers |= dict.fromkeys(bad, Answer.NEGATIVE)
+    quiet.run()
+
+    assert len(bad) > 5
+    assert quiet.round(3).evidence_revision == quiet.round(3).label_revision
+    assert quiet.alerts() == []
+
+
+def test_answers_that_are_corrected_before_the_closing_revise_it_and_evidence_starts_anew(fired):
+    scene = fired
+    scene.judge_flagged(3, Answer.POSITIVE)
+    scene.finish(3)
+    scene.judge_flagged(3, Answer.POSITIVE)
+    scene.run()
+    scene.play(4, **GOOD)
+
+    assert states(scene) == [(3, AlertState.REVISED)]
+    assert [each["event"] for each in told(scene)] == ["alert.firing", "alert.revised"]
+    rows = scene.rows('select chain, fires from evidence where version = 1 order by "order"')
+    assert [(row["chain"], bool(row["fires"])) for row in rows[-2:]] == [(1, True), (2, False)]
+
+
+def test_one_that_was_ended_by_hand_does_not_fire_again_at_the_closing(fired):
+    scene = fired
+    [alert] = scene.alerts()
+    scene.write(
+        alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=scene.now, round_id=None
+    )
+
+    scene.finish(3)
+
+    assert states(scene) == [(3, AlertState.RESOLVED)]
+    assert [each["event"] for each in told(scene)] == ["alert.firing"]
+
+
+def test_a_limit_that_changes_before_the_closing_ends_it(fired):
+    scene = fired
+    limits = Limits.model_validate({"precision": 0.2})
+    scene.settings = scene.settings.model_copy(update={"limits": limits})
+
+    scene.finish(3)
+
+    [alert] = scene.alerts()
+    assert (alert.state, alert.ended_why) == (AlertState.RESOLVED, LIMIT_CHANGED)
+
+
+def test_a_round_that_is_abandoned_ends_it(fired):
+    scene = fired
+    claim = scene.write(round_claims.claim_round, scene.round(3).id)
+
+    versions.abandon(scene.context, scene.round(3), claim, "its answers were taken back")
+
+    assert states(scene) == [(3, AlertState.REVISED)]
+    assert [each["event"] for each in told(scene)] == ["alert.firing", "alert.resolved"]
+
+
+def test_late_labels_of_an_earlier_round_find_an_alert_of_a_round_without_a_reading(fired):
+    scene = fired
+
+    scene.turn(*tasks_of(scene, 2)[:1])
+    scene.run()
+
+    assert scene.round(2).version == 2
+    assert states(scene) == [(3, AlertState.FIRING)]
+
+
+def test_evidence_is_read_only_when_answers_came(scene):
+    scene.labeler.answers |= {item: scene.truth[item] for item in tasks_of(scene)[:20]}
+    with counted(scene.database) as first:
+        scene.run()
+    with counted(scene.database) as again:
+        scene.run()
+
+    assert "log_path" in str(first.selects)
+    assert "log_path" not in str(again.selects)
+
+
+def test_a_round_behind_an_older_open_one_waits_and_one_of_a_backfill_does(quiet):
+    later = quiet.settings
+    quiet.settings = later.model_copy(update={"deadline": 4 * WEEK})
+    quiet.draw(3, **GOOD)
+    quiet.settings = later
+    quiet.draw(4, **BAD)
+    items = tasks_of(quiet, 4)
+    quiet.labeler.answers |= {item: quiet.truth[item] for item in items[:-1]}
+    quiet.run()
+    waiting = quiet.alerts()
+
+    quiet.finish(3)
+    quiet.run()
+
+    assert waiting == []
+    assert states(quiet) == [(4, AlertState.FIRING)]
+
+
+def test_a_later_round_that_closes_before_it_does_not_end_it(quiet):
+    quiet.settings = quiet.settings.model_copy(update={"deadline": 4 * WEEK})
+    quiet.draw(3, **BAD)
+    count = answer_until_it_fires(quiet)
+    quiet.draw(4, **GOOD)
+    quiet.answer_round(4)
+    quiet.run()
+
+    order = [quiet.round(number).state for number in (3, 4)]
+    quiet.finish(3)
+
+    assert count is not None
+    assert order == ["labeling", "closed"]
+    assert quiet.round(3).state == "closed"
+    assert states(quiet) == [(3, AlertState.FIRING)]
+
+
+def test_a_process_that_ends_at_any_point_neither_loses_nor_doubles_it(scene, monkeypatch):
+    scene.labeler.answers |= {item: scene.truth[item] for item in tasks_of(scene)[:150]}
+    points: list[str] = []
+    for last in range(200):
+        points.clear()
+
+        def end(point, last=last):
+            points.append(point)
+            if len(points) == last + 1:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(crashpoint, "hook", end)
+        try:
+            scene.run()
+        except KeyboardInterrupt:
+            free = update(rounds).values(claimed_by=None)  # as of a process that is gone
+            scene.write(lambda connection, free=free: connection.execute(free))
+            continue
+        break
+    early = states(scene)
+    monkeypatch.setattr(crashpoint, "hook", None)
+    scene.finish(3)
+
+    assert last > 5
+    assert early == [(3, AlertState.FIRING)]
+    assert states(scene) == [(3, AlertState.FIRING)]
+    assert [each["event"] for each in told(scene)] == ["alert.firing"]
