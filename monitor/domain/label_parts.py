@@ -82,7 +82,7 @@ def rules_of(labeling: Mapping[str, Any] | None) -> list[Rule]:
 
 
 def deadlines_of(labeling: Mapping[str, Any] | None) -> dict[int, timedelta]:
-    """Return how long each of several labelers has, by index; rounds of older releases kept none."""
+    """Return how long each of several labelers has, by index; older rounds kept none."""
     parts = enumerate(parts_of(labeling))
     return {index: parse_duration(one["deadline"]) for index, one in parts if "deadline" in one}
 
