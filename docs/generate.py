@@ -219,7 +219,9 @@ NOTES = {
     "ColumnSettings.id": "column that holds the id of the prediction",
     "ColumnSettings.deadline": "`matures` unless given; counts from the slot of the round",
     "Labeling.items": "whose labels these are, where a list has several labelers: `flagged`, `passed`, "
-    "`{COLUMN: VALUE}` of a segment column, or `otherwise`",
+    "`{COLUMN: VALUE}` of a segment column, `otherwise`, or `checks`: items that a column labels too",
+    "ColumnSettings.checks": "random items a round that people label too, see "
+    "[several labelers](../how-to/several-labelers.md)",
     "Labeling.deadline": "counts from the draw of the round",
     "Labeling.late_labels": "labels that come within it after closing still correct the round; "
     "after it what people were shown is deleted",

@@ -266,6 +266,12 @@ class MonitorConfig(Settings):
             if labeling.items is not None:
                 message = "a labeler that is alone answers for all items; leave it out"
                 raise SettingRefused(setting="labeling.for", why=message)
+            if getattr(labeling, "checks", None):
+                message = (
+                    "nobody is asked; make labeling a list: this column `for: otherwise`, and a "
+                    'line such as {for: checks, kind: page, question: "..."}'
+                )
+                raise SettingRefused(setting="labeling.checks", why=message)
             return self
         segments = getattr(getattr(self.source, "columns", None), "segments", ())
         why = why_unclear([part.items for part in labeling.parts], segments)

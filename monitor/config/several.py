@@ -10,7 +10,7 @@ from pydantic import SerializeAsAny, TypeAdapter, ValidationInfo
 
 from monitor.config.adapters import LABELERS
 from monitor.domain.errors import SettingRefused
-from monitor.domain.label_parts import SEVERAL
+from monitor.domain.label_parts import CHECKS, SEVERAL, checks_of
 from monitor.domain.settings import Labeling
 
 Parts = tuple[Annotated[SerializeAsAny[Labeling], LABELERS], ...]
@@ -38,6 +38,7 @@ class SeveralLabelers(Labeling):
                 **part.model_dump(
                     include={"items", "overlap"}, exclude_defaults=True, by_alias=True
                 ),
+                **part.model_dump(mode="json", include={"deadline"}),
             }
             for part in self.parts
         ]
@@ -58,6 +59,7 @@ def read_labeling(value: object, info: ValidationInfo) -> object:
         message = "a list has two labelers or more; write one alone as a mapping"
         raise ValueError(message)
     _refuse_misfits(parts)
+    _refuse_checks(parts)
     return SeveralLabelers(
         parts=parts,
         deadline=max(part.deadline for part in parts),
@@ -87,6 +89,36 @@ def _refuse_misfits(parts: Sequence[Labeling]) -> None:
         if part.adjudicator is not None and len(adjudicators) > 1:
             why = "one person decides in a round; name the same one everywhere"
             raise SettingRefused(setting=f"{index}.adjudicator", why=why)
+
+
+def _refuse_checks(parts: Sequence[Labeling]) -> None:
+    """Refuse checks that nobody makes or that speak of no class, and a checker without any."""
+    checks = checks_of(SeveralLabelers(parts=tuple(parts)).own())
+    kinds = [part.own()["kind"] for part in parts]
+    for index, part in enumerate(parts):
+        if part.items == CHECKS and kinds[index] == "column":
+            why = "people check the labels of a column; name a kind that asks them, such as page"
+            raise SettingRefused(setting=f"{index}.kind", why=why)
+        if part.items == CHECKS and CHECKS in [each.items for each in parts[:index]]:
+            why = "another line has `for: checks` already; leave one out"
+            raise SettingRefused(setting=f"{index}.for", why=why)
+        if part.items == CHECKS and not any(getattr(each, "checks", None) for each in parts):
+            why = "no column of the list has `checks`, the number of its items that are checked"
+            raise SettingRefused(setting=f"{index}.for", why=why)
+        if getattr(part, "checks", None) is None:
+            continue
+        if index not in checks:
+            why = (
+                "nobody of the list asks people; add a line such as "
+                '{for: checks, kind: page, question: "..."}'
+            )
+            raise SettingRefused(setting=f"{index}.checks", why=why)
+        if not checks[index].classes:
+            why = (
+                "errors are estimated of a predicted class that this column labels alone; "
+                "give it `for: flagged`, `for: passed` or `for: otherwise`, without segments"
+            )
+            raise SettingRefused(setting=f"{index}.checks", why=why)
 
 
 def labelers_of(labeling: Labeling) -> list[tuple[str, Labeling]]:

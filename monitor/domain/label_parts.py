@@ -6,19 +6,37 @@ The rules of a round stand in its settings, under ``parts``; each task keeps the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from monitor.domain.setting_types import parse_duration
 
 if TYPE_CHECKING:
     from monitor.domain.ports import Labeler
 
-Rule = Literal["flagged", "passed", "otherwise"] | dict[str, str]
-"""Whom a labeler answers for: a predicted class, items with values of segments, or the rest."""
+Rule = Literal["flagged", "passed", "otherwise", "checks"] | dict[str, str]
+"""Whom a labeler answers for: a predicted class, items with values of segments, or the rest.
+
+One for ``checks`` labels items that a column labels too."""
 
 SEVERAL = "several"
+
+COLUMN = "column"
+"""The kind of a labeler that reads a column, and the annotator of its labels."""
 OTHERWISE: Rule = "otherwise"
+CHECKS: Rule = "checks"
 
 ALL = "flagged and passed"
 """The role of a labeler that answers for all items."""
+
+
+class Checks(NamedTuple):
+    """How many items of a column's labeler people label too, and the index of who asks them."""
+
+    items: int
+    checker: int
+    classes: tuple[bool, ...]
+    """The predicted classes of these items."""
 
 
 class AssignedLabeler(NamedTuple):
@@ -63,6 +81,12 @@ def rules_of(labeling: Mapping[str, Any] | None) -> list[Rule]:
     return [part.get("for", OTHERWISE) for part in parts_of(labeling)]
 
 
+def deadlines_of(labeling: Mapping[str, Any] | None) -> dict[int, timedelta]:
+    """Return how long each of several labelers has, by index; older rounds kept none."""
+    parts = enumerate(parts_of(labeling))
+    return {index: parse_duration(one["deadline"]) for index, one in parts if "deadline" in one}
+
+
 def column_classes(labeling: Mapping[str, Any] | None) -> dict[bool, int]:
     """Return the predicted classes that one column labels, each with the index of its labeler.
 
@@ -75,7 +99,26 @@ def column_classes(labeling: Mapping[str, Any] | None) -> dict[bool, int]:
     return {
         flagged: indices[0]
         for flagged, indices in of_class.items()
-        if len(indices) == 1 and parts[indices[0]].get("kind") == "column"
+        if len(indices) == 1 and parts[indices[0]].get("kind") == COLUMN
+    }
+
+
+def checks_of(labeling: Mapping[str, Any] | None) -> dict[int, Checks]:
+    """Return how the labels of columns are checked, by the index of the column's labeler.
+
+    >>> checks_of({"kind": "several", "parts": [{"for": "flagged", "kind": "column", "checks": 40},
+    ...                                         {"for": "passed", "kind": "page"}]})
+    {0: Checks(items=40, checker=1, classes=(True,))}
+    """
+    parts, whole = parts_of(labeling), column_classes(labeling)
+    people = [index for index, part in enumerate(parts) if part.get("kind") != COLUMN]
+    checkers = [index for index in people if parts[index].get("for") == CHECKS] or people
+    return {
+        index: Checks(
+            part["checks"], checkers[0], tuple(up for up, of in whole.items() if of == index)
+        )
+        for index, part in enumerate(parts)
+        if part.get("checks") and checkers
     }
 
 
@@ -107,6 +150,8 @@ def role_of(rules: Sequence[Rule], part: int) -> str:
     >>> [role_of(rules, 1) for rules in (["flagged", "otherwise"], ["flagged", "passed"])]
     ['passed', 'passed']
     """
+    if rules[part] == CHECKS:
+        return "checks"
     first = rules[: part + 1]
     if any(isinstance(rule, dict) for rule in first):
         return repr(first)
@@ -120,13 +165,15 @@ def role_of(rules: Sequence[Rule], part: int) -> str:
 def _applies(rule: Rule, predicted: bool, segments: Mapping[str, str]) -> bool:
     if isinstance(rule, dict):
         return all(segments.get(name) == value for name, value in rule.items())
-    return rule == OTHERWISE or (rule == "flagged") == predicted
+    return rule in {OTHERWISE, "flagged" if predicted else "passed"}
 
 
 def why_unclear(rules: Sequence[Rule | None], segments: Sequence[str]) -> str | None:
     """Return why not exactly one labeler is responsible for each item; None if one is."""
     covered: set[str] = set()
     for index, rule in enumerate(rules):
+        if rule == CHECKS:
+            continue
         if rule is None:
             return (
                 f"labeler {index + 1} does not say for which items; add `for: flagged`, "
@@ -134,16 +181,23 @@ def why_unclear(rules: Sequence[Rule | None], segments: Sequence[str]) -> str | 
             )
         if covered >= {"flagged", "passed"} or str(rule) in covered:
             return f"labeler {index + 1} gets no item: those before it answer for all of them"
-        if isinstance(rule, dict):
-            if unknown := [name for name in rule if name not in segments]:
-                columns = ", ".join(segments) or "none"
-                return (
-                    f"{unknown[0]!r} is no segment column; name it in source.columns.segments, "
-                    f"which has {columns}"
-                )
-            if not rule:
-                return f"labeler {index + 1} names no segment; use `for: otherwise`"
+        if why := _why_no_segment(rule, index, segments):
+            return why
         covered |= {"flagged", "passed"} if rule == OTHERWISE else {str(rule)}
     if covered >= {"flagged", "passed"}:
         return None
     return "some items have no labeler; end the list with one that has `for: otherwise`"
+
+
+def _why_no_segment(rule: Rule, index: int, segments: Sequence[str]) -> str | None:
+    if not isinstance(rule, dict):
+        return None
+    if not rule:
+        return f"labeler {index + 1} names no segment; use `for: otherwise`"
+    if unknown := [name for name in rule if name not in segments]:
+        columns = ", ".join(segments) or "none"
+        return (
+            f"{unknown[0]!r} is no segment column; name it in source.columns.segments, "
+            f"which has {columns}"
+        )
+    return None

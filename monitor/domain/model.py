@@ -263,6 +263,10 @@ class Item:
     challenged: bool | None = None
 
 
+CHECK_SLOT = 0
+"""Slot of a task that checks the label of a column; it is a first copy for those who are asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """A request to label one item: what the labeler may know, and nothing else.
@@ -272,8 +276,9 @@ class Task:
     class and stratum never get here. ``item_id``, ``predicted_before`` (the end of the round's
     window), ``slot``, ``place`` and ``part``, whose labeler it is, are for adapters only. Tasks of
     one item with different slots are copies that must go to different people, none of whom may
-    learn of the other. In the order of their places tasks are shuffled, and of each stratum the
-    first are those that were drawn first, which no place tells.
+    learn of the other; that of `CHECK_SLOT` asks people about an item that a column labels. In the
+    order of their places tasks are shuffled, and of each stratum the first are those that were
+    drawn first, which no place tells.
     """
 
     key: str

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 
 from monitor.domain.challenger import ChallengerRow
 from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
-from monitor.domain.judge import JudgeRow
+from monitor.domain.judge import Ends, JudgeRow
 from monitor.domain.payload import Report
 
 
@@ -266,6 +266,25 @@ class GoldRow(Report):
     chance: float | None
 
 
+class CheckRow(Report):
+    """How a column labels items whose truth people say, in the last ``rounds`` with this one.
+
+    ``labels`` names the predicted classes and ``items`` counts the checked ones of this round. Of
+    the positive items ``tp`` are labeled 1 and ``fn`` 0, of the negative ones ``tn`` 0 and ``fp``
+    1. ``sensitivity`` and ``specificity`` are the shares that are right; None if there is no item.
+    """
+
+    labels: str
+    items: int
+    rounds: int
+    tp: int
+    fn: int
+    tn: int
+    fp: int
+    sensitivity: Ends | None
+    specificity: Ends | None
+
+
 class EvidenceRow(Report):
     """Evidence against one limit: it fires when it reaches ``log_threshold``.
 
@@ -453,6 +472,7 @@ class RoundReport(Report):
     challenger: ChallengerRow | None = None
     judge: JudgeRow | None = None
     gold: GoldRow | None = None
+    checks: list[CheckRow] = Field(default_factory=list)
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None

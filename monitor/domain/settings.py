@@ -337,7 +337,8 @@ class Labeling(Settings):
     answer decides where others disagree (else a tie counts as "cannot tell"), ``audit`` counts
     how labels of known items came out, among the ``flagged`` and the ``passed`` or of all alike.
     Where a monitor has several labelers, a list, ``for`` says whose items these are: ``flagged``,
-    ``passed``, those with a value of a segment column such as ``{country: CZ}``, or ``otherwise``.
+    ``passed``, those with a value of a segment column such as ``{country: CZ}``, or ``otherwise``;
+    one for ``checks`` labels items that a column labels too.
     """
 
     items: Annotated[Rule | None, Field(alias="for")] = None

@@ -15,6 +15,7 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 from monitor.domain.census import Census
 from monitor.domain.errors import LabelsRefused, SettingRefused
 from monitor.domain.id_forms import NearMiss, id_styles, other_forms
+from monitor.domain.label_parts import COLUMN
 from monitor.domain.model import (
     Answer,
     Collected,
@@ -80,6 +81,11 @@ class ColumnSettings(Labeling):
     its id in other case, or with other zeros or blanks, unless a prediction has that id too:
     ``similar_ids: accept`` says that such rows are of other items.
 
+    Of a list of labelers, ``checks`` is how many random items a round people label too, without
+    seeing these labels: the labeler ``for: checks``, else the one of the list that asks people.
+    Their answers estimate how often this column is wrong, and the estimates of basis ``corrected``
+    rest on that.
+
     ``deadline`` is ``matures`` unless given: a round that closed earlier would hold the answers
     that come fast, which are not a random part of all.
     """
@@ -97,6 +103,7 @@ class ColumnSettings(Labeling):
     passed_without_rows: Literal["accept", "refuse"] = "refuse"
     similar_ids: Literal["accept", "refuse"] = "refuse"
     time: str | None = None
+    checks: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -164,7 +171,7 @@ class ColumnLabeler:
     Raises `SettingRefused` if they name none, and the source has no truth either.
     """
 
-    name = "column"
+    name = COLUMN
     asks_people = False
 
     def __init__(

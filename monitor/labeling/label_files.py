@@ -313,7 +313,7 @@ class _FileRows:
             raise ValueError(_future_reason(row.at, self.now))
         # Who answered a second copy without saying so is somebody else.
         slot = self.tasks[key].slot
-        annotator = row.annotator or (UNNAMED if slot == 1 else f"{UNNAMED} {slot}")
+        annotator = row.annotator or (UNNAMED if slot <= 1 else f"{UNNAMED} {slot}")
         event = LabelEvent(key, annotator, row.answer, at=row.at)
         _check_once(event, row.number, self.first)
         return event

@@ -40,6 +40,7 @@ from monitor.presentation.rows import (
     BANDS_OF_CELLS,
     agreement_sentence,
     answers_sentence,
+    checks_sentence,
     next_round_sentences,
     score_range_text,
 )
@@ -350,6 +351,7 @@ def _counts(report: RoundReport) -> Section:
         lines.append(answers)
     if report.agreement is not None:
         lines.append(f"agreement: {agreement_sentence(report.agreement)}")
+    lines += map(checks_sentence, report.checks)
     return _strata(report.strata, lines, counted=True)
 
 

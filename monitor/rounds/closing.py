@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, RoundMoved
-from monitor.domain.label_parts import parts_of
+from monitor.domain.label_parts import checks_of, deadlines_of, part_of, parts_of, rules_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
@@ -83,9 +83,9 @@ def read_labeling_state(connection: Connection, round_: Round) -> LabelingState:
 
 def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
     round_, labels, copies = state.round, state.labels, state.copies
-    answered = sum(tally.labeled + tally.declined for tally in labels.counts())
+    answered = labels.answered
     planned = sum(part.planned for part in labels.strata)
-    if (answered < planned or copies.missing) and not round_.is_late(context.clock()):
+    if _waits(state, context.clock(), is_whole=answered >= planned):
         _read_early(context, state, claim)
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
@@ -118,7 +118,8 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
 def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
     """Read the evidence of an open round if answers came since; docs/method.md says of which.
 
-    Not of one whose labels are counted, or may join wrongly and are checked at the closing.
+    Not of one whose labels are counted, are corrected by checks, or may join wrongly and are
+    checked at the closing.
     """
     round_, labels = state.round, state.labels
     settings = round_.settings.model_copy(update={"limits": context.settings.round.limits})
@@ -127,6 +128,7 @@ def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> 
         or not settings.limits.sides()
         or settings.origin == "backfill"
         or settings.counted_whole
+        or checks_of(settings.labeling)
         or "flagged" in _classes_without_label(labels.counts(evidence_label))
         or any(
             reader.labeler.missing_is_negative
@@ -139,6 +141,39 @@ def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> 
     if unclosed[0].id == round_.id:  # evidence goes on in the order in which rounds close
         watched = replace(round_, settings=settings)
         retried(lambda: versions.read_early(context, watched, claim, labels))
+
+
+def _waits(state: LabelingState, now: datetime, *, is_whole: bool) -> bool:
+    """Whether labels are missing for which somebody still has time: each labeler has its own."""
+    round_, labels = state.round, state.labels
+    if round_.is_late(now) or (is_whole and not state.copies.missing and not labels.unchecked):
+        return False
+    settings = round_.settings
+    deadlines = deadlines_of(settings.labeling)
+    if round_.deadline is None or not deadlines:
+        return True
+    begin = round_.deadline - settings.deadline
+    return any(now < begin + deadlines[part] for part in _behind(state) if part in deadlines)
+
+
+def _behind(state: LabelingState) -> set[int]:
+    """Find the labelers, by index, of which labels are missing."""
+    labels, labeling = state.labels, state.round.settings.labeling
+    rules, parts = rules_of(labeling), parts_of(labeling)
+    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
+    missing = {
+        part_of(rules, predicted=is_flagged[item.stratum], segments=item.segments)
+        for item in labels.items
+        if item.id not in labels.current
+    }
+    for part, census in labels.censuses.items():
+        if census.answered < sum(census.size(cell) for cell in census.strata):
+            missing.add(part)
+    if labels.unchecked:
+        missing |= {checks.checker for checks in checks_of(labeling).values()}
+    if state.copies.missing:
+        missing |= {index for index, part in enumerate(parts) if part.get("overlap")}
+    return missing
 
 
 def _refuse_half_labeled(round_: Round, now: datetime, answered: int, planned: int) -> None:

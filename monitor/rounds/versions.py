@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
+from monitor.domain.label_parts import checks_of
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import early_text
@@ -24,6 +25,7 @@ from monitor.rounds.estimation.alerts import (
 )
 from monitor.rounds.estimation.anomalies import recurring_notices, round_anomalies
 from monitor.rounds.estimation.batch import BatchEvidence, Earlier, Estimates, HistoryBatch, Member
+from monitor.rounds.estimation.checks import checked_labels
 from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import find_disputes
 from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
@@ -62,6 +64,8 @@ from monitor.rounds.reporting.enqueue import (
     enqueue_ended,
 )
 from monitor.stats.detection.blocks import BLOCKS
+from monitor.storage.database import in_chunks
+from monitor.storage.labels import check_store
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels, read_recurring
 from monitor.storage.results import alert_store, estimate_store
 from monitor.storage.results.past_counts import PastRound, read_past
@@ -75,6 +79,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import NoticeRow
     from monitor.domain.settings import Pooling
     from monitor.rounds.context import MonitorContext
+    from monitor.storage.labels.check_store import PastChecks
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
@@ -291,6 +296,8 @@ def _read_batch(
         restated = read_restated(connection, monitor_id=this_round.monitor_id)
         unrestated = read_unrestated(connection, restated)
         recurring = read_recurring(connection, rounds)
+        has_checks = any(checks_of(round_.settings.labeling) for round_ in rounds)
+        past_checks = _read_checks(connection, past) if has_checks else []
     if restating is not None:
         rounds = [restating.requested_for(round_) for round_ in rounds]
         labels = restating.with_changes(labels)
@@ -312,7 +319,14 @@ def _read_batch(
         stored=Tally(stored[this_round.id]) if this_round.id in stored else None,
         restated=restated,
         unrestated=unrestated,
+        checked=checked_labels(rounds, labels, past_checks),
     )
+
+
+def _read_checks(connection: Connection, past: Sequence[PastRound]) -> list[PastChecks]:
+    ids = [each.id for each in past]
+    read = in_chunks(connection, ids, check_store.read_past)
+    return [read[each] for each in ids if each in read]
 
 
 def _read_changed(connection: Connection, past: Sequence[PastRound]) -> list[Round]:
@@ -428,6 +442,7 @@ def _estimate(
         settings=settings,
         seed=seed,
         completed=() if is_complete else ways,
+        checked=batch.checked.get(member.round.id),
     )
     changes = round_anomalies(member.tally, earlier, history, settings, seed=seed)
     notices = [
@@ -440,4 +455,6 @@ def _estimate(
 
 def _recurring(batch: HistoryBatch, member: Member) -> list[NoticeRow]:
     round_id = member.round.id
-    return recurring_notices(len(batch.recurring[round_id]), len(batch.labels[round_id].items))
+    items = batch.labels[round_id].items
+    repeated = sum(item.id in batch.recurring[round_id] for item in items)
+    return recurring_notices(repeated, len(items))

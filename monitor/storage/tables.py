@@ -267,6 +267,19 @@ censuses = Table(
     comment="The labels of all items of some strata as they are now; versions keep theirs.",
 )
 
+label_checks = Table(
+    "label_checks",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("flagged", Boolean, primary_key=True),
+    Column("tp", Integer, nullable=False),
+    Column("fn", Integer, nullable=False),
+    Column("tn", Integer, nullable=False),
+    Column("fp", Integer, nullable=False),
+    comment="How a column labels items whose truth people say, by predicted class.",
+)
+
 labeler_cursors = Table(
     "labeler_cursors",
     metadata,

@@ -309,7 +309,7 @@ class MemoryLabeler:
         self._answer()
         events = []
         for key, task in tasks.items():
-            first = task.slot == 1
+            first = task.slot <= 1
             answer = (self.answers if first else self.second_answers).get(task.item_id)
             who = self.annotator if first else self.second_annotator
             if answer is not None:

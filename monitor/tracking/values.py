@@ -78,6 +78,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
     values |= _limit_values(report)
     values |= _challenger_metrics(report)
     values |= _judge_metrics(report)
+    values |= _check_metrics(report)
     return {
         name: round(float(value), _DECIMALS)
         for name, value in values.items()
@@ -327,6 +328,17 @@ def _judge_metrics(report: RoundReport) -> dict[str, float]:
         if (value := getattr(row, name)) is not None
     }
     return rates | saved | cost | {"judge/missing": row.missing / row.size}
+
+
+def _check_metrics(report: RoundReport) -> dict[str, float]:
+    """Name how often a column is right, such as ``labels/flagged_sensitivity`` with ``_low``."""
+    return {
+        f"labels/{row.labels.replace(' ', '_')}_{name}{end}": value
+        for row in report.checks
+        for name in ("sensitivity", "specificity")
+        if (ends := getattr(row, name)) is not None
+        for end, value in zip(("", "_low", "_high"), ends, strict=True)
+    }
 
 
 def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:

@@ -6,6 +6,7 @@ import pytest
 
 from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
+from monitor.domain.label_parts import checks_of
 from monitor.labeling.column import ColumnLabeler
 from monitor.rounds.labels.endpoints import endpoint_name
 from monitor.wiring import build
@@ -148,6 +149,27 @@ def test_a_round_of_one_labeler_is_not_read_by_one_that_answers_for_the_rest(loa
             "[2].kind",
             "list page once",
         ),
+        (
+            "{for: checks, kind: files}\n      - {for: passed, kind: files}",
+            "[1].for",
+            "has `checks`",
+        ),
+        (
+            f"{FILES}\n      - {COLUMN.replace('flagged', 'checks')}",
+            "[2].kind",
+            "name a kind that asks them",
+        ),
+        (
+            COLUMN.replace("flagged", "passed").replace("30d", "30d, checks: 9"),
+            "[1].checks",
+            "nobody",
+        ),
+        (
+            COLUMN.replace("flagged", "{country: CZ}").replace("30d", "30d, checks: 9")
+            + f"\n      - {FILES}",
+            "[1].checks",
+            "without segments",
+        ),
     ],
 )
 def test_a_list_that_cannot_be_used_is_refused_at_its_line(load, second, where, why):
@@ -157,6 +179,25 @@ def test_a_list_that_cannot_be_used_is_refused_at_its_line(load, second, where, 
     [line] = str(refused.value).splitlines()
     assert f"monitors[fraud].labeling{where}: " in line
     assert why in line
+
+
+def test_a_column_that_is_alone_has_nobody_who_checks_it(load, tmp_path):
+    column = COLUMN.replace("for: flagged, ", "").replace("30d", "30d, checks: 9")
+    alone = TEXT.replace("\n      - {}\n      - {}", " {}").format(column)
+    (tmp_path / "config.yaml").write_text(alone)
+
+    with pytest.raises(ConfigRefused, match=r"labeling.checks: nobody is asked; make labeling a"):
+        load_config(tmp_path / "config.yaml", {})
+
+
+def test_the_page_of_the_list_checks_unless_a_line_does(load):
+    checked = COLUMN.replace("30d", "30d, checks: 9")
+    of_list = load(checked, FILES)
+    own = load(checked, FILES.replace("passed", "checks") + "\n      - {for: passed, kind: files}")
+
+    checks = [checks_of(config.monitors[0].labeling.own()) for config in (of_list, own)]
+
+    assert [each[0] for each in checks] == [(9, 1, (True,)), (9, 1, (True,))]
 
 
 def test_a_labeler_that_is_alone_names_no_items(load, tmp_path):

@@ -345,7 +345,12 @@ def _labels(context: MonitorContext, assigned: AssignedLabeler) -> CheckResult |
         from monitor.cli.commands.data_checks import check_truth
 
         return check_truth(context, assigned.labeler, assigned)
-    return check_labels(assigned.labeler)
+    location = check_labels(assigned.labeler)
+    if not isinstance(assigned.rules[assigned.part], dict):
+        return location
+    from monitor.cli.commands.data_checks import CheckResult, rule_warnings
+
+    return CheckResult(location, (*rule_warnings(context, assigned),))
 
 
 def _judge(context: MonitorContext) -> str:

@@ -7,6 +7,7 @@ whether the truth joins.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -232,11 +233,27 @@ def check_truth(
         *_unmatched_warnings(context, labeler),
     )
     if not reach.flagged.size + reach.passed.size:
-        why = f"no item from {window} is of this labeler: are the values of `for` written as there?"
-        return CheckResult(text, (*warnings, why))
+        return CheckResult(text, (*warnings, *rule_warnings(context, assigned)))
     classes = (("flagged", reach.flagged), ("passed", reach.passed))
     shares = " and ".join(f"{_share(part)} {name}" for name, part in classes if part.size)
     return CheckResult(f"{text}; {shares} items from {window} have a label", warnings)
+
+
+def rule_warnings(context: MonitorContext, assigned: AssignedLabeler) -> Iterator[str]:
+    """State that a labeler for some values of segments gets no item of the last window."""
+    rule, window = assigned.rules[assigned.part], _joined_window(context, timedelta(0))
+    if window is None or not isinstance(rule, dict):
+        return
+    frame = context.source.scan(window, BandEdges().strata(), 1, "check")
+    for index, column in enumerate(frame.segment_columns):
+        values = Counter[str]()
+        for part in frame.strata:
+            values.update(part.segments[index])
+        if frame.size and column in rule and rule[column] not in values:
+            yield (
+                f"no item from {window} has {rule[column]!r} in {column!r}, so this labeler gets "
+                f"none: the column holds {listed(values)}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ class MlflowReviewLabeler:
         with self._calls() as calls:
             experiment = made_experiment(calls, self.experiment)
             for queue, of_first in _queues(round_name):
-                copies = [task for task in shown if (task.slot == 1) is of_first]
+                copies = [task for task in shown if (task.slot <= 1) is of_first]
                 if copies:
                     self._send(experiment, round_name, queue, copies)
         link = f"{self._server.shown}/#/experiments/{experiment.id}/review-queue"

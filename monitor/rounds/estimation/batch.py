@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.alerting import LimitReading
     from monitor.domain.report import RecoveryRow
+    from monitor.rounds.estimation.checks import CheckedLabels
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import StratumArrays
@@ -53,7 +54,8 @@ class HistoryBatch:
     up to each block (`monitor.domain.labels`), without the items that are ``recurring``: a round
     that closed before had asked about them. ``stored`` is what the last version of the due round
     counted. ``restated`` is what was restated of the monitor, and ``unrestated`` has the restated
-    rounds of the history as they were counted before.
+    rounds of the history as they were counted before. ``checked`` has what people say of the labels
+    of columns, by round id.
     """
 
     store_id: str
@@ -67,6 +69,7 @@ class HistoryBatch:
     stored: Tally | None = None
     restated: tuple[RestatedVersion, ...] = ()
     unrestated: Mapping[int, Tally] = field(default_factory=dict)
+    checked: Mapping[int, CheckedLabels] = field(default_factory=dict)
 
     @property
     def counted(self) -> list[Counted]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import NoticeRow, ReportedEstimate
     from monitor.domain.settings import RoundSettings
+    from monitor.rounds.estimation.checks import CheckedLabels
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.evidence import LimitEvidence
     from monitor.rounds.estimation.tally import Counted, Tally
@@ -73,6 +74,7 @@ def estimate_round(
     settings: RoundSettings,
     seed: int,
     completed: Sequence[HistoryState] = (),
+    checked: CheckedLabels | None = None,
 ) -> RoundEstimate:
     """Estimate a round from its own labels and, apart from that, with its history.
 
@@ -84,6 +86,7 @@ def estimate_round(
     reference: Positive and labeled per stratum from before launch, or None.
     completed: ``history`` if all missing answers of the history were negative, and if all
         were positive; empty where none is missing.
+    checked: What people say of a column's labels; None where nobody checks them.
     """
     launch = before_launch(now.frame, reference)
     pooled = _with_robust_weight(history, settings)
@@ -108,6 +111,7 @@ def estimate_round(
                 tuple(METRICS),
                 settings,
                 seed=seed,
+                checked=checked,
             ),
             *reported_rows(with_history, corners),
         ],

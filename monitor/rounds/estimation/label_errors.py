@@ -1,4 +1,4 @@
-"""Estimates of the round alone, corrected for label errors by the audit in the config."""
+"""Estimates of the round alone, corrected for label errors by an audit or by checks of people."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChan
 from monitor.stats.labels.label_error import METHOD, corrected_estimates
 
 if TYPE_CHECKING:
+    from monitor.rounds.estimation.checks import CheckedLabels
     from monitor.stats.core.counts import Counts, Interval
     from monitor.stats.estimation.posterior import MetricEstimate
     from monitor.stats.estimation.small_counts import FewLabels
@@ -30,16 +31,18 @@ def corrected_rows(
     settings: RoundSettings,
     *,
     seed: int,
+    checked: CheckedLabels | None = None,
 ) -> list[ReportedEstimate]:
-    """Estimate every metric once more; none if the config names no audit.
+    """Estimate every metric once more; none if nothing tells how often labels err.
 
-    ``complete`` are the counts with answers to what is missing (`missing.completions`). Where by
-    the audit labels are no better than chance, each has that as its reason.
+    ``complete`` are the counts with answers to what is missing (`missing.completions`), and
+    ``checked`` what people say of a column's labels. Where labels are no better than chance by
+    these or by the audit of the config, each has that as its reason.
     """
-    if settings.audit is None:
+    if settings.audit is None and checked is None:
         return []
     try:
-        audit = _audit_of(settings.audit)
+        audit = checked.audit() if settings.audit is None else _audit_of(settings.audit)
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]

@@ -170,12 +170,15 @@ def read_unrestated(
 def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> RoundLabels:
     items = {item.id for item in labels.items}
     answers = {item: list(statements) for item, statements in labels.said.items()}
+    checks = {one.id: one for one in labels.checks}
     for row in rows:
-        if row["item_id"] in items:
-            answer = None if row["answer"] is None else Answer(row["answer"])
-            statement = Statement(row["at"], row["annotator"], LabelKind(row["kind"]), answer)
-            answers.setdefault(row["item_id"], []).append(statement)
-    return replace(labels, said=answers)
+        item, answer = row["item_id"], None if row["answer"] is None else Answer(row["answer"])
+        statement = Statement(row["at"], row["annotator"], LabelKind(row["kind"]), answer)
+        if item in checks:  # people say of it how good the column is
+            checks[item] = checks[item].plus(statement)
+        elif item in items:
+            answers.setdefault(item, []).append(statement)
+    return replace(labels, said=answers, checks=tuple(checks.values()))
 
 
 def _lost_a_class(member: Member) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.judge import OnDemandJudge
@@ -13,7 +13,7 @@ from monitor.rounds.estimation.gold_answers import gold_rows
 from monitor.rounds.estimation.judge import judge_row
 from monitor.rounds.estimation.segment_search import SegmentSearch, segment_searches
 from monitor.rounds.estimation.segments import segment_rows
-from monitor.storage.labels import overlap_store
+from monitor.storage.labels import check_store, overlap_store
 from monitor.storage.results import challenger_store, segment_store
 from monitor.storage.samples import verdict_store
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import AgreementRow, GoldRow, SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.storage.database import Database
+    from monitor.storage.labels.check_store import Checked
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.results.segment_store import SegmentCell
     from monitor.storage.rounds.round_store import Round
@@ -40,6 +41,7 @@ class Supplements:
     judge: JudgeRow | None = None
     gold: GoldRow | None = None
     search: SegmentSearch | None = None
+    checks: Checked = field(default_factory=dict)
 
 
 def read_supplements(
@@ -77,7 +79,9 @@ def _supplements(connection: Connection, round_: Round, labels: RoundLabels) -> 
     cells = segment_store.current_cells(connection, round_.id, labels)
     rows = segment_rows(cells, labels.strata, round_.settings, seed=round_.sobol_seed)
     ordered = segment_store.in_order(rows)
-    return Supplements(tuple(cells), tuple(ordered), _agreement(round_, labels))
+    return Supplements(
+        tuple(cells), tuple(ordered), _agreement(round_, labels), checks=labels.check_counts
+    )
 
 
 def _agreement(round_: Round, labels: RoundLabels) -> AgreementRow | None:
@@ -92,6 +96,7 @@ def stored_supplements(connection: Connection, round_id: int, version: int) -> S
         cells=tuple(segment_store.read_counts(connection, round_id, version)),
         segments=tuple(segment_store.read_estimates(connection, round_id, version)),
         agreement=overlap_store.read_agreement(connection, round_id, version),
+        checks=check_store.read_counts(connection, round_id, version),
     )
 
 
@@ -105,6 +110,7 @@ def write_supplements(
         segment_store.put_evidence(connection, round_id, supplements.search.fresh)
     if supplements.agreement is not None:
         overlap_store.write_agreement(connection, round_id, version, supplements.agreement)
+    check_store.write_counts(connection, round_id, version, supplements.checks)
     if (result := supplements.challenge) is not None:
         challenger_store.write_counts(connection, round_id, version, result.counted)
         challenger_store.write_comparisons(connection, round_id, version, result.row.comparisons)
@@ -118,6 +124,8 @@ def is_as_stored(connection: Connection, round_: Round, labels: RoundLabels) -> 
     stored = stored_supplements(connection, round_.id, round_.version)
     cells = segment_store.current_cells(connection, round_.id, labels)
     if round_.settings.overlap and _agreement(round_, labels) != stored.agreement:
+        return False
+    if labels.check_counts != stored.checks:
         return False
     return tuple(cells) == stored.cells and _is_compared_equally(connection, round_, labels)
 

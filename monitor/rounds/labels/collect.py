@@ -143,7 +143,9 @@ def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
         )
         tasks = tasks_of_people(connection, context, rounds)
         answered = overlap_store.answered_tasks(connection, [round_.id for round_ in rounds])
-    return [task for key, task in tasks.items() if task.slot == slot and key not in answered]
+    return [
+        task for key, task in tasks.items() if max(task.slot, 1) == slot and key not in answered
+    ]
 
 
 def disputed(context: MonitorContext) -> list[Task]:

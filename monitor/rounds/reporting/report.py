@@ -145,6 +145,7 @@ def closed_report(
         challenger=None if supplements.challenge is None else supplements.challenge.row,
         judge=supplements.judge,
         gold=supplements.gold,
+        checks=checked.rows() if (checked := batch.checked.get(round_.id)) else [],
         answers=_answers_row(round_, first_answers, tally.strata),
         # Measured without a judge, with which few labels decide more of an estimate.
         pooled_coverage=None if tally.is_judged else round_.settings.pooling.measured_coverage(),

@@ -33,7 +33,7 @@ from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
-from monitor.rounds.sampling.items import broken_pictures, doubled, items_of
+from monitor.rounds.sampling.items import broken_pictures, checked_sizes, doubled, items_of
 from monitor.rounds.sampling.opinions import of_present_judge
 from monitor.rounds.sampling.plan import plan_labels
 from monitor.rounds.sampling.plausibility import Concern, refuse_unknown
@@ -221,9 +221,20 @@ def _write_sample(
     whole = round_.settings.counted_whole
     counted = [part.size if part.stratum.flagged in whole else 0 for part in frame.strata]
     expected = [max(pair) for pair in zip(expected, counted, strict=True)]
+    checks = checked_sizes(frame, expected, settings)
     drawn = items_of(
-        frame, [0 if n else m for n, m in zip(counted, first or expected, strict=True)]
+        frame,
+        [
+            check if n else m
+            for n, m, (check, _) in zip(counted, first or expected, checks, strict=True)
+        ],
     )
+    check_of = {part.stratum.name: of for part, of in zip(frame.strata, checks, strict=True)}
+    checkers = {
+        item.id: check_of[item.stratum][1]
+        for item in drawn
+        if item.order < check_of[item.stratum][0]
+    }
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         source = as_counted(context.source, frame.snapshot)
@@ -247,6 +258,7 @@ def _write_sample(
             shown=shown,
             doubled=doubled(drawn, settings),
             rules=rules_of(settings.labeling),
+            checkers=checkers,
         )
         for part, census in censuses.items():
             census_store.write_census(connection, round_.id, part, census, now)
@@ -265,7 +277,7 @@ def _write_sample(
             reason=drawn_reason(
                 len(drawn),
                 frame.size,
-                later=sum(expected) - sum(counted) - len(drawn),
+                later=0 if first is None else sum(expected) - len(drawn),
                 counted=sum(counted),
             ),
             now=now,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.label_parts import part_of, parts_of, rules_of
+from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
 from monitor.domain.model import Frame, Item
 from monitor.domain.shown import Shown, problem_of
 from monitor.presentation.windows import broken_pictures_sentence
@@ -59,6 +59,28 @@ def doubled(drawn: Sequence[Item], settings: RoundSettings) -> set[str]:
     for item in drawn:
         by_part[part_of(rules, predicted=item.predicted, segments=item.segments)].append(item)
     return set().union(*(_doubled(own, shares[part], cells=cells) for part, own in by_part.items()))
+
+
+def checked_sizes(
+    frame: Frame, expected: Sequence[int], settings: RoundSettings
+) -> list[tuple[int, int]]:
+    """Return how many items of each stratum people check, the first by draw, and who asks them.
+
+    They are in proportion to the labels of the strata; of a column that labels both predicted
+    classes, half are of each.
+    """
+    result = [(0, 0)] * len(expected)
+    for checks in checks_of(settings.labeling).values():
+        for flagged in checks.classes:
+            own = [h for h, part in enumerate(frame.strata) if part.stratum.flagged == flagged]
+            labels = sum(expected[h] for h in own)
+            share = min(1.0, checks.items / len(checks.classes) / max(labels, 1))
+            before = 0
+            for h in own:
+                size = _share(share, before + expected[h]) - _share(share, before)
+                result[h] = (min(size, len(frame.strata[h].candidates)), checks.checker)
+                before += expected[h]
+    return result
 
 
 def _doubled(drawn: Sequence[Item], overlap: float, *, cells: bool) -> set[str]:

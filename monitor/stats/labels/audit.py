@@ -98,7 +98,8 @@ class ClassAudits:
     Parameters
     ----------
     flagged, passed
-        What the audit found among items that were predicted positive, and predicted negative.
+        What the audit found among items that were predicted positive, and predicted negative; None
+        where labels count as right.
 
     Examples
     --------
@@ -110,5 +111,5 @@ class ClassAudits:
     (999.5, 1.5)
     """
 
-    flagged: LabelAudit
-    passed: LabelAudit
+    flagged: LabelAudit | None
+    passed: LabelAudit | None

@@ -29,6 +29,7 @@ from scipy import special
 from scipy.stats import qmc
 
 from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
 from monitor.stats.core.reasons import Contradiction
 from monitor.stats.estimation.matrix_draws import MatrixDraws
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
     from monitor.stats.core.metrics import Matrix
     from monitor.stats.labels.audit import ClassAudits
@@ -54,6 +54,10 @@ METHOD = "corrected for label errors: posterior of labels and audit"
 FEWEST_SUPPORTED = 3.0
 """How many of the ``FIRST_ANALYSIS`` proposals of the audit alone the labels leave at least; with
 fewer the two contradict each other."""
+
+MOST_WORTH = 5000.0
+"""Largest n q (1 - q) of a stratum's labels: its rate then has a standard deviation of .014 in the
+log odds, a quarter of a cell of the grid (`true_rates.CELLS`). An audit is far less sure."""
 
 _HALF_CELL = 2.0**-31  # as in draws: moves a Sobol point to the middle of its cell
 
@@ -116,7 +120,7 @@ def corrected_draws(
     among passed ones (each is weighed by itself, and half of the draws keep to each). Proposals
     are picked by weight, and :math:`\pi_h` is drawn from its distribution given s and t. The
     integrals are sums over cells, with the prior's exact mass in each. There is one audit for all
-    labels, or one for each predicted class.
+    labels, or one for each predicted class, whose labels count as right where it is None.
 
     Examples
     --------
@@ -128,12 +132,15 @@ def corrected_draws(
     >>> draws.rates.mean(axis=0).round(3)
     array([0.905, 0.022])
     """
-    classes = _classes(counts)
+    is_right = not isinstance(audit, LabelAudit) and audit.flagged is None
+    classes = _classes(_thinned(counts), whole=is_right)
     if isinstance(audit, LabelAudit):
         parts = [_part_draws(classes, audit, seed, points)]
     else:  # nothing ties the classes together then; other seeds keep their draws independent
         parts = [
-            _part_draws([class_], class_audit, seed + index, points)
+            _right_draws(class_, seed + index, points)
+            if class_audit is None
+            else _part_draws([class_], class_audit, seed + index, points)
             for index, (class_, class_audit) in enumerate(
                 zip(classes, (audit.flagged, audit.passed), strict=True)
             )
@@ -159,12 +166,26 @@ class _LatentClass:
     labeled: Floats
 
 
-def _classes(counts: Counts) -> list[_LatentClass]:
+def _thinned(counts: Counts) -> Counts:
+    """Count fewer labels at the same rate where they tell more than the grid of a rate can hold."""
+    share = counts.positive / np.maximum(counts.labeled, 1)
+    worth = np.maximum(counts.labeled * share * (1 - share), 1e-300)
+    part = np.minimum(1, MOST_WORTH / worth)
+    labeled = np.round(counts.labeled * part).astype(np.int64)
+    positive = np.minimum(np.round(counts.positive * part).astype(np.int64), labeled)
+    return Counts.of_arrays(
+        size=counts.size, labeled=labeled, positive=positive, is_flagged=counts.is_flagged
+    )
+
+
+def _classes(counts: Counts, *, whole: bool) -> list[_LatentClass]:
+    """Take the classes apart, the flagged with both halves of the prior if ``whole``."""
     posterior = round_posterior(counts)
+    flagged = posterior.flagged if whole else _heavy_half(posterior.flagged)
     up = counts.is_flagged
     positive, labeled = counts.positive.astype(np.float64), counts.labeled.astype(np.float64)
     return [
-        _LatentClass(_heavy_half(posterior.flagged), positive[up], labeled[up]),
+        _LatentClass(flagged, positive[up], labeled[up]),
         _LatentClass(posterior.passed, positive[~up], labeled[~up]),
     ]
 
@@ -213,6 +234,24 @@ def _part_draws(
         effective=effective,
         supported=_effective(rough.weight),
     )
+
+
+def _right_draws(class_: _LatentClass, seed: int, points: int) -> _PartDraws:
+    """Draw the rates of a class whose labels count as right."""
+    sobol = qmc.Sobol(1 + class_.posterior.strata, scramble=True, rng=seed).random(points)
+    ones = np.ones(points)
+    _, rates = class_rates(
+        class_.posterior,
+        class_.positive,
+        class_.labeled,
+        ones,
+        ones,
+        weight=ones,
+        uniforms=sobol[:, 1:] + _HALF_CELL,
+        pick=sobol[:, 0] + _HALF_CELL,
+    )
+    sure = np.ones_like(rates)
+    return _PartDraws(rates, sure, sure, float(points), float(FIRST_ANALYSIS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

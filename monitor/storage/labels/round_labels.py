@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, case, or_, select
 
 from monitor.domain.census import Cell
+from monitor.domain.label_parts import COLUMN, checks_of
 from monitor.domain.labels import Statement, current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage.database import in_chunks
-from monitor.storage.labels import census_store, label_store
+from monitor.storage.labels import census_store, check_store, label_store
+from monitor.storage.labels.check_store import CheckCounts
 from monitor.storage.samples import frame_store
 from monitor.storage.tables import items, strata
 from monitor.storage.tables import rounds as rounds_table
@@ -63,6 +65,30 @@ class SeveralAnswers:
     answers: Mapping[str, Answer]
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedItem:
+    """An item that people check: its stratum, and all statements about it."""
+
+    id: str
+    stratum: str
+    statements: Sequence[Statement]
+
+    def plus(self, statement: Statement) -> CheckedItem:
+        """Add a statement."""
+        return replace(self, statements=(*self.statements, statement))
+
+    @property
+    def free(self) -> Answer | None:
+        """The label of the column."""
+        return current_label(one for one in self.statements if one.annotator == COLUMN)
+
+    def truth(self, adjudicator: str | None) -> Answer | None:
+        """Return what people say."""
+        return current_label(
+            (one for one in self.statements if one.annotator != COLUMN), adjudicator
+        )
+
+
 @dataclass(frozen=True)
 class RoundLabels:
     """All statements about a round's items up to a label revision, and the sample itself.
@@ -70,6 +96,7 @@ class RoundLabels:
     ``items`` are in the order of the draw; ``said`` has the statements about each item that
     anybody spoke of, in the order of acceptance; ``adjudicator`` decides where people disagree.
     ``censuses`` has the strata whose labels are all counted, of which no item is drawn, by part.
+    ``checks`` has the answers of people to items that a column labels, which do not label them.
     """
 
     label_revision: int
@@ -78,6 +105,7 @@ class RoundLabels:
     items: tuple[DrawnItem, ...]
     said: Mapping[str, Sequence[Statement]]
     censuses: Mapping[int, Census] = field(default_factory=dict)
+    checks: tuple[CheckedItem, ...] = ()
 
     @cached_property
     def census(self) -> dict[Cell, tuple[int, int, int]]:
@@ -97,6 +125,28 @@ class RoundLabels:
             for item in self.items
             if (answer := self.current.get(item.id)) in {Answer.POSITIVE, Answer.NEGATIVE}
         ]
+
+    @property
+    def answered(self) -> int:
+        """Items that are labeled, or that nobody can tell."""
+        return sum(part.labeled + part.declined for part in self.counts())
+
+    @property
+    def unchecked(self) -> int:
+        """Items that people are to check and have not."""
+        return sum(one.truth(self.adjudicator) is None for one in self.checks)
+
+    @cached_property
+    def check_counts(self) -> dict[bool, CheckCounts]:
+        """What the checked items say of the column's errors, by predicted class."""
+        is_flagged = {part.stratum.name: part.stratum.flagged for part in self.strata}
+        cells: dict[bool, Counter[tuple[Answer | None, Answer | None]]] = {}
+        for one in self.checks:
+            of_class = cells.setdefault(is_flagged[one.stratum], Counter())
+            of_class[one.truth(self.adjudicator), one.free] += 1
+        both = (Answer.POSITIVE, Answer.NEGATIVE)
+        positions = [(truth, free) for truth in both for free in (truth, *set(both) - {truth})]
+        return {up: CheckCounts(*(of[each] for each in positions)) for up, of in cells.items()}
 
     def counts(self, label_of: LabelOf = current_label) -> list[StratumTally]:
         """Count the labels per stratum, in the strata's order.
@@ -222,12 +272,14 @@ def read_labels(connection: Connection, round_: Round) -> RoundLabels:
 def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int, RoundLabels]:
     """Read the labels of some rounds that were read in the same transaction, by round."""
     ids = [round_.id for round_ in rounds]
+    with_checks = [one.id for one in rounds if checks_of(one.settings.labeling)]
+    checked = in_chunks(connection, with_checks, check_store.checked_items)
     strata = in_chunks(connection, ids, frame_store.read_all_strata)
     drawn = in_chunks(connection, ids, _items)
     reported = in_chunks(connection, ids, label_store.all_statements)
     whole = [round_.id for round_ in rounds if round_.settings.counted_whole]
     censuses = in_chunks(connection, whole, census_store.read_censuses)
-    return {
+    result = {
         round_.id: RoundLabels(
             label_revision=round_.label_revision,
             adjudicator=round_.settings.adjudicator,
@@ -238,6 +290,31 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
         )
         for round_ in rounds
     }
+    return result | {each: _with_checks(result[each], items) for each, items in checked.items()}
+
+
+def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
+    """Take the answers of people to checked items apart from the labels of the column.
+
+    Where all labels of the stratum are counted, the item is no part of its sample.
+    """
+    statements = dict(labels.said)
+    for item in checked & statements.keys():
+        statements[item] = [one for one in statements[item] if one.annotator == COLUMN]
+    return replace(
+        labels,
+        items=tuple(one for one in labels.items if Cell(one.stratum) not in labels.census),
+        said={
+            item: of
+            for item, of in statements.items()
+            if of and Cell(labels._stratum_of[item]) not in labels.census
+        },
+        checks=tuple(
+            CheckedItem(one.id, one.stratum, labels.said.get(one.id, ()))
+            for one in labels.items
+            if one.id in checked
+        ),
+    )
 
 
 def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:

@@ -20,8 +20,9 @@ from monitor.domain.model import LabelKind
 from monitor.domain.report import AnswersRow, EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage.database import chunks, in_chunks
-from monitor.storage.labels import census_store, label_store, overlap_store
+from monitor.storage.labels import census_store, check_store, label_store, overlap_store
 from monitor.storage.labels.overlap_store import Copies
+from monitor.storage.labels.round_labels import read_all_labels
 from monitor.storage.overview.fleet_store import rounds_by_state
 from monitor.storage.queries import named, newest_round, of_monitor
 from monitor.storage.results import estimate_store, report_store
@@ -108,12 +109,16 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
     labeled = in_chunks(connection, round_ids, _labeled)
     copies = in_chunks(connection, round_ids, _copies)
     whole = in_chunks(connection, round_ids, census_store.answered_items)
+    checked = in_chunks(connection, round_ids, _checked)
     result: dict[int, RoundProgress] = {}
     for each in round_ids:
         items, to_come = out.get(each, (0, 0))
         second = copies.get(each, Copies(0, 0))
-        answered = labeled.get(each, 0) + second.answered + whole.get(each, 0)
-        result[each] = RoundProgress(items + second.wanted, answered, to_come)
+        answered = labeled.get(each, 0) + whole.get(each, 0)
+        checks, answered = checked.get(each, (0, answered))
+        result[each] = RoundProgress(
+            items + second.wanted + checks, answered + second.answered, to_come
+        )
     return result
 
 
@@ -206,6 +211,16 @@ def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]
     return {
         each: len(label_store.current_labels(connection, each)) if is_less else int(answered)
         for each, answered, is_less in connection.execute(query).all()
+    }
+
+
+def _checked(connection: Connection, round_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Count the checks of each round that has any, and its answers, to checks and otherwise."""
+    checked = list(check_store.checked_items(connection, round_ids))
+    rounds_read = round_store.read_rounds(connection, checked) if checked else []
+    return {
+        round_id: (len(labels.checks), labels.answered + len(labels.checks) - labels.unchecked)
+        for round_id, labels in read_all_labels(connection, rounds_read).items()
     }
 
 

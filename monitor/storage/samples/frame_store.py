@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, or_, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.label_parts import OTHERWISE, Rule, part_of
-from monitor.domain.model import BandEdges, Item, Stratum, Verdict
+from monitor.domain.model import CHECK_SLOT, BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState
@@ -218,10 +219,11 @@ def add_items(
     shown: Mapping[str, Shown],
     doubled: Collection[str] = (),
     rules: Sequence[Rule] = (OTHERWISE,),
+    checkers: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Write drawn items, what labelers see, and a task per item, two for ``doubled``.
 
-    ``rules`` tell which labeler a task is for.
+    ``rules`` tell which labeler a task is for, and ``checkers`` who checks its label.
     """
     insert_all(connection, items, item_rows(round_id, drawn))
     seen = (
@@ -236,12 +238,24 @@ def add_items(
             "round_id": round_id,
             "item_id": item.id,
             "slot": slot,
-            "part": part_of(rules, predicted=item.predicted, segments=item.segments),
+            "part": part,
         }
         for item in drawn
-        for slot in ((1, 2) if item.id in doubled else (1,))
+        for slot, part in _slots(item, doubled, rules, checkers)
     )
     insert_all(connection, tasks, requests)
+
+
+def _slots(
+    item: Item, doubled: Collection[str], rules: Sequence[Rule], checkers: Mapping[str, int]
+) -> Iterator[tuple[int, int]]:
+    """Return the slots of an item's tasks, each with the index of its labeler."""
+    own = part_of(rules, predicted=item.predicted, segments=item.segments)
+    yield 1, own
+    if item.id in doubled:
+        yield 2, own
+    if item.id in checkers:
+        yield CHECK_SLOT, checkers[item.id]
 
 
 def item_rows(round_id: int, drawn: Iterable[Item]) -> list[dict[str, Any]]:

@@ -1,0 +1,222 @@
+"""Items that a column labels and people check: error rates, corrected estimates, own deadlines."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import duckdb
+import pytest
+
+from monitor.domain.model import Answer, Collected, LabelEvent
+from monitor.domain.report import RoundReport
+from monitor.domain.state import RoundState
+from monitor.presentation.round_document import round_sections
+from monitor.rounds.labels import collect
+from monitor.rounds.open_rounds import open_rounds
+from monitor.storage.results import report_store
+from monitor.storage.rounds import round_store
+from monitor.tracking.values import metrics
+from monitor.wiring import build
+from tests.rounds.test_census import SLOT, Fraud
+
+COLUMN = {"kind": "column", "path": "truth.parquet", "id": "case_id", "value": "fraud"}
+COLUMN |= {"positive": "yes", "negative": "no", "matures": "30d", "late_labels": "365d"}
+FLAGGED = {**COLUMN, "for": "flagged"}
+PEOPLE = {"for": "passed", "kind": "files", "deadline": "5d"}
+
+TRUTH = """
+    select 'p' || i as case_id, if(i % 10 < 3 or i % 20 = 4, 'yes', 'no') as fraud
+    from range(1, 601) t(i)
+"""
+
+
+def truth(item):
+    """What people say; the column misses a quarter of these, and adds a twelfth of the others."""
+    return Answer.POSITIVE if int(item[1:]) % 10 < 4 else Answer.NEGATIVE
+
+
+@dataclass
+class Checked(Fraud):
+    """A monitor whose flagged items a column labels, of which people check some."""
+
+    known: str = "true"
+
+    def write(self, name, query):
+        """Write the predictions, and those labels of this module that are known."""
+        super().write(name, f"{TRUTH} where {self.known}" if name == "truth" else query)
+
+    def flagged(self):
+        """Items that the classifier flags."""
+        return self._ids("select id from 'predictions.parquet' where score >= 0.9")
+
+    def called_fraud(self):
+        """Items that the column calls fraud."""
+        return self._ids("select case_id from 'truth.parquet' where fraud = 'yes'")
+
+    def _ids(self, query):
+        with duckdb.connect() as connection:
+            connection.execute(f"set file_search_path = '{self.folder}'")
+            return {item for (item,) in connection.execute(query).fetchall()}
+
+    def begin(self, *labeling):
+        """Play the only round of a list of labelers."""
+        self.ways, self.labeling = ("list",), list(labeling)
+        return self.go_on()
+
+    def go_on(self, later=timedelta(0)):
+        """Run what is due."""
+        self.now += later
+        self.play(self.config())
+        [self.context] = build(self.config(), clock=lambda: self.now).monitors
+        return self
+
+    def waiting(self):
+        """Items that people are yet to answer, each with its task."""
+        return {task.item_id: task for task in collect.unanswered(self.context)}
+
+    def checks(self):
+        """Those that they are to check."""
+        return {item: task for item, task in self.waiting().items() if task.slot == 0}
+
+    def answer(self, tasks, of=truth):
+        """Let people answer some tasks."""
+        events = tuple(LabelEvent(task.key, "ann", of(item)) for item, task in tasks.items())
+        collect.store_together([(self.context, Collected(events))])
+        return self.go_on()
+
+    @property
+    def round(self):
+        """The only round."""
+        with self.database.read() as connection:
+            [round_] = round_store.find_rounds(connection, "list")
+        return round_
+
+    @property
+    def report(self):
+        """Its newest report."""
+        round_ = self.round
+        with self.database.read() as connection:
+            payload = report_store.read_report(connection, round_.id, round_.version)
+        return RoundReport.model_validate(payload)
+
+
+@pytest.fixture
+def scene(tmp_path):
+    return Checked(tmp_path).begin({**FLAGGED, "checks": 40}, PEOPLE)
+
+
+def ends(report, basis):
+    """Ends and point of a round's precision."""
+    row = report.estimate("precision", basis=basis, estimand="window")
+    return row.low, row.point, row.high
+
+
+def test_checks_correct_the_estimates_and_say_how_good_the_column_is(scene):
+    assert len(scene.checks()) == 40
+
+    scene.answer(scene.waiting())
+
+    flagged = scene.flagged()
+    precision = sum(truth(item) is Answer.POSITIVE for item in flagged) / len(flagged)
+    [row] = scene.report.checks
+    assert (row.labels, row.items, row.rounds) == ("flagged", 40, 1)
+    assert row.tp + row.fn + row.tn + row.fp == 40
+    assert row.fn > 0
+    low, point, high = ends(scene.report, "round")
+    assert low == point == high != precision  # the column has all labels, some of them wrong
+    low, _, high = ends(scene.report, "corrected")
+    assert low < precision < high
+
+
+def test_show_and_mlflow_have_the_error_rates(scene):
+    scene.answer(scene.waiting())
+
+    report = scene.report
+    [row] = report.checks
+
+    lines = [line for section in round_sections(report) for line in section.lines]
+    [line] = [line for line in lines if "the column's labels of flagged items" in line]
+    assert f"{row.tp} of {row.tp + row.fn} positive ones right" in line
+    named = metrics(report)
+    assert named["labels/flagged_sensitivity"] == pytest.approx(row.sensitivity[0], abs=1e-6)
+    assert named["labels/flagged_specificity_low"] < named["labels/flagged_specificity"]
+
+
+def test_people_who_check_label_nothing(scene):
+    scene.answer(scene.checks(), of=lambda _: Answer.POSITIVE)
+    scene.answer(scene.waiting())
+
+    counted = [row for row in scene.matrix("list") if row[0].startswith("flagged")]
+    assert sum(row[2] for row in counted) == len(scene.flagged())
+    assert sum(row[3] for row in counted) == len(scene.flagged() & scene.called_fraud())
+
+
+def test_status_counts_the_checks_among_the_answers(scene):
+    labels = len(scene.flagged()) + 40
+
+    with scene.database.read() as connection:
+        [before] = open_rounds(connection, "list")
+    scene.answer(scene.checks())
+    with scene.database.read() as connection:
+        [after] = open_rounds(connection, "list")
+
+    assert (before.wanted, before.answered) == (labels + 40, len(scene.flagged()))
+    assert (after.wanted, after.answered) == (labels + 40, len(scene.flagged()) + 40)
+
+
+def test_the_page_is_waited_for_until_its_own_deadline_and_a_late_check_corrects(scene):
+    waiting = scene.waiting()
+    late = dict([scene.checks().popitem()])
+    scene.answer({item: task for item, task in waiting.items() if item not in late})
+
+    assert scene.go_on(timedelta(days=4)).round.state is RoundState.LABELING
+    closed = scene.go_on(timedelta(days=2))
+    assert closed.round.state is RoundState.CLOSED
+    assert closed.round.deadline > scene.now
+    assert (closed.round.version, closed.report.checks[0].items) == (1, 39)
+
+    scene.answer(late)
+
+    assert (scene.round.version, scene.report.checks[0].items) == (2, 40)
+
+
+def test_the_column_is_waited_for_after_the_page_is_over(tmp_path):
+    scene = Checked(tmp_path, now=SLOT, known="i % 2 = 0").begin(FLAGGED, PEOPLE)
+    scene.answer(scene.waiting())
+
+    assert scene.go_on(timedelta(days=20)).round.state is RoundState.LABELING
+    assert scene.go_on(timedelta(days=11)).round.state is RoundState.CLOSED
+
+
+def test_checked_items_are_drawn_among_others_where_a_challenger_needs_items(tmp_path):
+    other = {"name": "v8", "score": "score", "threshold": 0.8}
+    source = {"path": "predictions.parquet", "challenger": other}
+    scene = Checked(tmp_path, source=source).begin({**FLAGGED, "checks": 10}, PEOPLE)
+    drawn = scene.rows("select item_id, count(*) from tasks group by 1 having count(*) = 2")
+
+    scene.answer(scene.waiting())
+
+    assert {item for item, _ in drawn} < scene.flagged()
+    assert scene.report.checks[0].items == len(drawn) == 10
+    assert ends(scene.report, "corrected") != ends(scene.report, "round")
+
+
+def test_without_a_check_answered_nothing_is_corrected_and_the_reason_is_given(scene):
+    scene.answer({item: task for item, task in scene.waiting().items() if task.slot})
+    scene.go_on(timedelta(days=6))
+
+    row = scene.report.estimate("precision", basis="corrected", estimand="window")
+    assert row.point is None
+    assert "no better than chance" in row.reason
+
+
+def test_a_column_of_all_items_is_checked_half_in_each_class(tmp_path):
+    of_all = {**COLUMN, "for": "otherwise", "checks": 30}
+    scene = Checked(tmp_path).begin(of_all, {**PEOPLE, "for": "checks"})
+
+    flagged = scene.flagged()
+    assert sum(item in flagged for item in scene.checks()) == 15
+    assert len(scene.waiting()) == 30
+    scene.answer(scene.waiting())
+
+    assert scene.report.checks[0].labels == "flagged and passed"
+    assert scene.report.checks[0].items == 30
