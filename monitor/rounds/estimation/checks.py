@@ -16,7 +16,7 @@ from monitor.stats.labels.audit import ClassAudits, LabelAudit
 from monitor.storage.labels.check_store import CheckCounts, PastChecks
 
 if TYPE_CHECKING:
-    from monitor.domain.judge_rows import Ends
+    from monitor.domain.judge import Ends
     from monitor.storage.labels.check_store import Checked
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_store import Round
