@@ -4,27 +4,66 @@ Limits 5 points under the levels of precision and recall, one false alarm a year
 `blocks 1` is evidence of whole rounds. Found within 4 rounds, the drop from 5 points above the
 limit. False alarms: a year with both metrics exactly at their limits; `missing` answers, of each
 class at random, count in favor of the limits, as labels that come too late do at a closing.
+``--alternatives``: other sets of alternatives, with the limits of `drift`: found within 4 rounds,
+the median and the mean of at most 12. Every set keeps the promise.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from benchmarks.cell_delay import LABELS, Watched, designs_of
+from benchmarks import drift
+from benchmarks.cells import CELLS, edges
 from benchmarks.drift import DESIGNS, METRICS, drawn_from_population, level, rates_at
-from benchmarks.harness import Values, Whole
+from benchmarks.harness import Flags, Values, Whole
+from benchmarks.strata import cut_classes, drawn_scores
+from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
+from monitor.stats.detection.alternatives import BEYOND, ERRORS, WEIGHTS
 from monitor.stats.detection.blocks import BLOCKS
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.simulated_paths import Paths
+from monitor.stats.detection.scenario import Scenario
+from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 
+LABELS = ((200, 1050), (60, 300))
 ROOM, YEAR, QUIET, WITHIN = 0.05, 52, 8, 4
 LEVELS: dict[str, tuple[float, float] | None] = {"Phi1": None, ".85 / .75": (0.85, 0.75)}
 DROPS = [(metric, by) for metric in METRICS for by in (0.10, 0.15)]
 COUNTS = (1, BLOCKS)
+SETS: dict[str, dict[str, Any]] = {
+    "steps .15 .3 .6 1, equal": {"beyond": BEYOND, "weights": (0.25,) * 4},
+    "steps .2 .4 .8, equal": {"beyond": (0.2, 0.4, 0.8), "weights": (1 / 3,) * 3},
+    "step .3 alone": {"beyond": (0.3,), "weights": (1.0,)},
+    "errors .75 1.5 3, equal": {"errors": ERRORS, "weights": (1 / 3,) * 3},
+    "errors .75 1.5 3, .1 .8 .1": {"errors": ERRORS, "weights": WEIGHTS},
+    "errors 1.5 alone": {"errors": (1.5,), "weights": (1.0,)},
+    "the same, decay 1": {"errors": ERRORS, "weights": WEIGHTS, "decay": 1.0},
+}
+BANDED = ("3+5, 60+300", "3+5, 200+1050", "3+5, 641+4077")
+PLAYED = [("precision", 0.05), ("precision", 0.10), ("recall", 0.10), ("recall", 0.15)]
+REFERENCE, AFTER = 2, 12
 
 
-def main(paths: int = 2000, years: int = 10_000) -> None:
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A design in a quiet time: its strata, and its expected labels where they vary."""
+
+    scenario: Scenario
+    expected: Values | None = None
+
+    def window(self, rng: np.random.Generator) -> RoundStrata:
+        """Strata of one more round."""
+        s = self.scenario
+        if self.expected is None:
+            return s.window
+        return RoundStrata(s.size, s.is_flagged, systematic_sizes(self.expected, rng.random()))
+
+
+def main(paths: int = 2000, years: int = 10_000, alternatives: bool = False) -> None:
     """Print how soon drops are found, then false alarms."""
+    if alternatives:
+        show_alternatives(paths)
+        return
     head = "".join(f"{metric:>11} -{by:.2f}" for metric, by in DROPS)
     print(f"found within {WITHIN} rounds, {paths} paths\n{'':<47}blocks{head}")
     for labels in LABELS:
@@ -44,11 +83,27 @@ def main(paths: int = 2000, years: int = 10_000) -> None:
 
 
 def designs(labels: tuple[int, int]) -> dict[str, Watched]:
-    """Make bands of two kinds, and cells."""
-    bands = drawn_from_population(*DESIGNS[f"3+5, {labels[0]}+{labels[1]}"])
-    return {"3+5 bands": Watched(bands, np.zeros(0, dtype=np.int64))} | {
-        name: design for name, design in designs_of(labels).items() if "0.25" not in name
+    """Make bands of two kinds, and cells with the same labels of each class."""
+    p, flagged = drawn_scores()
+    return {
+        "3+5 bands": Watched(drawn_from_population(*DESIGNS[f"3+5, {labels[0]}+{labels[1]}"])),
+        "4+10 bands": Watched(drawn_from_population((4, 10), labels)),
+        "20+40, 0.1 by size": Watched(*cut(p, flagged, labels, 0.1)),
     }
+
+
+def cut(
+    p: Values, flagged: Flags, labels: tuple[int, int], share: float
+) -> tuple[Scenario, Values]:
+    """Cut the window into cells and share each class's labels out."""
+    is_up, size, (rates,) = cut_classes(
+        (p[of], edges(p[of], count), p[of])
+        for of, count in zip((flagged, ~flagged), CELLS, strict=True)
+    )
+    expected = expected_sizes(size, is_up, rates, labels=sum(labels), share=share)
+    for members, total in ((is_up, labels[0]), (~is_up, labels[1])):  # each class as with bands
+        expected[members] *= total / expected[members].sum()
+    return Scenario.of(size, np.zeros(len(size)), is_up, rates), expected
 
 
 def with_levels(design: Watched, precision: float, recall: float) -> Watched:
@@ -99,3 +154,29 @@ def answers(rates: Values, labeled: Whole, rng: np.random.Generator, paths: int)
 def limits_of(design: Watched) -> list[Limit]:
     """Limits `ROOM` under the levels."""
     return [Limit(m, level(design.scenario, m) - ROOM, "at_least") for m in METRICS]
+
+
+def show_alternatives(paths: int) -> None:
+    """Print a line for each set of alternatives."""
+    for name in BANDED:
+        print(f"\n{name} labels: found within 4, median, mean of at most {AFTER} rounds")
+        print(f"{'':<28}" + "".join(f"{m:>13} -{by:.2f}" for m, by in PLAYED))
+        scenario = drawn_from_population(*DESIGNS[name])
+        for text, rule in SETS.items():
+            told = "".join(f"{found_by(scenario, *drop, rule, paths):>19}" for drop in PLAYED)
+            print(f"{text:<28}{told}")
+
+
+def found_by(scenario: Scenario, metric: str, drop: float, rule: dict[str, Any], paths: int) -> str:
+    """Simulate one drop."""
+    watchers = Paths(drift.limits_of(scenario), YEAR, paths, **rule)
+    rng, after, fired = np.random.default_rng(5), scenario.dropped(metric, drop), []
+    for t in range(-REFERENCE - QUIET, AFTER):
+        positive = answers((scenario if t < 0 else after).rates, scenario.labeled, rng, paths)
+        if t < -QUIET:
+            watchers.learn(scenario.window, positive)
+        else:
+            fired.append(watchers.close(scenario.window, positive).any(axis=0))
+    by = np.maximum.accumulate(np.array(fired[-AFTER:]), axis=0).mean(axis=1)
+    median = int(np.argmax(by >= 0.5)) + 1 if by[-1] >= 0.5 else 0
+    return f"{by[3]:.3f} {median or '>12':>3} {1 + (1 - by[:-1]).sum():5.2f}"

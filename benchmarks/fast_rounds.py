@@ -6,7 +6,6 @@ quantiles come from a cubic spline of their log odds over the normal scores, rig
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +18,8 @@ from scipy.stats import qmc
 from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import METRICS as FORMULAS
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.small_counts import small_count_caution
 
 POINTS = 2**12
@@ -26,7 +27,6 @@ CHUNK = 64
 METRICS = ("precision", "recall")
 DECIDES = 0.1
 TAIL = (1 - 0.95) / 2
-Prior = Callable[["Design", slice], tuple[Values, Values]]
 
 _NODES = np.linspace(-6.4, 6.4, 401)  # the Sobol points reach 2**-31, a score of -6.2
 _MANY = 25.0  # variance from which a binomial quantile is expanded, not looked up
@@ -87,14 +87,6 @@ class Design:
         return rng.hypergeometric(self.positive, self.size - self.positive, self.labeled, shape)
 
 
-def default_prior(design: Design, part: slice) -> tuple[Values, Values]:
-    """Prior counts of the monitor, shape ``(J, H)`` for a class of H strata."""
-    inside = design.size[part] > 0
-    counts = round_priors(max(1, int(inside.sum())))
-    both = np.tile(counts[:, np.newaxis], (1, len(inside)))
-    return both, both
-
-
 class FastRounds:
     """Posterior draws of every stratum and count that occurs among simulated rounds."""
 
@@ -103,7 +95,6 @@ class FastRounds:
         design: Design,
         positive: Whole,
         *,
-        prior: Prior = default_prior,
         points: int = POINTS,
         seed: int = 0,
     ) -> None:
@@ -113,15 +104,15 @@ class FastRounds:
         self.index: list[Whole] = []
         self.rows: list[Values] = []
         for part, pick in zip(design.classes, (-2, -1), strict=True):
-            alpha, beta = prior(design, part)
-            component = (sobol[:, pick] * len(alpha)).astype(np.int64)
-            for a, b, h in zip(alpha.T, beta.T, range(strata)[part], strict=True):
+            prior = round_priors(max(1, int((design.size[part] > 0).sum())))
+            component = (sobol[:, pick] * len(prior)).astype(np.int64)
+            for h in range(strata)[part]:
                 counts, index = np.unique(positive[:, h], return_inverse=True)
                 rest = design.labeled[h] - counts
                 rates = np.empty((len(counts), points))
-                for j in range(len(a)):
+                for j, count in enumerate(prior):
                     mine = component == j
-                    rates[:, mine] = beta_quantiles(a[j] + counts, b[j] + rest, sobol[mine, h])
+                    rates[:, mine] = beta_quantiles(count + counts, count + rest, sobol[mine, h])
                 self.index.append(index)
                 self.rows.append(self._items(h, counts, rates, sobol[:, strata + h]))
 
@@ -196,6 +187,19 @@ class FastRounds:
                     found[metric, end] = np.nanquantile(
                         values, share, axis=1, method="inverted_cdf"
                     )
+        return found
+
+    def points(self, rounds: int) -> Values:
+        """Give the first rounds' points, ``(2, rounds)``: the scaled matrix's, or the mean."""
+        design, flagged = self.design, float(self.design.size[: self.design.flagged].sum())
+        is_flagged = np.arange(len(design.size)) < design.flagged
+        matrix = scaled_matrix(design.size, design.labeled, self.positive[:rounds], is_flagged)
+        found = np.array([FORMULAS[name](matrix) for name in METRICS])
+        for at in np.flatnonzero(np.isnan(found).any(axis=0)):
+            tp, fn = self.sums(slice(at, at + 1))
+            with np.errstate(invalid="ignore"):
+                means = [np.nanmean(tp / flagged), np.nanmean(tp / (tp + fn))]
+            found[:, at] = np.where(np.isnan(found[:, at]), means, found[:, at])
         return found
 
 

@@ -124,12 +124,7 @@ def cut(window: Window, budget: int) -> Strata:
 
 def played(strata: Strata, budget: int, seeds: int) -> Found:
     """Draw and estimate rounds."""
-    rng = np.random.default_rng(budget)
-    some = [min(SAME_PLAN, seeds - at) for at in range(0, seeds, SAME_PLAN)]
-    drawn = [drawn_round(strata, budget, rounds, rng) for rounds in some]
-    labeled, positive = (np.concatenate(each) for each in zip(*drawn, strict=True))
-    design = as_rounds(strata, budget, labeled)
-    found = estimated(design, positive)
+    labeled, design, found = first_rounds(strata, budget, seeds, np.random.default_rng(budget))
     return Found(
         below=np.nanmean(found.below, axis=1),
         above=np.nanmean(found.above, axis=1),
@@ -138,6 +133,17 @@ def played(strata: Strata, budget: int, seeds: int) -> Found:
         labels=round(float(labeled.sum(axis=1).mean())),
         silent=int(np.isnan(found.low).sum()),
     )
+
+
+def first_rounds(
+    strata: Strata, budget: int, seeds: int, rng: np.random.Generator
+) -> tuple[Whole, CellRounds, Judged]:
+    """Draw first rounds and estimate them: labels of shape ``(seeds, H)``, design, estimates."""
+    some = [min(SAME_PLAN, seeds - at) for at in range(0, seeds, SAME_PLAN)]
+    drawn = [drawn_round(strata, budget, rounds, rng) for rounds in some]
+    labeled, positive = (np.concatenate(each) for each in zip(*drawn, strict=True))
+    design = as_rounds(strata, budget, labeled)
+    return labeled, design, estimated(design, positive)
 
 
 def drawn_round(

@@ -1,10 +1,10 @@
-"""How soon an alert ends once its metric is back, beside a fixed test and the rule before it.
+"""How soon an alert ends once its metric is back, beside a fixed test.
 
 Population and limits as in `drift`, in 4 + 10 bands; the alert opens after 4 rounds 10 points down.
 `late`: 2 points under the limit for 4 more rounds; `lowest`: only the lowest passed band is not
 back; `by size`: a quarter of the passed labels by size. `fixed test` looks once at all counts since
 the firing, `left` is the share of its power that ours has, `any test` bounds the power of all tests
-at 5 %, `before` is P(limit kept) > .9, pooled, twice.
+at 5 %.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,15 +15,11 @@ from scipy import stats
 
 from benchmarks.drift import QUIET, drawn_from_population, limits_of
 from benchmarks.harness import Flags, Values, Whole
-from benchmarks.pooling_coverage import Window, metric_draws, pooled
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.projection import inside, project_many
 from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, advance, opposite
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, log_e_many
-from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
-from monitor.stats.history.run_length import Run, RunLength, begin
-from monitor.stats.history.run_length import advance as advance_run
 
 Answers = tuple[list[Whole], list[Whole]]
 
@@ -40,17 +36,16 @@ WRONG, GOOD = (-0.02, 0.0), (0.03, 0.06)
 ENDS, WRONG_ENDS = (4, 8, 20), (4, 8, 20, 52)
 LATE = 4
 ONE_SIDED = 1.6448536269514722
-ENOUGH = 0.9  # of the rule before
 
 
-def main(paths: int = 4000, paths_before: int = 600) -> None:
+def main(paths: int = 4000) -> None:
     """Print one table per number of labels."""
     for name in DESIGNS:
         print(
             f"\n{name} a round; share of alerts ended within {ENDS} or {WRONG_ENDS} rounds (s.e.)"
         )
         for story in stories(name):
-            show(story, paths, paths_before)
+            show(story, paths)
 
 
 @dataclass(frozen=True)
@@ -122,15 +117,14 @@ def moved_alone(scenario: Scenario, limit: Limit, stratum: int) -> Values:
     return rates
 
 
-def show(story: Story, paths: int, paths_before: int) -> None:
+def show(story: Story, paths: int) -> None:
     """Print one story."""
-    answers, fewer = story.answers(paths, seed=12), story.answers(paths_before, seed=13)
+    answers, left, best = story.answers(paths, seed=12), "", ""
     ours, fixed = (story.shares(of(story, answers)) for of in (ended, tested))
-    before, left, best = story.shares(ended_before(story, fewer)), "", ""
     if story.ends == ENDS:
         left = line((us / test for us, test in zip(ours, fixed, strict=True)), digits=2)
         best = line(best_power(story, rounds) for rounds in ENDS)
-    print(f"{story.name:<21}{line(ours):<22}{left:<15}{best:<18}{line(fixed):<22}{line(before)}")
+    print(f"{story.name:<21}{line(ours):<22}{left:<15}{best:<18}{line(fixed)}")
 
 
 def line(shares: Iterable[float], digits: int = 3) -> str:
@@ -192,30 +186,3 @@ def best_power(story: Story, rounds: int, level: float = 0.05) -> float:
         power = stats.binom.cdf(rejected - 1, labels, truth)
         least = min(least, power + chance * stats.binom.pmf(rejected, labels, truth))
     return float(least)
-
-
-def ended_before(story: Story, answers: Answers) -> Flags:
-    """Which alerts the rule before would have ended, shape ``(rounds, paths)``."""
-    scenario, settings = story.after[0], RunLength()
-    labels: Values = scenario.labeled.astype(np.float64)
-    size: Values = scenario.size.astype(np.float64)
-    window = Window(scenario.is_flagged, size, scenario.rates)
-    rng, runs = np.random.default_rng(14), dict[bool, Run]()
-    before, after = answers
-    kept = []
-    for t, positive in enumerate([*before, *after]):
-        found: Values = positive.astype(np.float64)
-        for up in (True, False):
-            mine = window.of_class(up)
-            counts = found[:, mine], labels[mine]
-            runs[up] = advance_run(runs[up], *counts, t, settings)[0] if t else begin(*counts)
-        if t < len(before):
-            continue
-        known = {}
-        for up, run in runs.items():
-            mine = window.of_class(up)
-            known[up] = pooled(run, found[:, mine], labels[mine], ROBUST_WEIGHT)
-        draws = metric_draws(window, known, story.limit.metric, rng)
-        kept.append((draws >= story.limit.value).mean(axis=1) > ENOUGH)
-    twice = np.array([np.zeros_like(kept[0]), *(np.array(kept[1:]) & np.array(kept[:-1]))])
-    return np.asarray(np.maximum.accumulate(twice, axis=0))

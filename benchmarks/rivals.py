@@ -20,9 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness import Flags, Values, Whole
-from benchmarks.real_data import Strata, Window, as_rounds, cut, drawn_round, estimated
+from benchmarks.real_data import Strata, Window, cut, first_rounds
 
-SAME_PLAN = 25
 NAMES = ("accuracy", "precision", "recall")
 STRATA, EQUAL = (1, 2, 3, 5), (0.1, 0.3, 0.5)
 COUNTED = 4  # tp, fp, fn, tn
@@ -126,10 +125,7 @@ def ours(
     strata: Strata, labels: int, replicates: int, rng: np.random.Generator
 ) -> tuple[Values, Values]:
     """Points of first rounds by score cells, and the share of intervals that hold the truth."""
-    some = [min(SAME_PLAN, replicates - at) for at in range(0, replicates, SAME_PLAN)]
-    drawn = [drawn_round(strata, labels, rounds, rng) for rounds in some]
-    labeled, positive = (np.concatenate(each) for each in zip(*drawn, strict=True))
-    found = estimated(as_rounds(strata, labels, labeled), positive)
+    _, _, found = first_rounds(strata, labels, replicates, rng)
     up, size = strata.is_flagged, strata.size
     flagged, passed = float(size[up].sum()), float(size[~up].sum())
     precision, recall = found.point

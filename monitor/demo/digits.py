@@ -46,7 +46,7 @@ class DigitScenario:
     """What happens in the half year.
 
     The seed was fixed before the size of the drop was chosen: it is the digit. With 8 % of the
-    pixels lost, recall falls by 22 points; benchmarks/demo_seeds.py runs other seeds.
+    pixels lost, recall falls by 22 points.
     """
 
     seed: int = DIGIT  # Fixes the split, the training, the traffic and the samples.

@@ -6,13 +6,12 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from benchmarks import rare
 from benchmarks.coverage_grid import NAMED, grid, make_cell, second_cells
 from benchmarks.fast_rounds import Design, FastRounds
-from benchmarks.point_bias import points_of
 from benchmarks.recovery import Story, best_power
 from benchmarks.two_waves import cell_of, intervals
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import Estimand, round_posterior
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.estimation.posterior import estimates
@@ -31,8 +30,8 @@ PURE = Design(
 def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
     positive = design.simulate(5, np.random.default_rng(4))
     rounds = FastRounds(design, positive, points=POINTS)
-    ends, missed, points = rounds.ends(5), rounds.misses(), points_of(rounds, 5)
-    estimand: Estimand = "rate" if design.rate is not None else "window"
+    ends, missed, points = rounds.ends(5), rounds.misses(), rounds.points(5)
+    estimand = "rate" if design.rate is not None else "window"
 
     for index, found in enumerate(positive):
         counts = Counts.of_arrays(
@@ -41,17 +40,11 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
             positive=found,
             is_flagged=np.arange(len(design.size)) < design.flagged,
         )
-        rows, means = (
-            estimates(counts, estimands=(estimand,), points=POINTS, posterior=posterior)
-            for posterior in (None, round_posterior(counts))
-        )
+        rows = estimates(counts, estimands=(estimand,), points=POINTS)
         for metric, (row, truth) in enumerate(zip(rows, design.truths, strict=True)):
             assert ends[metric, :, index] == pytest.approx([row.low, row.high], abs=1e-8)
             assert missed[metric, :, index].tolist() == [truth < row.low, truth > row.high]
-        for point, expected in enumerate((rows, means)):
-            # the mean of a window is of binomial quantiles, which are expanded here
-            told = [row.point for row in expected]
-            assert points[point, :, index] == pytest.approx(told, abs=1e-4)
+        assert points[:, index] == pytest.approx([row.point for row in rows], abs=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -61,16 +54,16 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
             "coverage",
             {"second_cells": lambda: second_cells(2)},
             {"grid": "second", "replicates": 20},
-            r"wanted \.947 to \.953(.|\n)*2 cells, 40 rounds",
+            r"2 settings, 40 rounds(.|\n)*never under 0\.93(.|\n)*Other methods",
         ),
         (
-            "cell_coverage",
+            "coverage",
             {},
-            {"grid": "bent", "settings": 3, "replicates": 16},
+            {"by": "cells", "grid": "bent", "settings": 3, "replicates": 16},
             "precision: never under 0.93 where        10\\+ are expected",
         ),
         (
-            "cell_coverage",
+            "coverage",
             {"HEAVY_EXPECTED": (0.2,), "MOST_FOUND": (4, 22)},
             {"heavy": True},
             r"\n +0\.2 +(1\.0|0\.9[5-9])",
@@ -94,6 +87,20 @@ def test_a_benchmark_of_a_tiny_size_says_what_it_found(
     module.main(**asked)
 
     assert re.search(words, capsys.readouterr().out)
+
+
+def test_oasis_comes_to_the_precision_and_the_recall_of_its_pool(monkeypatch):
+    monkeypatch.setattr(rare, "ITEMS", 20_000)
+    pool = rare.pool_of(100, 1.5)
+    truth = [float(pool.is_positive[pool.is_flagged].mean()),
+             float(pool.is_flagged[pool.is_positive].mean())]  # fmt: skip
+
+    few, many = rare.oasis(pool, 30, 0.5, (40, 250), 40)
+
+    assert many.point.mean(axis=0) == pytest.approx(truth, abs=0.03)
+    for i in (0, 1):
+        assert many.figures(i, truth[i])[0] < few.figures(i, truth[i])[0]
+        assert many.figures(i, truth[i])[2] > 0.75
 
 
 def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():

@@ -85,7 +85,7 @@ def round_priors(strata: int) -> Floats:
     does not show whether it is pure. So half of the draws take the light prior
     :math:`a = b = 0.1/H` in each stratum, as if such bands were, and half the heavy one
     :math:`0.5/\sqrt H`, as if they were not; the labels do not choose between the two. Found by
-    simulation (``benchmarks/coverage.py --compare``).
+    simulation (``benchmarks/results/tried.txt``).
 
     Examples
     --------

@@ -34,14 +34,14 @@ few labels do not look for drops that they could never show, nor many for none b
 WEIGHTS = (0.1, 0.8, 0.1)
 """Share of each alternative in the evidence. A drop of 1.5 standard errors is one that takes about
 four rounds, where an alternative close by saves most; larger and smaller ones need little weight
-(measured beside other sets in benchmarks/results/cell_delay.txt)."""
+(measured beside other sets in benchmarks/results/blocks.txt)."""
 
 BEYOND = (0.15, 0.3, 0.6, 1.0)
 """Fixed steps beyond the limit, as shares of the rates at the limit: what ``ERRORS`` replaced."""
 
 DECAY = 0.8
 """Weight of a round against the one after it, in the guess: five rounds' worth in all. A guess that
-forgets more slowly found drops no sooner (benchmarks/cell_delay.py)."""
+forgets more slowly found drops no sooner (benchmarks/blocks.py)."""
 
 CAP = 0.999
 """Share of wrong answers beyond which no alternative looks; at 1 a single right one would make its

@@ -154,7 +154,7 @@ def alert_power(
         The promise: at most one false alarm per so many rounds.
     bands
         Band of each stratum where those are score cells, shape ``(H,)``. Bands find what their
-        cells find, and sooner than these are simulated (benchmarks/cell_delay.py).
+        cells find, and sooner than these are simulated (benchmarks/blocks.py).
 
     Examples
     --------

@@ -42,7 +42,7 @@ it, for about as many of those whose misses lie in the lowest band."""
 
 UNSEEN = 0.5
 """Share of a metric's variance from which on answers that no score cell has shown decide it. In
-ordinary rounds the prior of the cells makes up a tenth and less (benchmarks/cell_coverage.py)."""
+ordinary rounds the prior of the cells makes up a tenth and less (benchmarks/coverage.py)."""
 
 _PRIOR = 0.5  # the prior's share of the worth, which no label brought
 _DECIDES = 0.1  # share of the metric's variance from which on a class decides it
