@@ -2,6 +2,7 @@
 
 import fcntl
 import functools
+import gc
 import os
 import shutil
 import sys
@@ -53,6 +54,13 @@ def pytest_collection_modifyitems(config, items):
         tiers.sort(item)
     config.hook.pytest_deselected(items=[item for item in items if not tiers.is_run(item)])
     items[:] = [item for item in items if tiers.is_run(item)]
+
+
+def pytest_collection_finish():
+    """Look for garbage less often, and never among the modules and tests: a sixth of all CPU."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.hookimpl(optionalhook=True)
