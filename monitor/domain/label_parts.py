@@ -6,10 +6,7 @@ The rules of a round stand in its settings, under ``parts``; each task keeps the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-from monitor.domain.setting_types import parse_duration
 
 if TYPE_CHECKING:
     from monitor.domain.ports import Labeler
@@ -79,12 +76,6 @@ def parts_of(labeling: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
 def rules_of(labeling: Mapping[str, Any] | None) -> list[Rule]:
     """Return the rule of each labeler; one that is alone answers for all items."""
     return [part.get("for", OTHERWISE) for part in parts_of(labeling)]
-
-
-def deadlines_of(labeling: Mapping[str, Any] | None) -> dict[int, timedelta]:
-    """Return how long each of several labelers has, by index; older rounds kept none."""
-    parts = enumerate(parts_of(labeling))
-    return {index: parse_duration(one["deadline"]) for index, one in parts if "deadline" in one}
 
 
 def column_classes(labeling: Mapping[str, Any] | None) -> dict[bool, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, RoundMoved
-from monitor.domain.label_parts import checks_of, deadlines_of, part_of, parts_of, rules_of
+from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
@@ -148,12 +148,10 @@ def _waits(state: LabelingState, now: datetime, *, is_whole: bool) -> bool:
     round_, labels = state.round, state.labels
     if round_.is_late(now) or (is_whole and not state.copies.missing and not labels.unchecked):
         return False
-    settings = round_.settings
-    deadlines = deadlines_of(settings.labeling)
-    if round_.deadline is None or not deadlines:
+    if len(parts_of(round_.settings.labeling)) == 1:
         return True
-    begin = round_.deadline - settings.deadline
-    return any(now < begin + deadlines[part] for part in _behind(state) if part in deadlines)
+    ends = (round_.deadline_of(part) for part in _behind(state))
+    return any(end is None or now < end for end in ends)
 
 
 def _behind(state: LabelingState) -> set[int]:

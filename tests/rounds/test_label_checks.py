@@ -168,6 +168,7 @@ def test_the_page_is_waited_for_until_its_own_deadline_and_a_late_check_corrects
     late = dict([scene.checks().popitem()])
     scene.answer({item: task for item, task in waiting.items() if item not in late})
 
+    assert scene.round.people_deadline == scene.now + timedelta(days=5)
     assert scene.go_on(timedelta(days=4)).round.state is RoundState.LABELING
     closed = scene.go_on(timedelta(days=2))
     assert closed.round.state is RoundState.CLOSED

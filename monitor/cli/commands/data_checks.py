@@ -207,7 +207,9 @@ def check_truth(
     whole = context.settings.round.counted_whole.items()
     counted = ["flagged" if flagged else "passed" for flagged, p in whole if p == assigned.part]
     if counted:
-        text = f"{text}; the labels of all {' and '.join(counted)} items are counted, none is drawn"
+        text = f"{text}; the labels of all {' and '.join(counted)} items are counted"
+    if settings.checks is not None:
+        text = f"{text}; people check {settings.checks} of its items a round"
     window = _joined_window(context, settings.matures)
     if window is None:
         return CheckResult(text, warnings)

@@ -111,7 +111,7 @@ def _round_line(round_: Round, forgotten: ForgottenRound) -> str:
     if round_.id in forgotten.behind:
         what += f" (MLflow showed version {forgotten.behind[round_.id]})"
     if round_.state is RoundState.LABELING:
-        what += f", labels wanted by {minute(round_.deadline)} UTC"
+        what += f", labels wanted by {minute(round_.people_deadline)} UTC"
     return what if round_.reason is None else f"{what}: {round_.reason}"
 
 

@@ -287,7 +287,7 @@ def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
             if round_.round in numbers
         ]
     missing = sum(round_.wanted - round_.answered for round_ in rounds)
-    deadlines = [round_.deadline for round_ in rounds if round_.deadline is not None]
+    deadlines = [at for round_ in waiting if (at := round_.people_deadline) is not None]
     by = f" by {minute(min(deadlines))} UTC" if deadlines else ""
     needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
     hints = []

@@ -146,7 +146,7 @@ def _round_sentence(round_: Round, *, is_stated: bool, has_more: bool) -> str:
     silent = not round_.reason or (is_stated and round_.state in WAITING)
     reason = "" if silent else f": {round_.reason}"
     waits = (
-        f", labels wanted by {minute(round_.deadline)} UTC{_wave(round_, has_more=has_more)}"
+        f", labels wanted by {minute(round_.people_deadline)} UTC{_wave(round_, has_more=has_more)}"
         if round_.state is RoundState.LABELING
         else _waits(round_)
     )

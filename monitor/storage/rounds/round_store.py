@@ -25,7 +25,9 @@ from sqlalchemy import (
     true,
 )
 
+from monitor.domain.label_parts import COLUMN, parts_of
 from monitor.domain.model import Window
+from monitor.domain.setting_types import parse_duration
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.storage import queries
@@ -94,6 +96,20 @@ class Round:
     def is_late(self, now: datetime) -> bool:
         """Whether its time for labels is over."""
         return self.deadline is not None and now >= self.deadline
+
+    def deadline_of(self, part: int) -> datetime | None:
+        """Return until when one of its labelers is waited for; the last of these ends the round."""
+        own = parts_of(self.settings.labeling)[part].get("deadline")
+        if self.deadline is None or own is None:
+            return self.deadline
+        return self.deadline - self.settings.deadline + parse_duration(own)
+
+    @property
+    def people_deadline(self) -> datetime | None:
+        """Until when people are waited for first, where there are some."""
+        kinds = [part.get("kind") for part in parts_of(self.settings.labeling)]
+        ends = [self.deadline_of(part) for part, kind in enumerate(kinds) if kind != COLUMN]
+        return min((end for end in ends if end is not None), default=self.deadline)
 
     @property
     def estimated_version(self) -> int:
