@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +93,42 @@ class LabelAudit:
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivedShare:
+    """Positive labels that have come by now, where an item without one counts as negative.
+
+    Parameters
+    ----------
+    share
+        Of those that will come, in [0, 1].
+    worth
+        How many labels the share was counted in.
+
+    Examples
+    --------
+    >>> ArrivedShare(0.75, worth=40).sensitivity
+    (30.5, 10.5)
+    """
+
+    share: float
+    worth: float
+
+    @property
+    def sensitivity(self) -> tuple[float, float] | None:
+        """Beta posterior of the share, from Jeffreys' prior; None where it is 1 for sure."""
+        if math.isinf(self.worth):
+            return None
+        return self.share * self.worth + 0.5, (1 - self.share) * self.worth + 0.5
+
+    @property
+    def specificity(self) -> None:
+        """It is 1: no positive label comes for a negative item."""
+
+
+COMPLETE = ArrivedShare(1.0, math.inf)
+"""All labels are there, and right."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClassAudits:
     """An audit of the labels of each predicted class by itself.
 
@@ -110,5 +147,5 @@ class ClassAudits:
     (999.5, 1.5)
     """
 
-    flagged: LabelAudit
-    passed: LabelAudit
+    flagged: LabelAudit | ArrivedShare
+    passed: LabelAudit | ArrivedShare
