@@ -338,6 +338,30 @@ class AlertRow(Report):
     recovery: RecoveryRow | None = None
 
 
+class ProvisionalMetric(Report):
+    """What a metric will probably be once all labels are there."""
+
+    metric: str
+    point: float | None
+    low: float | None
+    high: float | None
+
+
+class ProvisionalRow(Report):
+    """What a round showed while its labels still came.
+
+    ``matured`` is the share of the positive labels that had come, by those of earlier rounds;
+    None where ``reason`` says why there is no number. ``other_pace`` says that the labels of
+    the newest rounds come faster or slower than those did.
+    """
+
+    at: datetime
+    matured: float | None = None
+    metrics: list[ProvisionalMetric] = Field(default_factory=list)
+    reason: str | None = None
+    other_pace: bool = False
+
+
 class NoticeRow(Report):
     """Something unusual about a round that is worth a look and no alarm.
 
@@ -426,8 +450,9 @@ class RoundReport(Report):
     the version that the alias in ``model`` named for the window; None if there is no alias, or
     no single version. ``recurring`` counts the drawn items that evidence leaves out, since a round
     that closed before had asked about them. ``proposed_unlabeled`` counts the missing answers of
-    the rounds that ``proposed_limits`` rest on. ``next_round`` is missing in older reports, which
-    may also have parts that are no longer read.
+    the rounds that ``proposed_limits`` rest on. ``provisional`` is the first estimate that it
+    showed before its labels had matured. ``next_round`` is missing in older reports, which may
+    also have parts that are no longer read.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -483,6 +508,7 @@ class RoundReport(Report):
     next_round: NextRoundRow | None = None
     recurring: int = 0
     proposed_unlabeled: int = 0
+    provisional: ProvisionalRow | None = None
 
     @property
     def unlabeled(self) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from monitor.domain.class_report import ClassReport
     from monitor.domain.model import Window
-    from monitor.domain.report import RestatedRow, RoundReport, StratumRow
+    from monitor.domain.report import ProvisionalRow, RestatedRow, RoundReport, StratumRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class RoundPage:
     """One version of a round, with its report once it has closed.
 
     ``version`` is 0 and ``report`` None before the first estimate; ``drawn`` are then the strata
-    that labels were asked of, none before the draw. ``restated_since`` names later versions that
+    that labels were asked of, none before the draw, and ``provisional`` is what the round shows
+    while its labels still come. ``restated_since`` names later versions that
     a person asked for. ``bad_rows`` counts rows left out, by reason, and ``notes`` the irregular
     rows that count.
     """
@@ -38,6 +39,7 @@ class RoundPage:
     snapshot: str | None
     report: RoundReport | None
     drawn: Sequence[StratumRow]
+    provisional: ProvisionalRow | None
     classes: ClassReport | None
     concerns: Sequence[str]
     bad_rows: Mapping[str, int]

@@ -35,6 +35,7 @@ from monitor.presentation.moves import waves_sentence
 from monitor.presentation.notices import gold_sentence
 from monitor.presentation.numbers import bound_sign, interval_text, limits_text, minute_text
 from monitor.presentation.outcome import headline_metrics, window_text
+from monitor.presentation.provisional import provisional_line, was_provisional_line
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.rows import (
     BANDS_OF_CELLS,
@@ -125,7 +126,13 @@ def page_sections(page: RoundPage) -> list[Section]:
     """Lay out a round as the store has it: before its first estimate, what was drawn."""
     if page.report is not None:
         return round_sections(page.report, classes=page.classes, every_metric=True)
-    sections = [_attention(page.concerns), drawn_section(page), _classes(page.classes)]
+    early = [] if page.provisional is None else [provisional_line(page.provisional)]
+    sections = [
+        _attention(page.concerns),
+        Section(SectionKind.ESTIMATES, "Estimates", lines=early),
+        drawn_section(page),
+        _classes(page.classes),
+    ]
     return [section for section in sections if section.tables or section.lines]
 
 
@@ -256,6 +263,7 @@ def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
         *_reasons(ordered),
         *caution_lines((metric, cautions.get(metric)) for metric in metrics),
         *pooled_lines(report),
+        *([] if report.provisional is None else [was_provisional_line(report.provisional)]),
     ]
     table = Table(["metric", *columns, "limit"], rows)
     return Section(SectionKind.ESTIMATES, "Estimates", [table], lines)

@@ -152,8 +152,8 @@ def unwatched_line(number: int, *, had_limits: bool) -> str:
     """
     if not had_limits:
         return (
-            f"round {number} closed before the limits were set; rounds that close from now on are "
-            "watched"
+            f"round {number} closed, or showed a provisional estimate, before the limits were set; "
+            "later rounds are watched"
         )
     return (
         f"round {number} watches no limit: with nothing before it to compare with, it only "

@@ -26,6 +26,7 @@ from monitor.rounds.labels.truth_reach import (
     some_ids,
     truth_readers,
 )
+from monitor.rounds.provisional import follow_labels, showed_estimate
 from monitor.rounds.sampling import second_wave
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
@@ -85,7 +86,9 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
     round_, labels, copies = state.round, state.labels, state.copies
     answered = labels.answered
     planned = sum(part.planned for part in labels.strata)
-    if _waits(state, context.clock(), is_whole=answered >= planned):
+    is_waiting = _waits(state, context.clock(), is_whole=answered >= planned)
+    follow_labels(context, round_, labels, claim, closes=not is_waiting)
+    if is_waiting:
         _read_early(context, state, claim)
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
@@ -189,10 +192,11 @@ def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim
     """Let a closing round be watched by the limits that the config has now.
 
     Those that it was opened with may be none, or older. Nobody is shown an estimate of an open
-    round, so the limits are fixed before what they judge (docs/method.md).
+    round, so the limits are fixed before what they judge (docs/method.md); one that showed a
+    provisional estimate keeps its own.
     """
     limits = context.settings.round.limits
-    if limits != round_.settings.limits:
+    if limits != round_.settings.limits and not showed_estimate(context, round_):
         with context.database.write() as connection:
             now = context.clock()
             round_transitions.set_limits(connection, claim, round_, limits, LIMITS_OF_TODAY, now)

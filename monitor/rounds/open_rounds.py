@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
+from monitor.presentation.provisional import provisional_line
 from monitor.presentation.status import closing_line, open_round_line, second_wave_line
 from monitor.rounds.grace import gives_up_at
 from monitor.storage.overview import many_rounds
@@ -16,6 +17,7 @@ from monitor.storage.rounds import round_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.report import ProvisionalRow
     from monitor.storage.overview.many_rounds import RoundProgress
     from monitor.storage.rounds.round_store import Round
 
@@ -35,6 +37,7 @@ class OpenRound:
     second_wave_at: datetime | None = None
     """When its second wave goes out at the latest; None where none is to come."""
     items_to_come: int = 0  # How many items that wave will have
+    provisional: ProvisionalRow | None = None
 
     @property
     def line(self) -> str:
@@ -47,6 +50,12 @@ class OpenRound:
             deadline=self.deadline,
         )
 
+    @property
+    def lines(self) -> list[str]:
+        """The same, and what it shows before its labels have matured."""
+        early = [] if self.provisional is None else [provisional_line(self.provisional)]
+        return [self.line, *(f"  {line}" for line in early)]
+
     def time_for_labels(self, now: datetime) -> timedelta | None:
         """How long labels may still come, negative once that is over; None before it is drawn."""
         if self.state is not RoundState.LABELING or self.deadline is None:
@@ -54,7 +63,9 @@ class OpenRound:
         return self.deadline - now
 
     @classmethod
-    def of(cls, round_: Round, progress: RoundProgress) -> OpenRound:
+    def of(
+        cls, round_: Round, progress: RoundProgress, provisional: ProvisionalRow | None = None
+    ) -> OpenRound:
         """Choose what people ask of a round."""
         return cls(
             round=round_.number,
@@ -67,6 +78,7 @@ class OpenRound:
             waits_until=gives_up_at(round_),
             second_wave_at=round_.second_wave_at,
             items_to_come=progress.items_to_come,
+            provisional=provisional,
         )
 
 

@@ -169,6 +169,7 @@ def _read(
     closed = [of_monitor.closed.id for of_monitor in seen.values() if of_monitor.closed is not None]
     waiting = [round_.id for of_monitor in seen.values() for round_ in of_monitor.waiting]
     progress = many_rounds.read_progress(connection, waiting)
+    provisional = many_rounds.read_provisional(connection, waiting)
     estimates = many_rounds.read_shown(connection, closed)
     alerts_of = _by_monitor(alerts)
     held_up = _by_monitor(effect_store.find_waiting(connection, only))
@@ -193,7 +194,8 @@ def _read(
             now=now,
             seen=monitor_rounds,
             open_rounds=[
-                OpenRound.of(round_, progress[round_.id]) for round_ in monitor_rounds.waiting
+                OpenRound.of(round_, progress[round_.id], provisional.get(round_.id))
+                for round_ in monitor_rounds.waiting
             ],
             alerts=alerts_of.get(name, []),
             held_up=held_up.get(name, []),

@@ -280,6 +280,17 @@ label_checks = Table(
     comment="How a column labels items whose truth people say, by predicted class.",
 )
 
+provisionals = Table(
+    "provisionals",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("at", UtcDateTime, primary_key=True),
+    Column("flagged", BigInteger, nullable=False),  # positive labels by then, of each class
+    Column("passed", BigInteger, nullable=False),
+    Column("estimate", JSON(none_as_null=True)),  # null once the round has closed
+    comment="Positive labels as they came, and what a round showed before they were all there.",
+)
+
 labeler_cursors = Table(
     "labeler_cursors",
     metadata,

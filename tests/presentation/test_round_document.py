@@ -44,6 +44,7 @@ def page(report, **changes):
         "snapshot": None,
         "report": report,
         "drawn": [],
+        "provisional": None,
         "classes": None,
         "concerns": [],
         "bad_rows": {},

@@ -59,6 +59,7 @@ def page_json(page: RoundPage) -> dict[str, Any]:
         **{name: getattr(page, name) for name in (*shared, *more, "notes", "events", "settings")},
         "window": [page.window.start, page.window.end],
         "restated": [row.model_dump() for row in page.restated],
+        "provisional": page.provisional and page.provisional.model_dump(),
         "strata": [row.model_dump() | _UNCOUNTED for row in page.drawn],
         "classes": page.classes and page.classes.model_dump(),
         **_report_json(report),
@@ -70,7 +71,7 @@ def _report_json(report: RoundReport | None) -> dict[str, Any]:
         return _WITHOUT_REPORT | {"cautions": {}, "answered": {}}
     names = set(EstimateRow.model_fields)
     return {
-        **report.model_dump(include={*_WITHOUT_REPORT, "strata"}),
+        **report.model_dump(include={*_WITHOUT_REPORT, "strata", "provisional"}),
         "estimates": [row.model_dump(include=names) for row in report.estimates],
         "evidence": [
             row.model_dump() | {"fires": fired_by(report, row)} for row in report.evidence

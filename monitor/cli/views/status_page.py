@@ -87,6 +87,10 @@ def overview_json(overview: Overview) -> dict[str, Any]:
         **plain,
         "alerts": [_open_alert_json(alert, overview) for alert in overview.alerts],
         "estimates": [row.model_dump() for row in overview.estimates],
+        "open_rounds": [
+            {**asdict(one), "provisional": one.provisional and one.provisional.model_dump()}
+            for one in overview.open_rounds
+        ],
         "waiting": [
             {**asdict(effect), "sentence": waiting_sentence(effect)} for effect in overview.waiting
         ],
@@ -179,7 +183,7 @@ def _number(row: EstimateRow) -> str:
 
 def _doing(overview: Overview) -> Iterator[str]:
     """Describe what is open, what is wrong, and what waits."""
-    yield from (one.line for one in overview.open_rounds)
+    yield from (line for one in overview.open_rounds for line in one.lines)
     yield from (f"problem: {problem}" for problem in overview.problems)
     yield from (f"needs a look: {concern}" for concern in overview.concerns)
     yield from (f"note: {note}" for note in overview.notes)

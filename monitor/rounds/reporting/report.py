@@ -151,6 +151,7 @@ def closed_report(
         pooled_coverage=None if tally.is_judged else round_.settings.pooling.measured_coverage(),
         **_picture_fields(estimate.pictures),
         restated=list(surroundings.restated.get(round_.id, ())),
+        provisional=surroundings.provisional.get(round_.id),
         recurring=len(batch.recurring[round_.id]),
         program=_release(),
         sentence=_sentence(round_, estimate.rows, alerts, estimate.proposed_limits),

@@ -9,8 +9,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.report import RecoveryRow, RestatedRow, TimelinePoint
+from monitor.domain.label_parts import column_classes
+from monitor.domain.report import ProvisionalRow, RecoveryRow, RestatedRow, TimelinePoint
 from monitor.rounds.reporting.report import SHOWN, TIMELINE, timeline_point
+from monitor.storage.labels import provisional_store
 from monitor.storage.overview import attention_store
 from monitor.storage.results import alert_store, concern_store, estimate_store
 from monitor.storage.results.restatement_store import RestatedVersion, read_restated
@@ -37,6 +39,7 @@ class Surroundings:
     timeline: Sequence[tuple[datetime, TimelinePoint]]
     newest: int | None
     restated: Mapping[int, Sequence[RestatedRow]]
+    provisional: Mapping[int, ProvisionalRow]
 
     def points(self, round_: Round) -> list[TimelinePoint]:
         """Choose the points of the figure that ends with a round."""
@@ -74,7 +77,14 @@ def read_surroundings(
         ),
         newest=newest,
         restated=_restated_rows(connection, batch.restated, ids),
+        provisional=_provisional(connection, rounds),
     )
+
+
+def _provisional(connection: Connection, rounds: Sequence[Round]) -> dict[int, ProvisionalRow]:
+    """Read the first estimates of rounds whose labels took time."""
+    ids = [round_.id for round_ in rounds if column_classes(round_.settings.labeling)]
+    return provisional_store.shown_rows(connection, ids, newest=False) if ids else {}
 
 
 def _concerns(

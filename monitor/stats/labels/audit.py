@@ -92,6 +92,36 @@ class LabelAudit:
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivedShare:
+    """Positive labels that have come by now, where an item without one counts as negative.
+
+    Parameters
+    ----------
+    share
+        Of those that will come, in [0, 1].
+    worth
+        How many labels the share was counted in.
+
+    Examples
+    --------
+    >>> ArrivedShare(0.75, worth=40).sensitivity
+    (30.5, 10.5)
+    """
+
+    share: float
+    worth: float
+
+    @property
+    def sensitivity(self) -> tuple[float, float]:
+        """Beta posterior of the share, from Jeffreys' prior."""
+        return self.share * self.worth + 0.5, (1 - self.share) * self.worth + 0.5
+
+    @property
+    def specificity(self) -> None:
+        """It is 1: no positive label comes for a negative item."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClassAudits:
     """An audit of the labels of each predicted class by itself.
 
@@ -111,5 +141,5 @@ class ClassAudits:
     (999.5, 1.5)
     """
 
-    flagged: LabelAudit | None
-    passed: LabelAudit | None
+    flagged: LabelAudit | ArrivedShare | None
+    passed: LabelAudit | ArrivedShare | None

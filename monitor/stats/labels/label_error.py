@@ -34,7 +34,7 @@ from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
 from monitor.stats.core.reasons import Contradiction
 from monitor.stats.estimation.matrix_draws import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
-from monitor.stats.labels.audit import LabelAudit
+from monitor.stats.labels.audit import ClassAudits
 from monitor.stats.labels.true_rates import class_rates
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.draws import Estimand
     from monitor.stats.core.metrics import Matrix
-    from monitor.stats.labels.audit import ClassAudits
+    from monitor.stats.labels.audit import ArrivedShare, LabelAudit
 
 
 FIRST_ANALYSIS = 2**11  # proposals of the audit alone; powers of 2 keep Sobol points balanced
@@ -105,7 +105,11 @@ class CorrectedDraws(Draws):
 
 
 def corrected_draws(
-    counts: Counts, audit: LabelAudit | ClassAudits, *, seed: int = 0, points: int = POINTS
+    counts: Counts,
+    audit: LabelAudit | ArrivedShare | ClassAudits,
+    *,
+    seed: int = 0,
+    points: int = POINTS,
 ) -> CorrectedDraws:
     r"""Draw the true rates given labels and audit.
 
@@ -125,6 +129,7 @@ def corrected_draws(
     Examples
     --------
     >>> from monitor.stats.core.counts import Counts
+    >>> from monitor.stats.labels.audit import LabelAudit
     >>> counts = Counts.of_matrix(
     ...     tp=138, fp=22, fn=150, tn=4690, flagged_size=1600, passed_size=48400
     ... )
@@ -132,9 +137,9 @@ def corrected_draws(
     >>> draws.rates.mean(axis=0).round(3)
     array([0.905, 0.022])
     """
-    is_right = not isinstance(audit, LabelAudit) and audit.flagged is None
+    is_right = isinstance(audit, ClassAudits) and audit.flagged is None
     classes = _classes(_thinned(counts), whole=is_right)
-    if isinstance(audit, LabelAudit):
+    if not isinstance(audit, ClassAudits):
         parts = [_part_draws(classes, audit, seed, points)]
     else:  # nothing ties the classes together then; other seeds keep their draws independent
         parts = [
@@ -213,13 +218,14 @@ class _PartDraws:
 
 
 def _part_draws(
-    classes: Sequence[_LatentClass], audit: LabelAudit, seed: int, points: int
+    classes: Sequence[_LatentClass], audit: LabelAudit | ArrivedShare, seed: int, points: int
 ) -> _PartDraws:
     """Draw the rates of the classes that share an audit."""
     s, t = audit.sensitivity, audit.specificity
     rough = _weighed(classes, audit, s, t, seed, FIRST_ANALYSIS)
     if _effective(rough.weight) < FIRST_ANALYSIS / 2:  # else the audit's own proposals serve
-        s, t = (_around(values, rough.weight) for values in (rough.sensitivity, rough.specificity))
+        s = s and _around(rough.sensitivity, rough.weight)
+        t = t and _around(rough.specificity, rough.weight)
     weighed = _weighed(classes, audit, s, t, seed, PROPOSALS)
     chosen, effective = _resampled(weighed.weight, points, np.random.default_rng(seed))
     rates = weighed.rates[chosen]
@@ -266,20 +272,19 @@ class _Weighed:
 
 def _weighed(
     classes: Sequence[_LatentClass],
-    audit: LabelAudit,
-    propose_s: tuple[float, float],
-    propose_t: tuple[float, float],
+    audit: LabelAudit | ArrivedShare,
+    propose_s: tuple[float, float] | None,
+    propose_t: tuple[float, float] | None,
     seed: int,
     points: int,
 ) -> _Weighed:
-    """Propose s and t from two Betas and weigh them by audit and labels."""
+    """Propose s and t from two Betas, or as 1, and weigh them by audit and labels."""
     strata = sum(class_.posterior.strata for class_ in classes)
     dimensions = 2 + len(classes) + strata
     sobol = qmc.Sobol(dimensions, scramble=True, rng=seed).random(points) + _HALF_CELL
-    s = np.asarray(special.betaincinv(*propose_s, sobol[:, 0]))
-    t = np.asarray(special.betaincinv(*propose_t, sobol[:, 1]))
-    weight = (s + t > 1) * _ratio(s, audit.sensitivity, propose_s)
-    weight *= _ratio(t, audit.specificity, propose_t)
+    s, s_ratio = _proposed(propose_s, audit.sensitivity, sobol[:, 0])
+    t, t_ratio = _proposed(propose_t, audit.specificity, sobol[:, 1])
+    weight = (s + t > 1) * s_ratio * t_ratio
     likely = np.ones(points)
     rates = []
     first = 2 + len(classes)
@@ -299,6 +304,16 @@ def _weighed(
         rates.append(drawn)
         first = last
     return _Weighed(s, t, weight * likely, np.hstack(rates))
+
+
+def _proposed(
+    law: tuple[float, float] | None, target: tuple[float, float] | None, uniforms: Floats
+) -> tuple[Floats, Floats]:
+    """Values of a Beta law with the density wanted over theirs, or 1 where nothing is unknown."""
+    if law is None or target is None:
+        return np.ones_like(uniforms), np.ones_like(uniforms)
+    values = np.asarray(special.betaincinv(*law, uniforms))
+    return values, _ratio(values, target, law)
 
 
 def _ratio(values: Floats, target: tuple[float, float], proposed: tuple[float, float]) -> Floats:
@@ -340,7 +355,7 @@ def _effective(weight: Floats) -> float:
 
 def corrected_estimates(
     counts: Counts,
-    audit: LabelAudit | ClassAudits,
+    audit: LabelAudit | ArrivedShare | ClassAudits,
     *,
     metrics: Sequence[str] = ("precision", "recall"),
     estimands: Sequence[Estimand] = ESTIMANDS,
@@ -361,6 +376,7 @@ def corrected_estimates(
     Examples
     --------
     >>> from monitor.stats.core.counts import Counts
+    >>> from monitor.stats.labels.audit import LabelAudit
     >>> counts = Counts.of_matrix(
     ...     tp=138, fp=22, fn=150, tn=4690, flagged_size=1600, passed_size=48400
     ... )

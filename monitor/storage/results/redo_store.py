@@ -19,6 +19,7 @@ from monitor.storage.tables import (
     label_events,
     payloads,
     planned_margins,
+    provisionals,
     reserve,
     round_issues,
     rounds,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _WITHDRAWN = (
     concerns,
     planned_margins,
+    provisionals,
     round_issues,
     tasks,
     payloads,

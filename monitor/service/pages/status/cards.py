@@ -66,7 +66,7 @@ class OpenAlert(NamedTuple):
 class LabelCounts(NamedTuple):
     """An open round, and how many answers it has of how many; 0 wanted before it is drawn."""
 
-    line: str
+    lines: Sequence[str]
     answered: int
     wanted: int
 
@@ -122,7 +122,7 @@ def card_of(
         alerts=[_open_alert(alert, overview, mlflow) for alert in overview.alerts],
         learning=learning_lines(learns, overview.proposed_limits),
         labels=[
-            LabelCounts(one.line, one.answered, one.wanted if one.deadline else 0)
+            LabelCounts(one.lines, one.answered, one.wanted if one.deadline else 0)
             for one in overview.open_rounds
         ],
         waiting=[waiting_sentence(one) for one in overview.waiting if not one.dead],

@@ -1,0 +1,254 @@
+"""Rounds whose labels still come: how these came so far, and what they will probably say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.label_parts import column_classes, parts_of
+from monitor.domain.report import ProvisionalMetric, ProvisionalRow
+from monitor.domain.setting_types import parse_duration
+from monitor.domain.state import RoundState
+from monitor.presentation.provisional import (
+    FASTER,
+    LATER_NEGATIVE,
+    too_few_followed_reason,
+    too_young_reason,
+)
+from monitor.rounds.estimation.tally import Tally
+from monitor.storage.labels import provisional_store
+from monitor.storage.labels.provisional_store import Reading
+from monitor.storage.rounds import round_claims, round_store
+
+if TYPE_CHECKING:
+    from monitor.domain.settings import RoundSettings
+    from monitor.rounds.context import MonitorContext
+    from monitor.stats.labels.audit import ArrivedShare
+    from monitor.stats.labels.delays import ArrivalCurve, Arrivals
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
+
+FEWEST = 20
+"""Positive labels of earlier rounds, followed until they matured, that an estimate rests on."""
+
+LEAST_MATURED = 0.1  # with less, a handful of labels would speak for all that are to come
+SHORTEST = timedelta(days=1)  # labels that mature sooner are waited for
+FOLLOWED = 40  # the newest rounds from which delays are learned
+READINGS = 100  # of a round until it matures
+COARSE = 0.1
+"""Share of the time to maturity by which a round has to be looked at, to tell when its first labels
+came."""
+
+OTHER_PACE = 0.001
+"""Probability below which labels are said to come as they never did."""
+
+METRICS = ("precision", "recall")
+DAY = timedelta(days=1)
+Followed = Mapping[bool, Mapping[str, Any]]
+"""The settings of the column of each predicted class whose labels mature, by whether it is flagged.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _FollowedRound:
+    """A round of which labels were counted as they came; ``end`` is the end of its window."""
+
+    end: datetime
+    closed: bool
+    readings: Sequence[Reading]
+
+    def age(self, at: datetime) -> float:
+        """Age of its window in days."""
+        return (at - self.end) / DAY
+
+    def arrivals(self, flags: Collection[bool]) -> list[Arrivals]:
+        """Positive labels of some predicted classes that came between two readings and stayed."""
+        from monitor.stats.labels.delays import Arrivals  # noqa: PLC0415  scipy takes half a second
+
+        counts = [
+            (True in flags) * each.flagged + (False in flags) * each.passed
+            for each in self.readings
+        ]
+        ages = [max(0.0, self.age(reading.at)) for reading in self.readings]
+        stayed = [min(counts[index:]) for index in range(len(counts))]
+        steps = zip([0.0, *ages], ages, [0, *stayed], stayed, strict=False)
+        return [
+            Arrivals(first, last, after - before, ages[-1])
+            for first, last, before, after in steps
+            if after > before
+        ]
+
+
+def follow_labels(
+    context: MonitorContext,
+    round_: Round,
+    labels: RoundLabels,
+    claim: Claim,
+    *,
+    closes: bool = False,
+) -> None:
+    """Count the labels of a round that mature, and estimate it early unless it ``closes`` now."""
+    columns = followed_classes(round_.settings)
+    now = context.clock()
+    if not columns or now < round_.window.end:
+        return
+    with context.database.read() as connection:
+        newest = provisional_store.newest_reading(connection, round_.id)
+        pause = timedelta(0) if closes else _pause(columns)
+        if newest is not None and now <= newest + pause:
+            return
+        ids = provisional_store.followed_rounds(connection, round_.monitor_id, FOLLOWED)
+        rounds = round_store.read_rounds(connection, {*ids, round_.id})
+        readings = provisional_store.read_readings(connection, ids)
+    tallies = labels.counts()
+    reading = Reading(now, *(_positives(tallies, columns, flagged) for flagged in (True, False)))
+    readings[round_.id] = [*readings.get(round_.id, []), reading]
+    rounds = [each for each in rounds if followed_classes(each.settings) == columns]
+    followed = {
+        each.id: _FollowedRound(each.window.end, each.state is RoundState.CLOSED, readings[each.id])
+        for each in rounds
+    }
+    row = None if closes else _estimated(round_, tallies, columns, followed, now)
+    with context.database.write() as connection:
+        round_claims.hold(connection, claim)
+        provisional_store.write_reading(connection, round_.id, reading, row)
+
+
+def showed_estimate(context: MonitorContext, round_: Round) -> bool:
+    """Whether people saw numbers of a round before all of its labels were there."""
+    if not followed_classes(round_.settings):
+        return False
+    with context.database.read() as connection:
+        return bool(provisional_store.shown_rows(connection, [round_.id], newest=False))
+
+
+def followed_classes(settings: RoundSettings) -> Followed:
+    """Return the predicted classes that one column labels over a day or more."""
+    parts = parts_of(settings.labeling)
+    of_class = {flagged: parts[part] for flagged, part in column_classes(settings.labeling).items()}
+    return {flagged: own for flagged, own in of_class.items() if _matures(own) >= SHORTEST}
+
+
+def _matures(column: Mapping[str, Any]) -> timedelta:
+    return parse_duration(column.get("matures", "0s"))
+
+
+def _pause(columns: Followed) -> timedelta:
+    return min(map(_matures, columns.values())) / READINGS
+
+
+def _positives(tallies: Sequence[StratumTally], columns: Followed, flagged: bool) -> int:
+    own = [one for one in tallies if one.stratum.flagged == flagged and flagged in columns]
+    return sum(one.positive for one in own)
+
+
+def _estimated(
+    round_: Round,
+    tallies: Sequence[StratumTally],
+    columns: Followed,
+    followed: Mapping[int, _FollowedRound],
+    now: datetime,
+) -> ProvisionalRow:
+    """Estimate a round by the share of its labels that has come; says why if that is unknown."""
+    if any(column.get("missing_means") != "negative" for column in columns.values()):
+        return ProvisionalRow(at=now, reason=LATER_NEGATIVE)
+    coarse = COARSE * max(map(_matures, columns.values())) / DAY
+    paces = [_Pace.of(flags, list(followed.values()), coarse) for flags in ((True,), (False,))]
+    paces = [pace for pace in paces if pace.flags[0] in columns]
+    if min(pace.matured for pace in paces) < FEWEST and _is_one(columns):
+        paces = [_Pace.of((True, False), list(followed.values()), coarse)]
+    matured = min(pace.matured for pace in paces)
+    if matured < FEWEST:
+        return ProvisionalRow(at=now, reason=too_few_followed_reason(round(matured), FEWEST))
+    age = followed[round_.id].age(now)
+    shares = {pace.flags: pace.curve().at(age) for pace in paces}
+    least = min(share.share for share in shares.values())
+    if least < LEAST_MATURED:
+        return ProvisionalRow(at=now, reason=too_young_reason(least))
+    metrics = _metrics(round_, tallies, columns, shares)
+    return ProvisionalRow(
+        at=now,
+        matured=least,
+        metrics=metrics,
+        reason=None if metrics else FASTER,
+        other_pace=any(pace.fit() < OTHER_PACE for pace in paces),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """How the labels of some predicted classes come: of earlier rounds, and of young ones."""
+
+    flags: tuple[bool, ...]
+    old: Sequence[Arrivals]
+    young: Sequence[Arrivals]
+    coarse: float
+
+    @classmethod
+    def of(cls, flags: tuple[bool, ...], rounds: Sequence[_FollowedRound], coarse: float) -> _Pace:
+        """Gather the arrivals of rounds that have closed, and of those that have not."""
+        old, young = (
+            [each for one in rounds if one.closed is closed for each in one.arrivals(flags)]
+            for closed in (True, False)
+        )
+        return cls(flags, old, young, coarse)
+
+    @property
+    def matured(self) -> float:
+        """Labels that were followed from their coming until they matured."""
+        return sum(each.count for each in self.old if each.is_dated(self.coarse))
+
+    def curve(self) -> ArrivalCurve:
+        """Share that has come by each age."""
+        from monitor.stats.labels.delays import arrival_curve  # noqa: PLC0415  scipy
+
+        return arrival_curve([*self.old, *self.young], coarse=self.coarse)
+
+    def fit(self) -> float:
+        """Probability that young rounds differ as much from earlier ones as they do."""
+        from monitor.stats.labels.delays import arrival_curve, pace_fit  # noqa: PLC0415  scipy
+
+        curve = arrival_curve(self.old, coarse=self.coarse)
+        young = [each for each in self.young if each.is_dated(self.coarse)]
+        return pace_fit(curve, self.matured, young)
+
+
+def _is_one(columns: Followed) -> bool:
+    """Whether one column labels both predicted classes."""
+    return len(columns) > 1 and columns[True] == columns[False]
+
+
+def _metrics(
+    round_: Round,
+    tallies: Sequence[StratumTally],
+    columns: Followed,
+    shares: Mapping[tuple[bool, ...], ArrivedShare],
+) -> list[ProvisionalMetric]:
+    """Estimate the window, with its labels corrected for those to come."""
+    from monitor.stats.core.beta_mixture import HEAVY  # noqa: PLC0415  scipy takes half a second
+    from monitor.stats.estimation.cell_matrix import plain_counts  # noqa: PLC0415  likewise
+    from monitor.stats.labels.audit import ClassAudits  # noqa: PLC0415  likewise
+    from monitor.stats.labels.label_error import corrected_estimates  # noqa: PLC0415  likewise
+
+    counts = Tally(tuple(_with_negatives(one, columns) for one in tallies)).counts
+    if round_.settings.sample.cells is not None:
+        counts = plain_counts(counts, prior=HEAVY)
+    both = shares.get((True, False))
+    audits = both or ClassAudits(*(shares.get((flag,)) for flag in (True, False)))
+    rows = corrected_estimates(counts, audits, estimands=("window",), seed=round_.sobol_seed)
+    return [
+        ProvisionalMetric(metric=row.metric, point=row.point, low=row.low, high=row.high)
+        for row in rows
+        if row.point is not None
+    ]
+
+
+def _with_negatives(tally: StratumTally, columns: Followed) -> StratumTally:
+    """Count the items of a column without a label as negative."""
+    if tally.stratum.flagged not in columns:
+        return tally
+    return replace(tally, labeled=max(tally.labeled, tally.planned - tally.declined))

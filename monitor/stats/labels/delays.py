@@ -1,0 +1,153 @@
+r"""How much of the truth has arrived by an age, from labels that come over days to months.
+
+Rounds younger than the oldest label have only shown what was quick: their delays are truncated on
+the right. Time runs backwards here, so that these are late entries, and labels that were there when
+somebody first looked are censored (Lagakos, Barraj & De Gruttola, "Nonparametric analysis of
+truncated survival data, with application to AIDS", Biometrika 75, 1988,
+doi:10.1093/biomet/75.3.515). All of it assumes that later labels come as the earlier ones did;
+`pace_fit` tests the part of that which shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from monitor.stats.labels.audit import ArrivedShare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.stats.core.arrays import Floats
+
+
+class Arrivals(NamedTuple):
+    """Positive labels of one round that came between two ages, up to the age it has.
+
+    ``first`` and ``last`` are the ages between which ``count`` labels came, ``bound`` is the age at
+    which the round was last read, all in days. ``first`` is 0 if they were there when somebody
+    first looked.
+    """
+
+    first: float
+    last: float
+    count: float
+    bound: float
+
+    @property
+    def middle(self) -> float:
+        """The age that they count at."""
+        return (self.first + self.last) / 2
+
+    def is_dated(self, coarse: float) -> bool:
+        """Whether they were seen coming: at the latest by an age of ``coarse`` at first sight."""
+        return self.first > 0 or self.last <= coarse
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrivalCurve:
+    """Share of the labels that have come by each age, shapes ``(K,)``, ages ascending.
+
+    ``worth`` is how many labels that were followed from the start would tell as much.
+    """
+
+    ages: Floats
+    share: Floats
+    worth: Floats
+
+    def at(self, age: float) -> ArrivedShare:
+        """Share that has come by an age: 0 before the first, 1 after the last."""
+        index = int(np.searchsorted(self.ages, age, side="right")) - 1
+        if index < 0:
+            return ArrivedShare(0.0, float(self.worth[0]))
+        return ArrivedShare(float(self.share[index]), float(self.worth[index]))
+
+    def shares(self, ages: Floats) -> Floats:
+        """Share that has come by each of some ages."""
+        return np.append(0.0, self.share)[np.searchsorted(self.ages, ages, side="right")]
+
+
+def arrival_curve(arrivals: Sequence[Arrivals], *, coarse: float) -> ArrivalCurve:
+    r"""Product-limit estimate of the share that has come by an age, in reverse time.
+
+    .. math:: \hat F(t) = \prod_{s > t} \Big(1 - \frac{d_s}{n_s}\Big), \quad
+        n_s = \#\{i: a_i \le s \le c_i\}
+
+    with :math:`d_s` labels of age s, of rounds that were followed up to :math:`c_i`. Its variance
+    is Greenwood's, :math:`\hat F^2 \sum_{s>t} d_s / (n_s (n_s - d_s))`, and ``worth`` is
+    :math:`\hat F (1 - \hat F)` over it. The share is of the labels that come before the largest
+    bound.
+
+    Parameters
+    ----------
+    coarse
+        Days; labels that were there when somebody first looked at a greater age count as come by
+        then, whenever that was.
+
+    Raises
+    ------
+    ValueError
+        If no label has an age.
+
+    Examples
+    --------
+    >>> old = [Arrivals(day, day, 10, bound=30) for day in (2, 5, 10, 20)]
+    >>> curve = arrival_curve([*old, Arrivals(2, 2, 8, bound=6)], coarse=3)
+    >>> curve.share, round(curve.at(6).share, 2)
+    (array([0.32142857, 0.5       , 0.75      , 1.        ]), 0.5)
+    """
+    is_dated = np.array([each.is_dated(coarse) for each in arrivals], dtype=np.bool_)
+    count, bound = (
+        np.array([getattr(each, name) for each in arrivals], dtype=np.float64)
+        for name in ("count", "bound")
+    )
+    came = np.array([each.middle if each.is_dated(coarse) else each.last for each in arrivals])
+    if not is_dated.any():
+        message = "no label has an age: all were there when somebody first looked"
+        raise ValueError(message)
+    ages = np.unique(came[is_dated])
+    came_at = np.array([count[is_dated & (came == age)].sum() for age in ages])
+    at_risk = np.array([count[(came <= age) & (age <= bound)].sum() for age in ages])
+    later = slice(None, 0, -1)  # the ages after each, the oldest first
+    remaining = 1 - came_at / at_risk
+    share = np.append(np.cumprod(remaining[later])[::-1], 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = came_at / (at_risk * (at_risk - came_at))
+        variance = share**2 * np.append(np.cumsum(terms[later])[::-1], 0.0)
+        worth = share * (1 - share) / variance
+    return ArrivalCurve(ages, share, np.where(np.isfinite(worth), worth, at_risk))
+
+
+def pace_fit(curve: ArrivalCurve, worth: float, recent: Sequence[Arrivals]) -> float:
+    r"""Probability of the difference between young and earlier rounds, if labels come alike.
+
+    Of N labels of rounds that were followed up to :math:`c_i`, earlier rounds expect
+    :math:`\sum_i \hat F(\min(t, c_i)) / \hat F(c_i)` by the age t. The largest difference, over N,
+    is compared with Kolmogorov's distribution for samples of N and ``worth`` labels (Smirnov 1948,
+    doi:10.1214/aoms/1177730256). Only the shape up to the present age shows: where it stays the
+    same, slower labels look like fewer.
+
+    Examples
+    --------
+    >>> old = [Arrivals(day, day, 10, bound=30) for day in range(1, 31)]
+    >>> curve = arrival_curve(old, coarse=3)
+    >>> alike = [Arrivals(day, day, 4, bound=10) for day in range(1, 11)]
+    >>> stopped = [Arrivals(day, day, 8, bound=10) for day in range(1, 6)]
+    >>> [round(pace_fit(curve, 300, recent), 3) for recent in (alike, stopped)]
+    [1.0, 0.0]
+    """
+    rows = [(each.middle, each.bound, each.count) for each in recent]
+    came, bound, count = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    came, bound, count = (values[curve.shares(bound) > 0] for values in (came, bound, count))
+    total = float(count.sum())
+    if not total:
+        return 1.0
+    ages = np.unique(came)[:, np.newaxis]
+    seen = (came <= ages) @ count
+    expected = curve.shares(np.minimum(ages, bound)) @ (count / curve.shares(bound))
+    effective = total * worth / (total + worth)
+    distance = float(np.abs(seen - expected).max()) / total
+    return float(special.kolmogorov(np.sqrt(effective) * distance))

@@ -1,0 +1,80 @@
+"""Positive labels as they came, and what rounds showed before these were all there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from monitor.domain.report import ProvisionalRow
+from monitor.domain.state import RoundState
+from monitor.storage.database import put_all
+from monitor.storage.tables import provisionals, rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Positive labels of the flagged and of the passed items of a round, at a time."""
+
+    at: datetime
+    flagged: int
+    passed: int
+
+
+def write_reading(
+    connection: Connection, round_id: int, reading: Reading, row: ProvisionalRow | None
+) -> None:
+    """Store what was counted at a time, and what was shown; nothing of a round that has closed."""
+    stored: dict[str, Any] = {
+        "round_id": round_id,
+        "at": reading.at,
+        "flagged": reading.flagged,
+        "passed": reading.passed,
+        "estimate": row and row.model_dump(mode="json"),
+    }
+    put_all(connection, provisionals, [stored], changed=["flagged", "passed", "estimate"])
+
+
+def newest_reading(connection: Connection, round_id: int) -> datetime | None:
+    """Read when the labels of a round were counted last."""
+    query = select(func.max(provisionals.c.at)).where(provisionals.c.round_id == round_id)
+    return connection.execute(query).scalar()
+
+
+def followed_rounds(connection: Connection, monitor_id: int, at_most: int) -> list[int]:
+    """Read the ids of the newest rounds of a monitor of which labels were counted as they came."""
+    counted = select(provisionals.c.round_id).distinct()
+    query = select(rounds.c.id).where(
+        rounds.c.monitor_id == monitor_id,
+        rounds.c.state.in_((RoundState.LABELING, RoundState.CLOSED)),
+        rounds.c.id.in_(counted),
+    )
+    return list(connection.scalars(query.order_by(rounds.c.slot.desc()).limit(at_most)))
+
+
+def read_readings(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[Reading]]:
+    """Read how the labels of some rounds came, by round, the oldest first."""
+    columns = provisionals.c["round_id", "at", "flagged", "passed"]
+    query = select(*columns).where(provisionals.c.round_id.in_(round_ids))
+    result: dict[int, list[Reading]] = {}
+    for round_id, *reading in connection.execute(query.order_by(provisionals.c.at)):
+        result.setdefault(round_id, []).append(Reading(*reading))
+    return result
+
+
+def shown_rows(
+    connection: Connection, round_ids: Sequence[int], *, newest: bool
+) -> dict[int, ProvisionalRow]:
+    """Read the newest or the first that some rounds showed, by round; of the first with numbers."""
+    columns = provisionals.c["round_id", "estimate"]
+    query = select(*columns).where(
+        provisionals.c.round_id.in_(round_ids), provisionals.c.estimate.is_not(None)
+    )
+    result: dict[int, ProvisionalRow] = {}
+    for round_id, stored in connection.execute(query.order_by(provisionals.c.at)):
+        if newest or (round_id not in result and stored["metrics"]):
+            result[round_id] = ProvisionalRow.model_validate(stored)
+    return result

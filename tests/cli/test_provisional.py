@@ -1,0 +1,99 @@
+"""Labels that arrive over days: what a round shows before they are all there, and after."""
+
+import json
+import random
+from datetime import timedelta
+
+import pytest
+
+from tests.cli.workplace import save
+
+COLUMN = (
+    "{kind: column, path: truth.csv, id: case, value: bad, matures: 4d, missing_means: negative}"
+)
+DAYS, A_DAY = 9, 200
+TRUTH = {"precision": 0.9, "recall": 18 / 38}
+LIMITS = ("\n    labeling:", "\n    limits: {precision: 0.75}\n    labeling:")
+
+
+class Cases:
+    """Items that turn out bad, each some days after its prediction, in a file that is rewritten."""
+
+    def __init__(self, place):
+        self.place, self.dice = place, random.Random(5)  # noqa: S311
+        place.predictions(rows=A_DAY * DAYS, days=DAYS, mail_id="'m' || i")
+
+    @staticmethod
+    def is_bad(item):
+        """Nine in ten flagged items and one in ten of the others."""
+        return item % 100 > 0 if item % 10 == 0 else item % 10 == 1
+
+    def run(self, day, stopped=99):
+        """Write what is known on a day in any order, a wrong case in two, and run once.
+
+        After the day ``stopped`` nobody finds out anything more.
+        """
+        at = self.place.now - timedelta(days=DAYS - day)
+        rows = [
+            {"case": f"m{item}", "bad": 1}
+            for item in range(A_DAY * DAYS)
+            if self.is_bad(item) and item / A_DAY + item * 7919 % 97 / 27 <= min(day, stopped)
+        ]
+        if day % 2:
+            rows.append({"case": f"m{int(day * A_DAY) - 104}", "bad": 1})  # is taken back next day
+        self.dice.shuffle(rows)
+        save(self.place.folder / "truth.csv", rows or [{"case": "none", "bad": 0}])
+        ended = self.place.run_at(at, "run-once")
+        assert "Traceback" not in ended.err
+        return at
+
+    def status(self, at):
+        """Return open rounds by number, and the page as people see it."""
+        mail = json.loads(self.place.run_at(at, "status", "--json").out)["monitors"][0]
+        rounds = {one["round"]: one["provisional"] for one in mail["open_rounds"]}
+        return rounds, self.place.run_at(at, "status").out
+
+
+@pytest.mark.parametrize("labels", ["200", "all"])
+def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_when_they_are_there(
+    bare, labels
+):
+    cases = Cases(bare)
+    bare.config(COLUMN, labels=("max_labels: 40", f"max_labels: {labels}"), limits=LIMITS)
+
+    early, text = cases.status([cases.run(day) for day in (1, 2, 3)][-1])
+    assert {row["reason"] for row in early.values()} == {
+        "0 of 20 positive labels of earlier rounds were followed until they matured"
+    }
+    assert "not estimable yet, 0 of 20 positive labels" in text
+
+    at = [cases.run(day) for day in range(4, 9)][-1]
+    rounds, text = cases.status(at)
+    shown = {number: row for number, row in rounds.items() if row["metrics"]}
+    assert len(shown) >= 3
+    shares = [row["matured"] for row in shown.values()]
+    assert shares == sorted(shares, reverse=True)
+    assert 0.1 < shares[-1] < 0.6 < shares[0] < 1
+    assert "% matured: precision 0." in text
+    assert "if labels come as in earlier rounds" in text
+    for row in shown.values():
+        for each, truth in zip(row["metrics"], TRUTH.values(), strict=True):
+            assert each["low"] <= truth <= each["high"]
+    number = max(shown)
+    page = bare.run_at(at, "show", number)
+    assert "provisional, " in page.out
+    assert "% matured" in page.out
+
+    later = [cases.run(day) for day in (10, 13)][-1]
+    final = json.loads(bare.run_at(later, "show", number, "--json").out)
+    assert final["state"] == "closed"
+    for row in final["estimates"]:
+        if (row["basis"], row["estimand"]) == ("round", "window") and row["metric"] in TRUTH:
+            assert row["point"] == pytest.approx(TRUTH[row["metric"]], abs=0.005)
+    first = final["provisional"]
+    assert first["at"] < later.isoformat()
+    assert "this round was provisional, " in bare.run_at(later, "show", number).out
+    alerts = json.loads(bare.run_at(later, "alerts", "--json").out)
+    assert not alerts["alerts"]
+    read = bare.query("select distinct state from rounds r join evidence e on e.round_id = r.id")
+    assert read == [("closed",)]
