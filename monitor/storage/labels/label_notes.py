@@ -23,6 +23,8 @@ from monitor.storage.tables import labeler_cursors, monitors, rounds
 if TYPE_CHECKING:
     from monitor.domain.model import LabelEvent
 
+_SUFFIX = " notes"
+
 
 class ChangedAnswers(NamedTuple):
     """How many answers replace one of their annotator, and how many differ from a later one."""
@@ -54,9 +56,6 @@ def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None
     if stored_answer is None or stored_answer == event.answer or is_stored:
         return None
     return event.at is None or event.at > max(statement.at for statement in by_annotator)
-
-
-_SUFFIX = " notes"
 
 
 @dataclass(frozen=True, slots=True)
