@@ -11,6 +11,15 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from monitor.config.yaml_tree import Scalar, Tree, Value, Way
 
+FOR_EACH, CLASSES, CLASS = "for_each", "classes", "class"
+BLOCKS = (FOR_EACH, CLASSES)
+_EXAMPLE = "such as for_each: {column: [score_travel, score_finance]}"
+_CLASSES_EXAMPLE = "such as classes: {column: predicted, values: [travel, finance, other]}"
+_FEWEST_CLASSES = 2
+_MOST_VALUES = 1000
+_MOST_CLASSES = 300
+"""Each class names all others, and averages draw for all at once: of 300 it takes 0.3 GB."""
+
 
 WORD = r"[A-Za-z_][A-Za-z0-9_]*"  # What a placeholder may be called
 Row: TypeAlias = "Mapping[str, Scalar]"  # What the placeholders of one monitor stand for
@@ -54,17 +63,6 @@ def placeholders_in(value: Value) -> list[str]:
 def text_of(value: Value) -> str:
     """Write a value as it is inside a text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-FOR_EACH, CLASSES, CLASS = "for_each", "classes", "class"
-BLOCKS = (FOR_EACH, CLASSES)
-
-_EXAMPLE = "such as for_each: {column: [score_travel, score_finance]}"
-_CLASSES_EXAMPLE = "such as classes: {column: predicted, values: [travel, finance, other]}"
-_FEWEST_CLASSES = 2
-_MOST_VALUES = 1000
-_MOST_CLASSES = 300
-"""Each class names all others, and averages draw for all at once: of 300 it takes 0.3 GB."""
 
 
 @dataclass(frozen=True, slots=True)

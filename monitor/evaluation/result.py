@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
     Triple = tuple[float, float, float]
 
+_DECIMALS = 6
+_CHANCE = 0.5
+_AREAS = {"roc_auc": "roc_area", "average_precision": "average_precision"}
+
 
 _LEAST_CHANCE = 1e-3  # Below this a plain random sample is not believed to have come out so
 
@@ -116,11 +120,6 @@ def _drawn_evenly(first: int, second: int) -> str | None:
     if np.all(np.array([first, second]) % _ROUND == 0):
         return "round numbers of each"
     return None
-
-
-_DECIMALS = 6
-_CHANCE = 0.5
-_AREAS = {"roc_auc": "roc_area", "average_precision": "average_precision"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -19,6 +19,22 @@ if TYPE_CHECKING:
 
     Triple = tuple[float, float, float]
 
+_MOST_ROUNDS = 60  # more could not be distinguished at this width
+_CROWDED = 25
+_SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptions
+_MARGIN, _WIDTH = 49.0, 386.0
+_BOXES = {"precision": Box(_MARGIN, 62, _WIDTH, 126), "recall": Box(_MARGIN, 206, _WIDTH, 126)}
+_BOTTOM = _BOXES["recall"].top + _BOXES["recall"].height
+_MOST_NARROW = 26
+_NARROW_SIZE = (330.0, 190.0)
+_NARROW = Box(30, 34, 290, 132)
+# Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
+_CARRIED = "#0072B2"
+_LIMIT = "#B34700"
+_FIRING = "#D55E00"
+_RESTATED = "#CC79A7"
+_WEEK = 604_800.0  # seconds
+
 
 # Okabe and Ito's colours, which the colour-blind can distinguish; the counts stand beside them
 _RIGHT = "#0072B2"
@@ -97,23 +113,6 @@ def _as_text(rows: Iterable[StratumRow]) -> str:
         for row in rows
     ]
     return "; ".join(f"{name}: {', '.join(cells)}" for name, cells in texts)
-
-
-_MOST_ROUNDS = 60  # more could not be distinguished at this width
-_CROWDED = 25
-_SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptions
-_MARGIN, _WIDTH = 49.0, 386.0
-_BOXES = {"precision": Box(_MARGIN, 62, _WIDTH, 126), "recall": Box(_MARGIN, 206, _WIDTH, 126)}
-_BOTTOM = _BOXES["recall"].top + _BOXES["recall"].height
-_MOST_NARROW = 26
-_NARROW_SIZE = (330.0, 190.0)
-_NARROW = Box(30, 34, 290, 132)
-# Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
-_CARRIED = "#0072B2"
-_LIMIT = "#B34700"
-_FIRING = "#D55E00"
-_RESTATED = "#CC79A7"
-_WEEK = 604_800.0  # seconds
 
 
 def timeline_svg(report: RoundReport) -> bytes:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
     from monitor.presentation.numbers import PointAndInterval
 
+HEADLINE = ("precision", "recall", "f1", "specificity", "prevalence", "flagged_rate")
+"""Metrics to name first; all lie between 0 and 1."""
+
+COLUMNS = ("metric", "estimand", "point", "low", "high", "level", "reason", "caution")
+"""Of the table of estimates."""
+
 
 _WIDTH, _ROW = 540.0, 20.0  # points
 _AXIS_START, _AXIS_END = 130.0, 390.0
@@ -74,13 +80,6 @@ def _interval_row(row: MetricInterval, middle: float) -> list[str]:
 
 def _across(share: float) -> float:
     return _AXIS_START + share * (_AXIS_END - _AXIS_START)
-
-
-HEADLINE = ("precision", "recall", "f1", "specificity", "prevalence", "flagged_rate")
-"""Metrics to name first; all lie between 0 and 1."""
-
-COLUMNS = ("metric", "estimand", "point", "low", "high", "level", "reason", "caution")
-"""Of the table of estimates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

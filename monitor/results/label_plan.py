@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from monitor.rounds.forecast.plan_window import AssumedJudge, PlanForecast
     from monitor.stats.design.planning import LabelsNeeded, WidthCurve
 
+METRICS = ("precision", "recall")
+_NOTHING = 1e-6
+_TWO_WAVES = (
+    "They go out in two waves, the second by the answers to the first: with a good score the "
+    "intervals come out narrower than this, which is for one."
+)
+
 
 # Okabe and Ito's colours, told apart by the colour-blind; the lines differ as well
 COLOURS = {"precision": "#0072B2", "recall": "#D55E00"}
@@ -87,14 +94,6 @@ def _draw(panel: Panel, curve: WidthCurve, dash: str | None, more: str) -> list[
     for name, half in curve.half_widths.items():
         panel.curve(curve.ratio.tolist(), (2 * half).tolist(), COLOURS[name], dash=dash)
     return [Key("line", COLOURS[name], f"{name}{more}", dash) for name in curve.half_widths]
-
-
-METRICS = ("precision", "recall")
-_NOTHING = 1e-6
-_TWO_WAVES = (
-    "They go out in two waves, the second by the answers to the first: with a good score the "
-    "intervals come out narrower than this, which is for one."
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

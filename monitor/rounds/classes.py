@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from monitor.stats.estimation.class_averages import ClassAverage
     from monitor.storage.results.class_store import ClassRound, ClassVersion
 
+LEVEL = 0.95
+_SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline
+
 
 @dataclass(frozen=True, slots=True)
 class ClassPosition:
@@ -104,11 +107,6 @@ def _counted_from(report: ClassReport, rounds: Iterable[ClassRound]) -> list[int
 
 def _stored_report(payload: dict[str, Any] | None) -> ClassReport | None:
     return None if payload is None else ClassReport.model_validate(payload)
-
-
-LEVEL = 0.95
-
-_SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,29 @@ if TYPE_CHECKING:
     from monitor.domain.errors import InputRefused
     from monitor.sources.table_settings import TableSettings
 
+_TEXT = "cast({0} as varchar)"
+# Looking for NUL first costs a third of replacing it, which almost no id needs.
+_ID_TEXT = f"case when contains({_TEXT}, chr(0)) then {visible(_TEXT)} else nullif({_TEXT}, '') end"
+
+DUCKDB = Dialect(
+    text=_TEXT,
+    id_text=_ID_TEXT,
+    double="try_cast({0} as double)",
+    nan="isnan({0})",
+    infinite="isinf({0})",
+    bare=bare_text("{0}"),
+    sees_one_state=True,
+)
+"""How DuckDB writes it. Files that change while they are read are seen by their stamps."""
+
+ENGINE = TextDialect("duckdb", '"')
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  local times
+_DAY = r"\d{4}-\d{1,2}-\d{1,2}"
+_CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
+_NAIVE_TEXT = rf"{_DAY}([T ]{_CLOCK})?"
+_AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?{ZONE}"
+_WHOLE_TABLE = "monitor_whole_table"
+
 
 FIRST, LAST = datetime(1970, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001  local times
 _DAY_MICROS, _SECOND = timedelta(days=1), timedelta(seconds=1)
@@ -104,29 +127,6 @@ def _halved(local: str, ends: Sequence[datetime], seconds: Sequence[int]) -> str
     below = _halved(local, ends[:middle], seconds[: middle + 1])
     above = _halved(local, ends[middle + 1 :], seconds[middle + 1 :])
     return f"case when {local} < timestamp '{ends[middle]}' then {below} else {above} end"
-
-
-_TEXT = "cast({0} as varchar)"
-# Looking for NUL first costs a third of replacing it, which almost no id needs.
-_ID_TEXT = f"case when contains({_TEXT}, chr(0)) then {visible(_TEXT)} else nullif({_TEXT}, '') end"
-DUCKDB = Dialect(
-    text=_TEXT,
-    id_text=_ID_TEXT,
-    double="try_cast({0} as double)",
-    nan="isnan({0})",
-    infinite="isinf({0})",
-    bare=bare_text("{0}"),
-    sees_one_state=True,
-)
-"""How DuckDB writes it. Files that change while they are read are seen by their stamps."""
-
-ENGINE = TextDialect("duckdb", '"')
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  local times
-_DAY = r"\d{4}-\d{1,2}-\d{1,2}"
-_CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
-_NAIVE_TEXT = rf"{_DAY}([T ]{_CLOCK})?"
-_AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?{ZONE}"
-_WHOLE_TABLE = "monitor_whole_table"
 
 
 class Statements:

@@ -39,10 +39,8 @@ from monitor.stats.core.reasons import (
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import CurveBands, curve_bands
-from monitor.stats.curves.gain import GainCurve, area_under_gain, gain_curve
 from monitor.stats.curves.weighted_curves import (
     RocCurve,
-    area_under_roc,
     average_precision,
     roc_curve,
 )
@@ -95,7 +93,7 @@ from monitor.stats.drift.shift import (
 from monitor.stats.drift.volume import ExpectedCount, expected_count
 from monitor.stats.estimation.class_averages import ClassAverage, ClassAverages, class_averages
 from monitor.stats.estimation.class_samples import ClassSample
-from monitor.stats.estimation.missing import missing_bounds, point_range
+from monitor.stats.estimation.missing import point_range
 from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
 from monitor.stats.estimation.posterior import (
     Basis,
@@ -166,7 +164,6 @@ __all__ = [
     "ExpectedCount",
     "FewLabels",
     "FloorsLowered",
-    "GainCurve",
     "HalfSpace",
     "Interval",
     "JointPosterior",
@@ -209,8 +206,6 @@ __all__ = [
     "alert_power",
     "allocate",
     "alternatives",
-    "area_under_gain",
-    "area_under_roc",
     "assumed_limits",
     "average_precision",
     "band_edges",
@@ -237,7 +232,6 @@ __all__ = [
     "false_alarms",
     "flagged_rate_move",
     "fleiss_kappa",
-    "gain_curve",
     "guess",
     "half_space",
     "kolmogorov_smirnov",
@@ -248,7 +242,6 @@ __all__ = [
     "log_threshold",
     "metric",
     "metric_quantile",
-    "missing_bounds",
     "more_labels",
     "next_estimates",
     "plan_options",

@@ -12,6 +12,10 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, or_, select
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import monitors
 
+_SUSPECTED = "#"
+"""Parts the worker's name from the number of tries by itself in the column ``claimed_by``."""
+
+
 _PROC = Path("/proc")
 _NONE, _UNKNOWN = "-", "?"
 
@@ -70,10 +74,6 @@ def _runs(pid: int) -> bool:
     except OSError:
         return True
     return True
-
-
-_SUSPECTED = "#"
-"""Parts the worker's name from the number of tries by itself in the column ``claimed_by``."""
 
 
 def is_free(

@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Constraint,
     DateTime,
     Dialect,
     Float,
@@ -64,25 +65,40 @@ class UtcDateTime(TypeDecorator[datetime]):
 metadata = MetaData(naming_convention=_NAMING)
 
 
-store = Table(
+def define_table(
+    name: str, *parts: Column[Any] | Constraint | Index, comment: str | None = None
+) -> Table:
+    """Add a table of columns and constraints to the store."""
+    return Table(name, metadata, *parts, comment=comment)
+
+
+def _version() -> tuple[Column[Any], Column[Any]]:
+    """Key a table by the versions of rounds."""
+    round_id: Column[Any] = Column("round_id", ForeignKey("rounds.id"), primary_key=True)
+    return round_id, Column("version", Integer, primary_key=True)
+
+
+def _interval(prefix: str, *ends: str) -> tuple[Column[Any], ...]:
+    """Hold a point and its interval, each null where there is none."""
+    return tuple(Column(f"{prefix}{end}", Float) for end in ends or ("point", "low", "high"))
+
+
+store = define_table(
     "store",
-    metadata,
     Column("id", String(36), primary_key=True),
     Column("created_at", UtcDateTime, nullable=False),
     comment="One row: which store this is, so that MLflow can be shared by several.",
 )
 
-monitors = Table(
+monitors = define_table(
     "monitors",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("name", String(100), nullable=False, unique=True),
     Column("created_at", UtcDateTime, nullable=False),
 )
 
-histories = Table(
+histories = define_table(
     "histories",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("monitor_id", ForeignKey("monitors.id"), nullable=False, index=True),
     Column("key", String(64), nullable=False),
@@ -96,9 +112,8 @@ histories = Table(
     comment="Rounds that may inform each other: one model version, threshold and set of bands.",
 )
 
-rounds = Table(
+rounds = define_table(
     "rounds",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("monitor_id", ForeignKey("monitors.id"), nullable=False),
     Column("history_id", ForeignKey("histories.id")),
@@ -135,9 +150,8 @@ rounds = Table(
     Index(None, "history_id", "slot"),
 )
 
-strata = Table(
+strata = define_table(
     "strata",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("stratum", String(40), primary_key=True),
     Column("position", Integer, nullable=False),
@@ -152,9 +166,8 @@ strata = Table(
     Column("judged", Integer),  # items that gave an estimated size; null: the size was counted
 )
 
-reserve = Table(
+reserve = define_table(
     "reserve",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("id", Text, primary_key=True),
     Column("stratum", String(40), nullable=False),
@@ -167,9 +180,8 @@ reserve = Table(
     comment="Items of which wave 2 takes the first of each stratum; deleted then.",
 )
 
-items = Table(
+items = define_table(
     "items",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("id", Text, primary_key=True),
     Column("stratum", String(40), nullable=False),
@@ -182,9 +194,8 @@ items = Table(
     Index(None, "id", "round_id"),  # finds the rounds that asked about an item before
 )
 
-verdicts = Table(
+verdicts = define_table(
     "verdicts",
-    metadata,
     Column("monitor_id", ForeignKey("monitors.id"), primary_key=True),
     Column("judge", String(32), primary_key=True),
     Column("item_id", Text, primary_key=True),
@@ -197,9 +208,8 @@ verdicts = Table(
     comment="What a judge that is asked said of items, so that none is asked about twice.",
 )
 
-judgings = Table(
+judgings = define_table(
     "judgings",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("began_at", UtcDateTime, nullable=False),
     Column("calls", Integer, nullable=False),
@@ -210,9 +220,8 @@ judgings = Table(
     comment="What asking its judge has cost a round.",
 )
 
-payloads = Table(
+payloads = define_table(
     "payloads",
-    metadata,
     Column("round_id", Integer, primary_key=True),
     Column("item_id", Text, primary_key=True),
     Column("shown", JSON, nullable=False),
@@ -220,9 +229,8 @@ payloads = Table(
     comment="What labelers see; apart from items, so that retention is one delete.",
 )
 
-tasks = Table(
+tasks = define_table(
     "tasks",
-    metadata,
     Column("key", String(40), primary_key=True),
     Column("round_id", Integer, nullable=False),
     Column("item_id", Text, nullable=False),
@@ -235,9 +243,8 @@ tasks = Table(
     comment="One request to one annotator slot; the key is opaque to the labeler.",
 )
 
-label_events = Table(
+label_events = define_table(
     "label_events",
-    metadata,
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("round_id", Integer, nullable=False),
     Column("item_id", Text, nullable=False),
@@ -256,9 +263,8 @@ label_events = Table(
     comment="What annotators said or took back; rows are only ever added.",
 )
 
-censuses = Table(
+censuses = define_table(
     "censuses",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("part", Integer, primary_key=True),
     Column("state", String(64), nullable=False),  # of the truth that was counted
@@ -267,9 +273,8 @@ censuses = Table(
     comment="The labels of all items of some strata as they are now; versions keep theirs.",
 )
 
-label_checks = Table(
+label_checks = define_table(
     "label_checks",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("flagged", Boolean, primary_key=True),
@@ -280,9 +285,8 @@ label_checks = Table(
     comment="How a column labels items whose truth people say, by predicted class.",
 )
 
-provisionals = Table(
+provisionals = define_table(
     "provisionals",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("at", UtcDateTime, primary_key=True),
     Column("flagged", BigInteger, nullable=False),  # positive labels by then, of each class
@@ -291,19 +295,16 @@ provisionals = Table(
     comment="Positive labels as they came, and what a round showed before they were all there.",
 )
 
-labeler_cursors = Table(
+labeler_cursors = define_table(
     "labeler_cursors",
-    metadata,
     Column("monitor_id", ForeignKey("monitors.id"), primary_key=True),
     Column("labeler", String(40), primary_key=True),
     Column("cursor", Text, nullable=False),
 )
 
-counts = Table(
+counts = define_table(
     "counts",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("stratum", String(40), primary_key=True),
     Column("labeled", Integer, nullable=False),
     Column("positive", Integer, nullable=False),
@@ -312,26 +313,21 @@ counts = Table(
     comment="The stored confusion matrix of each version of a round; never changed.",
 )
 
-packed_counts = Table(
+packed_counts = define_table(
     "packed_counts",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("version", Integer, nullable=False),
     Column("counts", LargeBinary, nullable=False),
     comment="A cache: what `counts` and `strata` have of a version, in one row; may be emptied.",
 )
 
-estimates = Table(
+estimates = define_table(
     "estimates",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("metric", String(40), primary_key=True),
     Column("estimand", String(10), primary_key=True),
     Column("basis", String(10), primary_key=True),
-    Column("point", Float),
-    Column("low", Float),
-    Column("high", Float),
+    *_interval(""),
     Column("level", Float, nullable=False),
     Column("method", String(60), nullable=False),
     Column("reason", Text),
@@ -339,9 +335,8 @@ estimates = Table(
     Column("bound_high", Float),
 )
 
-segment_sizes = Table(
+segment_sizes = define_table(
     "segment_sizes",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("stratum", String(40), primary_key=True),
     Column("segment", String(200), primary_key=True),
@@ -351,11 +346,9 @@ segment_sizes = Table(
     comment="Items of each stratum by the values of the segment columns.",
 )
 
-segment_counts = Table(
+segment_counts = define_table(
     "segment_counts",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("stratum", String(40), primary_key=True),
     Column("segment", String(200), primary_key=True),
     Column("value", String(100), primary_key=True),
@@ -365,23 +358,17 @@ segment_counts = Table(
     comment="The labels of each version by segment, where there are any; never changed.",
 )
 
-segment_estimates = Table(
+segment_estimates = define_table(
     "segment_estimates",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("segment", String(200), primary_key=True),
     Column("value", String(100), primary_key=True),
     Column("metric", String(40), primary_key=True),
     Column("size", BigInteger, nullable=False),
     Column("flagged", BigInteger, nullable=False),
     Column("labeled", Integer, nullable=False),
-    Column("point", Float),
-    Column("low", Float),
-    Column("high", Float),
-    Column("alone_point", Float),
-    Column("alone_low", Float),
-    Column("alone_high", Float),
+    *_interval(""),
+    *_interval("alone_"),
     Column("reason", Text),
     Column("margin", Float),
     Column("more_round", BigInteger),
@@ -389,39 +376,28 @@ segment_estimates = Table(
     comment="Precision and recall of each segment, and the labels that its margin still needs.",
 )
 
-segment_evidence = Table(
+segment_evidence = define_table(
     "segment_evidence",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("evidence", JSON, nullable=False),
     comment="Errors of a round's segments and pairs against the rest, for the search over rounds.",
 )
 
-agreements = Table(
+agreements = define_table(
     "agreements",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("items", Integer, nullable=False),
     Column("disagreed", Integer, nullable=False),
     Column("annotators", Integer, nullable=False),
-    Column("disagreement", Float),
-    Column("disagreement_low", Float),
-    Column("disagreement_high", Float),
-    Column("kappa", Float),
-    Column("kappa_low", Float),
-    Column("kappa_high", Float),
-    Column("alpha", Float),
-    Column("alpha_low", Float),
-    Column("alpha_high", Float),
+    *_interval("disagreement", "", "_low", "_high"),
+    *_interval("kappa", "", "_low", "_high"),
+    *_interval("alpha", "", "_low", "_high"),
     comment="How far annotators agreed on the items that several of them answered.",
 )
 
-posteriors = Table(
+posteriors = define_table(
     "posteriors",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("predicted", String(10), primary_key=True),
     Column("weight", JSON, nullable=False),
     Column("alpha", JSON, nullable=False),
@@ -429,11 +405,9 @@ posteriors = Table(
     comment="The pooled posterior of each predicted class, as output; never read back.",
 )
 
-evidence = Table(
+evidence = define_table(
     "evidence",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("metric", String(40), primary_key=True),
     Column("side", String(10), primary_key=True),
     Column("limit", Float, nullable=False),
@@ -451,9 +425,8 @@ evidence = Table(
     comment="Evidence against each limit; version 1 is frozen at closing and alone may fire.",
 )
 
-alerts = Table(
+alerts = define_table(
     "alerts",
-    metadata,
     Column("id", String(36), primary_key=True),
     Column("monitor_id", ForeignKey("monitors.id"), nullable=False, index=True),
     Column("metric", String(40), nullable=False),
@@ -469,18 +442,15 @@ alerts = Table(
     Index(None, "state"),
 )
 
-reports = Table(
+reports = define_table(
     "reports",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("payload", JSON, nullable=False),
     comment="What each version of a round says, as MLflow is told and pages show it.",
 )
 
-effects = Table(
+effects = define_table(
     "effects",
-    metadata,
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("key", Text, nullable=False, unique=True),
     Column("monitor_id", ForeignKey("monitors.id"), nullable=False),
@@ -505,9 +475,8 @@ effects = Table(
     comment="Work to be done outside, written with the estimate and kept until done.",
 )
 
-round_events = Table(
+round_events = define_table(
     "round_events",
-    metadata,
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("round_id", ForeignKey("rounds.id"), nullable=False, index=True),
     Column("at", UtcDateTime, nullable=False),
@@ -516,9 +485,8 @@ round_events = Table(
     Column("reason", Text, nullable=False),
 )
 
-round_issues = Table(
+round_issues = define_table(
     "round_issues",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("reason", Text, primary_key=True),
     Column("count", BigInteger, nullable=False),
@@ -526,9 +494,8 @@ round_issues = Table(
     comment="Rows left out of the strata, and other things worth telling, per reason.",
 )
 
-concerns = Table(
+concerns = define_table(
     "concerns",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("kind", String(40), primary_key=True),
     Column("sentence", Text, nullable=False),
@@ -536,9 +503,8 @@ concerns = Table(
     comment="What about a round needs somebody's attention, though it goes on.",
 )
 
-alias_observations = Table(
+alias_observations = define_table(
     "alias_looks",
-    metadata,
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("model", Text, nullable=False, index=True),
     Column("version", Text),  # null: it named none
@@ -549,9 +515,8 @@ alias_observations = Table(
 
 _STRATUM = (["round_id", "stratum"], ["strata.round_id", "strata.stratum"])
 
-challenger_sizes = Table(
+challenger_sizes = define_table(
     "challenger_sizes",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("stratum", String(40), primary_key=True),
     Column("flagged", BigInteger, nullable=False),
@@ -560,11 +525,9 @@ challenger_sizes = Table(
     comment="Items of each stratum that the challenger flags, and on which it made no decision.",
 )
 
-challenger_counts = Table(
+challenger_counts = define_table(
     "challenger_counts",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("stratum", String(40), primary_key=True),
     Column("flagged", Boolean, primary_key=True),
     Column("labeled", Integer, nullable=False),
@@ -573,39 +536,29 @@ challenger_counts = Table(
     comment="The labels of each version by the challenger's decision; never changed.",
 )
 
-comparisons = Table(
+comparisons = define_table(
     "comparisons",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("rounds", Integer, primary_key=True),  # how many, this one the last of them
     Column("metric", String(40), primary_key=True),
-    Column("champion_point", Float),
-    Column("champion_low", Float),
-    Column("champion_high", Float),
-    Column("challenger_point", Float),
-    Column("challenger_low", Float),
-    Column("challenger_high", Float),
-    Column("difference_point", Float),
-    Column("difference_low", Float),
-    Column("difference_high", Float),
+    *_interval("champion_"),
+    *_interval("challenger_"),
+    *_interval("difference_"),
     Column("higher", Float),
     Column("reason", Text),
     comment="The classifier and its challenger on the same labels, of one round or of several.",
 )
 
-planned_margins = Table(
+planned_margins = define_table(
     "planned_margins",
-    metadata,
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("metric", String(40), primary_key=True),
     Column("half_width", Float, nullable=False),
     comment="Half-widths that the plan of a round expects of its intervals, before any answer.",
 )
 
-restatements = Table(
+restatements = define_table(
     "restatements",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("monitor_id", ForeignKey("monitors.id"), nullable=False, index=True),
     Column("at", UtcDateTime, nullable=False),
@@ -614,11 +567,9 @@ restatements = Table(
     comment="New versions of old rounds that a person asked for.",
 )
 
-restated_versions = Table(
+restated_versions = define_table(
     "restated_versions",
-    metadata,
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
+    *_version(),
     Column("restatement_id", ForeignKey("restatements.id"), nullable=False, index=True),
     Column("before", Integer, nullable=False),
     Column("own", Boolean, nullable=False),

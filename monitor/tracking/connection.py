@@ -35,6 +35,32 @@ from monitor.tracking.sqlite_tables import is_half_made, make_tables
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
+TRACKING_URI = "MLFLOW_TRACKING_URI"
+"""Where files of a run go by MLflow before 3.7, whatever server its client was made for."""
+
+_CALL_ONCE_AND_PRINT_NOTHING = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": 0,
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": True,
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": False,
+}
+
+CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
+_FRESH = 5.0  # seconds; who took a delivery so lately is not asked first whether it is there
+_NOISY = ("mlflow", "alembic")
+_TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
+_DENIED = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED", "CUSTOMER_UNAUTHORIZED"})
+_DOWN = frozenset({"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "RESOURCE_EXHAUSTED"})
+_FORBIDDEN = frozenset({401, 403})
+_SERVER_ERROR = 500
+_LONGEST = 1000  # characters of what MLflow says; its advice on a store of files has 500
+_TABLES = re.compile(
+    r"out-of-date database schema|already exists|duplicate column|no such (table|column)"
+)
+
+_ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the whole process
+_IMPORT = threading.Lock()
+
 
 CONNECT_SECONDS = 3
 HEALTH_SECONDS = 5
@@ -87,16 +113,6 @@ def ask_health(uri: str) -> Health:
     return Health(int(answer.status_code), retry_after(answers, utc_now()))
 
 
-TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
-TRACKING_URI = "MLFLOW_TRACKING_URI"
-"""Where files of a run go by MLflow before 3.7, whatever server its client was made for."""
-_CALL_ONCE_AND_PRINT_NOTHING = {
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": 0,
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": True,
-    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": False,
-}
-
-
 @contextmanager
 def one_try_and_quiet(tracking_uri: str) -> Iterator[None]:
     """Let each call be made once and print nothing; only one thread may be in here at a time."""
@@ -138,22 +154,6 @@ def _variable(name: str) -> dict[str, object]:
     variable: object = getattr(environment_variables, name)
     return vars(variable)
 
-
-CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
-_FRESH = 5.0  # seconds; who took a delivery so lately is not asked first whether it is there
-
-_NOISY = ("mlflow", "alembic")
-_TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
-_DENIED = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED", "CUSTOMER_UNAUTHORIZED"})
-_DOWN = frozenset({"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "RESOURCE_EXHAUSTED"})
-_FORBIDDEN = frozenset({401, 403})
-_SERVER_ERROR = 500
-_LONGEST = 1000  # characters of what MLflow says; its advice on a store of files has 500
-_TABLES = re.compile(
-    r"out-of-date database schema|already exists|duplicate column|no such (table|column)"
-)
-_ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the whole process
-_IMPORT = threading.Lock()
 
 # Here, before there are threads (`_answer` has the reason), and not when MLflow is loaded.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")

@@ -5,13 +5,13 @@ import re
 import pytest
 
 from monitor.config.blocks import written_out
+from monitor.config.diff import changes, written
 from monitor.config.load import load_config
 from monitor.config.yaml_tree import read_yaml
 from monitor.domain.block import Block
 from monitor.domain.settings import RoundSettings
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.page import PageLabeler
-from monitor.service.runtime import changes, written
 from monitor.wiring import build
 from tests.config_texts import refusals, sentences
 

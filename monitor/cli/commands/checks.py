@@ -2,190 +2,29 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.cli.commands.data_checks import CheckResult
-from monitor.config.several import labelers_of
-from monitor.domain.errors import DeliveryFailed, MonitorError, TryLater
-from monitor.domain.judging import JudgeFailed
-from monitor.domain.model import BandEdges, Verdict, Window
+from monitor.domain.errors import DeliveryFailed, MonitorError
 from monitor.domain.ports import Checkable
 from monitor.domain.registered import alias_of
-from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.labeling.column import ColumnLabeler
-from monitor.labeling.page_settings import PageSettings
-from monitor.presentation.numbers import plural
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
-from monitor.service.pages.certificates import certificate_warnings
-from monitor.service.pages.mlflow_accounts import MlflowAccounts
-from monitor.service.pages.roles import Role
-from monitor.service.web.server import listening
 from monitor.storage import schema
 from monitor.storage.overview import alias_store
-from monitor.storage.pages import people_store
 from monitor.wiring import Application, check_labels, mlflow_handler
 
 if TYPE_CHECKING:
+    from monitor.cli.commands.data_checks import CheckResult
     from monitor.config.model import Config
-    from monitor.config.pages import LoginSettings, PagesSettings
     from monitor.domain.label_parts import AssignedLabeler
-    from monitor.domain.shown import Shown
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
     from monitor.storage.database import Database
-
-
-def page_checks(application: Application) -> dict[str, Callable[[], CheckResult | str]]:
-    """Name what there is to try, by what it is about; nothing without pages."""
-    settings = application.config.pages
-    if settings is None:
-        return {}
-    result: dict[str, Callable[[], CheckResult | str]] = {
-        "pages": lambda: _pages(application, settings)
-    }
-    if settings.login is not None:
-        login = settings.login
-        result["login of pages"] = lambda: _login(application, login)
-    return result
-
-
-def _pages(application: Application, settings: PagesSettings) -> CheckResult:
-    text, warnings = str(settings.address), list[str]()
-    if settings.tls is not None:
-        names = settings.names
-        end, warnings = certificate_warnings(
-            settings.tls, application.config.folder, names, application.clock()
-        )
-        text = f"{text}; {end}"
-    try:
-        listening(settings.address, "pages.listen").close()
-    except TryLater:
-        text = f"{text}; in use now, by serve or another program"
-    return CheckResult(text, tuple(warnings))
-
-
-def _login(application: Application, login: LoginSettings) -> CheckResult:
-    if login.kind == "mlflow":
-        accounts = MlflowAccounts(application.config.mlflow.tracking_uri, login)
-        return CheckResult(accounts.check(), _mlflow_adjudicators(application, login))
-    with application.database.read() as connection:
-        users = people_store.users(connection)
-    if users:
-        roles = {user.name: user.role for user in users}
-        return CheckResult(plural(len(users), "user"), _adjudicators(application, roles))
-    add = "nobody can sign in yet; run: pr-monitor users add NAME --role labeler|viewer|admin"
-    return CheckResult("0 users", (add,))
-
-
-def _adjudicators(application: Application, roles: Mapping[str, str]) -> tuple[str, ...]:
-    """Name the adjudicators who cannot open the page on which they should decide."""
-    warnings = []
-    for name, monitors in _deciding(application).items():
-        who = f"labeling.adjudicator of {monitors} is {name}"
-        role = roles.get(name)
-        if role is None:
-            warnings.append(
-                f"{who}, who cannot sign in, so nobody decides conflicts; run: "
-                f"pr-monitor users add {name!r} --role admin"
-            )
-        elif role != Role.ADMIN:
-            warnings.append(
-                f"{who}, who is {role} and cannot open the page of conflicts; run: "
-                f"pr-monitor users role {name!r} admin"
-            )
-    return tuple(warnings)
-
-
-def _mlflow_adjudicators(application: Application, login: LoginSettings) -> tuple[str, ...]:
-    """Name the adjudicators to whom the config does not give the role that they need."""
-    return tuple(
-        f"labeling.adjudicator of {monitors} is {name}, who is no admin and cannot open the page "
-        "of conflicts; add the name to pages.login.admins"
-        for name, monitors in _deciding(application).items()
-        if name not in login.admins
-    )
-
-
-def _deciding(application: Application) -> dict[str, str]:
-    """Name who decides conflicts on the labeling page, each with the monitors."""
-    result: dict[str, list[str]] = {}
-    for monitor in application.config.monitors:
-        adjudicator = monitor.labeling.adjudicator
-        on_page = any(isinstance(one, PageSettings) for _, one in labelers_of(monitor.labeling))
-        if on_page and adjudicator is not None:
-            result.setdefault(adjudicator, []).append(monitor.name)
-    return {name: ", ".join(monitors) for name, monitors in result.items()}
-
-
-_SECONDS = 120.0
-_HINTS = {
-    "it answered 401": "is judge.key the right one?",
-    "it answered 403": "is judge.key the right one?",
-    "it answered 404": "is judge.url whole, without /chat/completions, and judge.model there?",
-    "the connection failed": "is judge.url right, and may this machine reach it?",
-    "malformed": 'a reply must be {"verdict": ...} with one value of judge.positive or .negative',
-    "it cannot be run": "judge.command starts with a program that may be run, from this folder",
-    "it ended with exit code": "run it by hand with an item as a JSON line",
-    "the model failed": "is it in MLflow, and does it take the columns of source.columns.show?",
-}
-"""What somebody can do about a fault, by how it begins."""
-
-
-class JudgeSilent(TryLater):
-    """A judge gave no verdict on an item; rounds go on without."""
-
-
-def check_judge(context: MonitorContext) -> str:
-    """Ask a judge about one item of the last window that has any, and say what it answered.
-
-    Raises `JudgeSilent` if that is no verdict.
-    """
-    judge, settings = context.judge, context.settings.round.judge
-    assert judge is not None  # noqa: S101  asked by the caller
-    assert settings is not None  # noqa: S101
-    item = _an_item(context)
-    if item is None:
-        return f"{settings.title}; there is no item to ask about"
-    try:
-        resolved = judge.resolved()
-    except JudgeFailed as error:
-        message = f"{settings.title}: {error}"
-        raise JudgeSilent(message) from error
-    began = time.monotonic()
-    session = judge.session(calls=1, tokens=1, seconds=_SECONDS)
-    [opinion] = session.ask([item])
-    if opinion is None or opinion.verdict is Verdict.MISSING:
-        why = session.stopped if opinion is None else opinion.fault
-        hint = next((f"; {hint}" for fault, hint in _HINTS.items() if why.startswith(fault)), "")
-        message = f"{settings.title} gave no verdict on an item of the last window: {why}{hint}"
-        raise JudgeSilent(message)
-    version = "" if resolved is None else f", version {resolved}"
-    tokens = f", {plural(session.tokens, 'token')}" if session.tokens else ""
-    seconds = time.monotonic() - began
-    return (
-        f"{settings.title}{version} says {opinion.verdict} to an item of the last window "
-        f"({seconds:.1f} s{tokens})"
-    )
-
-
-def _an_item(context: MonitorContext) -> Shown | None:
-    """Read an item of the last window that has any; None without one."""
-    schedule, span = context.settings.round.schedule, context.source.span()
-    if span is None:
-        return None
-    slot = newest_slot(schedule, context.clock())
-    if span[1] < window_of(schedule, slot).start:
-        slot = next(slots_after(schedule, span[1] + schedule.lag))
-    window: Window = window_of(schedule, slot)
-    frame = context.source.scan(window, BandEdges().strata(), 1, "check")
-    ids = [each.id for part in frame.strata for each in part.candidates]
-    return next(iter(context.source.show(ids, window).values()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +58,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
     from monitor.cli.commands.data_checks import (
         check_source,  # scipy, of which status needs nothing
     )
+    from monitor.cli.commands.page_checks import page_checks
 
     yield Check("config", "; ".join([str(config), *promise_lines(application.config)]))
     store = _tried("store", partial(_store, application.database))
@@ -354,6 +194,7 @@ def _labels(context: MonitorContext, assigned: AssignedLabeler) -> CheckResult |
 
 
 def _judge(context: MonitorContext) -> str:
+    from monitor.cli.commands.judge_check import check_judge
 
     return check_judge(context)
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from monitor.domain.round_page import RoundPage
     from monitor.rounds.listing import ListedRounds, Row
 
+HEAD = ["round", "due (UTC)", "state"]
+ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
+
 
 _COUNT = re.compile(r"[\d,]+|-|")
 _UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
@@ -99,10 +102,6 @@ def _echo_section(section: Section) -> None:
             echo(line, indent="  ")
     for line in section.lines:
         echo(line, indent="  ")
-
-
-HEAD = ["round", "due (UTC)", "state"]
-ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
 
 
 def round_json(row: Row) -> dict[str, Any]:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from monitor.plugins.label_studio.projects import StudioAnnotation
     from monitor.plugins.label_studio.settings import LabelStudioSettings
 
+_Answers = dict[str, dict[str, tuple[Answer, AwareDatetime]]]
+"""By task key and annotator: the answer, and when it was given."""
+
+_NEXT = timedelta(microseconds=1)
+
 
 @dataclass(slots=True)
 class StudioReading:
@@ -105,11 +110,6 @@ def _name(annotation: StudioAnnotation, people: Mapping[int, str]) -> str:
         message = "it names nobody as its author (completed_by); answer the task again"
         raise ValueError(message)
     return people.get(user_id) or f"user {user_id}"
-
-
-_Answers = dict[str, dict[str, tuple[Answer, AwareDatetime]]]
-"""By task key and annotator: the answer, and when it was given."""
-_NEXT = timedelta(microseconds=1)
 
 
 class LabelStudioLabeler:

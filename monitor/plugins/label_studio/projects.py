@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from monitor.domain.model import Task
     from monitor.plugins.label_studio.server import Server
 
+T = TypeVar("T")
+Params = dict[str, str | int]
+_PAGE = 200  # tasks or projects of one answer
+_BATCH = 100  # tasks of one import
+_BATCH_TEXT = 2_000_000  # characters of one import, unless one text alone is longer
+_LONGEST_TITLE = 50
+_LONGEST_NAME = 200
+_MARKER = re.compile(r"pr-monitor-([0-9a-f]{12})-([0-9a-f]{16})(-second)?(-closed)?(?![\w-])")
+
 
 AT_MOST = 200_000  # Characters of an item that are shown
 
@@ -71,17 +80,6 @@ def text_of(shown: Mapping[str, str]) -> str:
     if len(text) > AT_MOST:
         return f"{text[:AT_MOST]}\n\n(cut here: the text has {len(text):,} characters)"
     return text or "(there is no text)"
-
-
-T = TypeVar("T")
-Params = dict[str, str | int]
-
-_PAGE = 200  # tasks or projects of one answer
-_BATCH = 100  # tasks of one import
-_BATCH_TEXT = 2_000_000  # characters of one import, unless one text alone is longer
-_LONGEST_TITLE = 50
-_LONGEST_NAME = 200
-_MARKER = re.compile(r"pr-monitor-([0-9a-f]{12})-([0-9a-f]{16})(-second)?(-closed)?(?![\w-])")
 
 
 @dataclass(frozen=True, slots=True)

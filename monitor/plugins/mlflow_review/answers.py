@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from pydantic import AwareDatetime, BaseModel, ConfigDict, TypeAdapter, ValidationError
+
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Refusal
 from monitor.domain.visible import visible
 from monitor.labeling.cells import annotator_of, time_of
@@ -29,7 +31,11 @@ class AnswerState(NamedTuple):
     """What an annotator says of a task by now, None once it was taken back, and since when."""
 
     answer: Answer | None
-    at: datetime
+    at: AwareDatetime
+
+
+_STORED = TypeAdapter(list[tuple[str, Answer | None, AwareDatetime]])
+"""What is kept of the answers to a task whose trace is gone."""
 
 
 class _Assessment(NamedTuple):
@@ -72,14 +78,12 @@ class ReviewReading:
         """Take what is stored of a task whose trace is gone (`cursor_text`)."""
         self._digest.update(f"{key} {stored}".encode())
         try:
-            rows = [(str(name), Answer(answer), time_of(at)) for name, answer, at in _rows(stored)]
-        except (TypeError, ValueError):
+            rows = _STORED.validate_json(stored)
+        except ValidationError:
             reason = "what was kept of it cannot be read"
             self.refused.append(Refusal(f"task {key}", reason, stored[:40]))
             rows = []
-        self.said[key] = {
-            name: AnswerState(answer, at) for name, answer, at in rows if at is not None
-        }
+        self.said[key] = {name: AnswerState(answer, at) for name, answer, at in rows}
 
     def mark(self, missing: Iterable[str]) -> str:
         """Text that differs between states of what was read."""
@@ -142,57 +146,32 @@ def _read(assessment: Mapping[str, Any], source: Mapping[str, Any], question: st
 
 def cursor_text(states: Mapping[str, AnswerState]) -> str:
     """Write the answers to a task, to be kept when its trace goes."""
-    return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in states.items()])
+    return _STORED.dump_json([(name, *state) for name, state in states.items()]).decode()
 
 
-def _rows(stored: str) -> list[list[Any]]:
-    rows = json.loads(stored)
-    if not isinstance(rows, list):
-        raise TypeError
-    return rows
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewCursor:
+class ReviewCursor(BaseModel):
     """The answers at the last reading, by which a vanished answer is noticed."""
 
+    model_config = ConfigDict(frozen=True)
+
     mark: str = ""
-    known: Mapping[str, Mapping[str, AnswerState]] = field(default_factory=dict)
+    known: dict[str, dict[str, AnswerState]] = {}
 
     @classmethod
     def of(cls, text: str | None) -> ReviewCursor:
         """Read a cursor; one that cannot be read knows nothing."""
         try:
-            stored = json.loads(text or "{}")
-            states = {
-                key: {
-                    name: AnswerState(
-                        Answer(answer) if answer else None, datetime.fromisoformat(at)
-                    )
-                    for name, (answer, at) in by_annotator.items()
-                }
-                for key, by_annotator in stored["known"].items()
-            }
-            return cls(str(stored["mark"]), states)
-        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls.model_validate_json(text or "{}")
+        except ValidationError:
             return cls()
-
-    def text(self) -> str:
-        """Write it down."""
-        states = {
-            key: {name: [answer, at.isoformat()] for name, (answer, at) in by_annotator.items()}
-            for key, by_annotator in self.known.items()
-        }
-        return json.dumps({"mark": self.mark, "known": states})
 
     def after(self, marker: str, answer: Mapping[str, Mapping[str, AnswerState]]) -> ReviewCursor:
         """Return the cursor after a reading; what was not read stays known."""
         read = {key: self._moved(key, current) for key, current in answer.items()}
         unread = {key: before for key, before in self.known.items() if key not in read}
         newest_unread = dict(list(unread.items())[-CURSOR_LIMIT:])
-        return ReviewCursor(
-            marker, newest_unread | {key: current for key, current in read.items() if current}
-        )
+        known = newest_unread | {key: current for key, current in read.items() if current}
+        return ReviewCursor(mark=marker, known=known)
 
     def _moved(self, key: str, answer: Mapping[str, AnswerState]) -> dict[str, AnswerState]:
         """Return the present answers, each change later than the answer it changes.

@@ -175,7 +175,7 @@ class MlflowReviewLabeler:
         return Collected(
             tuple(after.events(sorted(reading.said))),
             tuple(reading.refused),
-            after.text(),
+            after.model_dump_json(),
             problems=self._removed(missing),
         )
 

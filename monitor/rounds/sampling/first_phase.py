@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.verdict_store import Judging
 
+JUDGE = "judge"
+_SHOWN = 500  # items that the source is asked for at once
+
 
 Key = TypeVar("Key", Verdict, str)
 
@@ -135,10 +138,6 @@ def scaled(weights: Mapping[Key, int], total: int) -> dict[Key, int]:
     for key in by_remainder[: total - sum(sizes.values())]:
         sizes[key] += 1
     return sizes
-
-
-JUDGE = "judge"
-_SHOWN = 500  # items that the source is asked for at once
 
 
 def with_resolved_judge(

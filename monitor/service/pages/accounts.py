@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
     from monitor.storage.database import Database
 
+_LONGEST_NAME = 100
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that leave no trace, so that two names would look the same."""
+
 
 _BYTES = 24
 # Of what OWASP names as enough the one with the least memory, since a service has many callers.
@@ -48,13 +54,6 @@ def fits(token_hash: str | None, token: str) -> bool:
 @cache
 def _nobodys() -> str:
     return hash_of(new_token())
-
-
-_LONGEST_NAME = 100
-_UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-)
-"""Letters and marks that leave no trace, so that two names would look the same."""
 
 
 class AccountsAway(Exception):

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from monitor.domain.attention import Attention
     from monitor.storage.database import Database
 
+_READABLE = 0o644  # the exporter is another user
+
 
 PREFIX = "pr_monitor_"
+_LAST_SUCCESS = f"{PREFIX}last_success_timestamp_seconds"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -223,10 +226,6 @@ def _effects(fleet: FleetState, now: datetime) -> Iterator[Metric]:
         dead.add_metric([queue.sink], queue.dead)
         oldest.add_metric([queue.sink], max(0.0, (now - queue.since).total_seconds()))
     yield from (waiting, dead, oldest)
-
-
-_LAST_SUCCESS = f"{PREFIX}last_success_timestamp_seconds"
-_READABLE = 0o644  # the exporter is another user
 
 
 def write_textfile(path: Path, text: str) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.integrate import trapezoid
 
 from monitor.stats.estimation.prevalence import precision_at
 
@@ -96,24 +95,6 @@ def roc_curve(sample: ScoredSample) -> RocCurve:
 def _cumulated(items: Floats, total: float) -> Floats:
     """Run up the share of ``total``, from 0 to 1."""
     return np.concatenate([[0.0], np.minimum(np.cumsum(items) / total, 1.0)])
-
-
-def area_under_roc(roc: RocCurve) -> float:
-    r"""Area under the ROC curve: how often a positive ranks over a negative, ties counting half.
-
-    .. math:: \sum_i (\mathrm{FPR}_i - \mathrm{FPR}_{i-1})
-        (\mathrm{TPR}_i + \mathrm{TPR}_{i-1}) / 2
-
-    It does not depend on the prevalence. ``roc`` is a curve from ``roc_curve``.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.sample import LabeledSample, ScoredSample
-    >>> items = LabeledSample([0, 0, 1, 1], [1, 0, 0, 1], size=[10, 90], flagged=1)
-    >>> round(area_under_roc(roc_curve(ScoredSample(items, [0.9, 0.6, 0.1, 0.4]))), 3)
-    0.91
-    """
-    return float(trapezoid(roc.tpr, roc.fpr))
 
 
 def average_precision(roc: RocCurve, prevalence: float | None = None) -> float:

@@ -5,12 +5,12 @@ It is kept next to the cursor of that place, as JSON under its own name.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, select
 
 from monitor.domain.labels import Statement, current_answers
@@ -22,6 +22,8 @@ from monitor.storage.tables import labeler_cursors, monitors, rounds
 
 if TYPE_CHECKING:
     from monitor.domain.model import LabelEvent
+
+_SUFFIX = " notes"
 
 
 class ChangedAnswers(NamedTuple):
@@ -56,9 +58,6 @@ def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None
     return event.at is None or event.at > max(statement.at for statement in by_annotator)
 
 
-_SUFFIX = " notes"
-
-
 @dataclass(frozen=True, slots=True)
 class LabelNotes:
     """What the last reading of a place met."""
@@ -68,6 +67,9 @@ class LabelNotes:
     notes: tuple[str, ...] = ()  # Sentences worth knowing.
     rounds: tuple[int, ...] = ()  # The rounds whose labels were asked for.
     obstacle: str | None = None  # Why the place could not be read the last time; none if it could.
+
+
+_NOTES = TypeAdapter(LabelNotes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def write_label_notes(
     connection: Connection, monitor_id: int, location: str, notes: LabelNotes
 ) -> None:
     """Store what a reading of a place met, in place of what the one before did."""
-    write_cursor(connection, monitor_id, f"{location}{_SUFFIX}", json.dumps(asdict(notes)))
+    write_cursor(connection, monitor_id, f"{location}{_SUFFIX}", _NOTES.dump_json(notes).decode())
 
 
 def notes_of_open_rounds(
@@ -129,15 +131,8 @@ def notes_of_open_rounds(
 def _notes(text: str | None) -> LabelNotes:
     """Read notes; those that another version wrote in its own way are none."""
     try:
-        plain = {} if text is None else json.loads(text)
-        return LabelNotes(
-            logged=tuple(plain.get("logged", ())),
-            problems=tuple(plain.get("problems", ())),
-            notes=tuple(plain.get("notes", ())),
-            rounds=tuple(plain.get("rounds", ())),
-            obstacle=plain.get("obstacle"),
-        )
-    except (ValueError, TypeError, AttributeError):
+        return _NOTES.validate_json(text or "{}")
+    except ValidationError:
         return LabelNotes()
 
 

@@ -14,14 +14,13 @@ from sqlalchemy import (
     Index,
     Integer,
     String,
-    Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
 )
 
 from monitor.domain.page_answer import PageAnswer, read_page_answer
-from monitor.storage.tables import BigId, UtcDateTime, metadata
+from monitor.storage.tables import BigId, UtcDateTime, define_table
 
 
 class StoredAnswer(TypeDecorator[PageAnswer]):
@@ -39,9 +38,8 @@ class StoredAnswer(TypeDecorator[PageAnswer]):
         return None if value is None else read_page_answer(value)
 
 
-page_rounds = Table(
+page_rounds = define_table(
     "page_rounds",
-    metadata,
     Column("name", String(200), primary_key=True),
     Column("question", Text, nullable=False),
     Column("guideline", Text),
@@ -50,9 +48,8 @@ page_rounds = Table(
     comment="What the labeling page asks about each round, as it was when the tasks went out.",
 )
 
-page_tasks = Table(
+page_tasks = define_table(
     "page_tasks",
-    metadata,
     Column("round_name", ForeignKey("page_rounds.name"), primary_key=True),
     Column("key", String(40), primary_key=True),
     Column("place", String(64), nullable=False),  # a random order that knows nothing of strata
@@ -64,9 +61,8 @@ page_tasks = Table(
     comment="Tasks on the labeling page, and who has which on the screen.",
 )
 
-page_shares = Table(
+page_shares = define_table(
     "page_shares",
-    metadata,
     Column("round_name", String(200), primary_key=True),
     Column("task_key", String(40), primary_key=True),
     Column("page_round", String(200), nullable=False),
@@ -82,9 +78,8 @@ page_shares = Table(
     ),
 )
 
-page_answers = Table(
+page_answers = define_table(
     "page_answers",
-    metadata,
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("task_key", String(40), nullable=False),
     Column("annotator", Text, nullable=False),
@@ -96,9 +91,8 @@ page_answers = Table(
     comment="What annotators said or took back on the labeling page; rows are only ever added.",
 )
 
-page_sessions = Table(
+page_sessions = define_table(
     "page_sessions",
-    metadata,
     Column("digest", String(64), primary_key=True),
     Column("annotator", Text, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False),
@@ -106,9 +100,8 @@ page_sessions = Table(
     comment="Who may use the labeling page, by the hash of their cookie.",
 )
 
-page_control_rates = Table(
+page_control_rates = define_table(
     "page_control_rates",
-    metadata,
     Column("round_name", ForeignKey("page_rounds.name"), primary_key=True),
     Column("repeats", Float, nullable=False),
     Column("gold", Float, nullable=False),
@@ -116,9 +109,8 @@ page_control_rates = Table(
     comment="How many controls the labeling page mixes into a round, in shares of its tasks.",
 )
 
-page_gold = Table(
+page_gold = define_table(
     "page_gold",
-    metadata,
     Column("round_name", ForeignKey("page_rounds.name"), primary_key=True),
     Column("item", String(64), primary_key=True),
     Column("truth", String(12), nullable=False),
@@ -126,9 +118,8 @@ page_gold = Table(
     comment="Items whose truth is known, as they were when the tasks of the round went out.",
 )
 
-page_controls = Table(
+page_controls = define_table(
     "page_controls",
-    metadata,
     Column("key", String(40), primary_key=True),
     Column("round_name", ForeignKey("page_rounds.name"), nullable=False),
     Column("annotator", Text, nullable=False),
@@ -139,9 +130,8 @@ page_controls = Table(
     comment="Repeats and gold items that the labeling page has shown, and to whom.",
 )
 
-page_control_answers = Table(
+page_control_answers = define_table(
     "page_control_answers",
-    metadata,
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("control_key", ForeignKey("page_controls.key"), nullable=False),
     Column("revision", Integer, nullable=False),
@@ -152,9 +142,8 @@ page_control_answers = Table(
     comment="What people said to controls; rows are only ever added, and nothing counts them.",
 )
 
-page_users = Table(
+page_users = define_table(
     "page_users",
-    metadata,
     Column("name", String(100), primary_key=True),
     Column("token_hash", Text, nullable=False),  # argon2
     Column("role", String(8), nullable=False),
@@ -162,9 +151,8 @@ page_users = Table(
     comment="Who may use the pages by a token of their own, and what for.",
 )
 
-page_attempts = Table(
+page_attempts = define_table(
     "page_attempts",
-    metadata,
     Column("digest", String(64), primary_key=True),
     Column("failures", Integer, nullable=False),
     Column("last_at", UtcDateTime, nullable=False),

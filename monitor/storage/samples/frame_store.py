@@ -37,6 +37,8 @@ from monitor.storage.tables import (
 if TYPE_CHECKING:
     from monitor.domain.shown import Shown
 
+_STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
+
 
 def write_margins(connection: Connection, round_id: int, margins: Mapping[str, float]) -> None:
     """Note the half-widths that a round's plan expects, by metric."""
@@ -72,9 +74,6 @@ def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict
     for name, slot, first_version, metric, half_width in connection.execute(query):
         result[round_name(name, slot, first_version)][metric] = half_width
     return dict(result)
-
-
-_STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ def test_what_is_no_answer_is_refused_with_the_reason(wrong, why):
 
 def after(before, *assessments):
     reading = read(*assessments)
-    return ReviewCursor.of(before.text()).after(reading.mark([]), reading.said)
+    return ReviewCursor.of(before.model_dump_json()).after(reading.mark([]), reading.said)
 
 
 def test_an_answer_that_vanished_is_taken_back_and_stays_so():
@@ -145,7 +145,7 @@ def test_tasks_that_were_not_asked_about_stay_known_up_to_a_number():
         f"other{n}": {"ada": AnswerState(Answer.POSITIVE, NINE)} for n in range(CURSOR_LIMIT + 7)
     }
 
-    cursor = after(ReviewCursor("m", known), said(True))
+    cursor = after(ReviewCursor(mark="m", known=known), said(True))
 
     assert len(cursor.known) == CURSOR_LIMIT + 1
     assert "key" in cursor.known

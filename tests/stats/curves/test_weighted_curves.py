@@ -14,14 +14,10 @@ from monitor.stats.core.cells import cell_draws
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
-from monitor.stats.curves.gain import area_under_gain, gain, gain_curve, share_of_gain
-from monitor.stats.curves.weighted_curves import (
-    RocCurve,
-    area_under_roc,
-    average_precision,
-    roc_curve,
-)
+from monitor.stats.curves.gain import gain, share_of_gain
+from monitor.stats.curves.weighted_curves import RocCurve, average_precision, roc_curve
 from monitor.stats.estimation.posterior import estimate
+from tests.stats.curves.plain_curves import area_under_gain, area_under_roc, gain_curve
 
 SIZE = (600, 900, 60_000, 8_000)
 

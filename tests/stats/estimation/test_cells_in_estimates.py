@@ -11,9 +11,10 @@ from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.reasons import EmptyClass, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.cell_matrix import cell_posterior, plain_counts
-from monitor.stats.estimation.missing import missing_bounds, point_range
+from monitor.stats.estimation.missing import point_range
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import small_count_caution
+from tests.stats.estimation.worst_cases import missing_bounds
 
 DESIGN = cut(scored("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)

@@ -21,13 +21,13 @@ from monitor.stats.core.draws import (
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import EmptyClass, Undefined, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.estimation.missing import missing_bounds
 from monitor.stats.estimation.posterior import (
     UNDEFINED_LIMIT,
     estimate,
     estimates,
     metric_quantile,
 )
+from tests.stats.estimation.worst_cases import missing_bounds
 
 EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())
 CARRIED = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
