@@ -50,7 +50,7 @@ def propose_from_labels(rows: LabeledRows, drawn: EvaluationSample, goal: Goal) 
     items = _items(rows, design)
     is_counted = drawn.sizes is not None
     total = int(items.size.sum()) if is_counted else _SHARE_OF
-    edges = _edges(rows.score, rows.threshold)
+    edges = score_edges(rows.score, rows.threshold)
     strata = LabeledScores(
         (rows.score[:, np.newaxis] < edges).sum(axis=1),
         rows.positive,
@@ -82,7 +82,7 @@ def _items(rows: LabeledRows, design: EvaluationDesign) -> LabeledSample:
     return LabeledSample(stratum, rows.positive, size=size, flagged=1, worth=worth)
 
 
-def _edges(score: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
+def score_edges(score: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
     """Thresholds from high to low: quantiles of the labeled scores, on either side of the one."""
     counts, edges = Cells(), [threshold]
     for of, count in ((score >= threshold, counts.flagged), (score < threshold, counts.passed)):

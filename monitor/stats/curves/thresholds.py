@@ -233,7 +233,7 @@ def precision_p(strata: ScoreStrata, target: float) -> Floats:
     (array([0.091]), np.float64(0.069))
     """
     over = strata.over
-    return strata.p_values(over.astype(float), -target * over)
+    return strata.p_values(over.astype(np.float64), np.asarray(-target * over))
 
 
 def recall_p(strata: ScoreStrata, target: float) -> Floats:
