@@ -5,6 +5,7 @@ allocation item by item. `known` plans by each cell's rate, `learned` after six 
 and in `low` misses then appear among the lower half of the passed scores: recall falls by .10.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -203,26 +204,41 @@ def low_misses(whole: Population, share: float, labels: float, replicates: int) 
 
 
 def after_history(
-    design: CellDesign, share: float, labels: float, replicates: int, seed: int
+    design: CellDesign,
+    share: float,
+    labels: float,
+    replicates: int,
+    seed: int,
+    margins: Mapping[str, float] | None = None,
 ) -> CellDesign:
-    """Plan as after six rounds, of which the first goes by size within each class."""
+    """Plan as after six rounds, of which the first goes by size within each class.
+
+    Classes share the labels as ``margins`` need them; equal ones if not given.
+    """
     rng = np.random.default_rng(seed)
     up = design.is_flagged
     claimed = design.size * design.claim
     mean = np.where(up, *(claimed[of].sum() / design.size[of].sum() for of in (up, ~up)))
-    planned = replace(design, expected=_plan(design, mean, share, labels))
+    planned = replace(design, expected=_plan(design, mean, share, labels, margins))
     n, y = np.zeros((2, replicates, len(up)))
     for _ in range(HISTORY):
         labeled, positive = planned.draw(replicates, rng)
         n, y = DECAY * n + labeled, DECAY * y + positive
         rates = design.recalibrated(n, y)
-        plans = [_plan(design, row, share, labels) for row in rates]
+        plans = [_plan(design, row, share, labels, margins) for row in rates]
         planned = replace(design, expected=np.stack(plans))
     return planned
 
 
-def _plan(design: CellDesign, rates: Values, share: float, labels: float) -> Values:
-    return expected_sizes(design.size, design.is_flagged, rates, labels=labels, share=share)
+def _plan(
+    design: CellDesign,
+    rates: Values,
+    share: float,
+    labels: float,
+    margins: Mapping[str, float] | None,
+) -> Values:
+    where = (design.size, design.is_flagged, rates)
+    return expected_sizes(*where, labels=labels, share=share, margins=margins)
 
 
 def simulated(design: CellDesign, replicates: int, seed: int) -> Found:

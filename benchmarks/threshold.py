@@ -6,20 +6,34 @@ rate gains more, `none` the share of rounds in which no threshold is allowed. Ro
 normal law and the posterior in its place, an e-value that bets on the true rates (the most powerful
 of its kind; fewer rounds), and taking the last threshold whose estimate keeps the target.
 The rule was chosen on Phi1 with a good and a weak score at targets of .7, .8 and .9.
+
+`known` knows the variance of each estimate and where to start: what any test loses to these labels.
+The second table has it beside the rule where more rounds are pooled, and where plans are for a
+margin of precision half as wide as that of recall.
+
+With `--data DIR` the windows of real predictions are drawn and labeled, by the plan of first rounds
+(benchmarks/real_data.py) and as a labeled file, half of each predicted class.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from scipy import special
 
 from benchmarks.cells import CellDesign, after_history, cut, scored
 from benchmarks.harness import Values, Whole
+from benchmarks.real_data import Window, drawn_round, windows
+from benchmarks.real_data import cut as cut_window
+from monitor.evaluation.threshold import score_edges
 from monitor.stats.curves.thresholds import (
     STARTS,
+    LabeledScores,
     ScoreStrata,
+    highest_for_recall,
     last_allowed,
+    lowest_for_precision,
     precision_p,
     recall_p,
 )
@@ -28,7 +42,14 @@ from monitor.stats.detection.projection import project
 
 ERROR = 0.05
 PLANS = 200
-SLOWER = {"posterior": 20, "e-value": 100}  # how many times fewer rounds
+REAL_ROUNDS = 1000
+SPENT = [
+    (name, score, *of)
+    for name, score in (("Phi2", "good"), ("Phi3", "weak"))
+    for of in ((1, 1), (2, 1), (4, 1), (1, 2), (1, 3))
+]
+"""Rounds that are pooled, and how many times narrower the margin of precision is."""
+SLOWER = {"posterior": 20, "e-value": 100, "file": 4}  # how many times fewer rounds
 SETTINGS = (
     ("Phi2", "good", 1250),
     ("Phi2", "weak", 360),
@@ -59,8 +80,15 @@ class Rounds:
         return np.asarray(found[:-1] / of_all)
 
 
-def main(rounds: int = 10_000, classifiers: tuple[str, ...] = ("Phi2", "Phi3")) -> None:
-    """Print a row for each setting, target and method."""
+def main(
+    rounds: int = 10_000,
+    classifiers: tuple[str, ...] = ("Phi2", "Phi3"),
+    data: Path | None = None,
+) -> None:
+    """Print a row for each setting, target and method; or for the windows of real data."""
+    if data is not None:
+        real(data, min(rounds, REAL_ROUNDS))
+        return
     print("classifier  score          labels  target           method     broken   none    loss")
     for seed, (name, score, labels) in enumerate(SETTINGS):
         if name not in classifiers:
@@ -73,10 +101,115 @@ def main(rounds: int = 10_000, classifiers: tuple[str, ...] = ("Phi2", "Phi3")) 
                 row = f"{name:<10}  {score:<13} {labels:>7}  {metric:<9} {target:.3f}  {method:<9}"
                 print(f"{row}  {_found(some, metric, target, oracle, chosen)}", flush=True)
 
+    spent(rounds, classifiers)
 
-def play(design: CellDesign, labels: int, rounds: int, seed: int) -> Rounds:
+
+def spent(rounds: int, classifiers: tuple[str, ...]) -> None:
+    """Print what the rule gives up beside what any test would, by where the labels are."""
+    print("\nclassifier  score  rounds  margins  target           method     broken   none    loss")
+    for name, score, pooled, ratio in SPENT:
+        if name not in classifiers:
+            continue
+        margins = {"precision": 0.05 / ratio, "recall": 0.05}
+        played = play(cut(scored(name, score)), 1250 * pooled, rounds, 0, margins)
+        for metric, target, oracle in targets(played):
+            for method in ("rule", "known"):
+                p = METHODS[method](played, metric, target)
+                chosen = choose(played.strata, metric, p, method)
+                row = f"{name:<10}  {score:<5}  {pooled:>6}  {f'1 : {ratio}':<7}  {metric:<9} "
+                found = _found(played, metric, target, oracle, chosen)
+                print(f"{row}{target:.3f}  {method:<9}  {found}", flush=True)
+
+
+def real(data: Path, rounds: int) -> None:
+    """Print the target of the present threshold in each real window, by rounds and by files."""
+    print("window             labels  drawn  target           broken   none    loss")
+    for window in windows(data):
+        for labels in (360, 1250):
+            played = play_window(window, labels, rounds)
+            files = _files(window, labels, rounds // SLOWER["file"])
+            for metric, target, oracle in _present(played):
+                chosen = choose(played.strata, metric, rule(played, metric, target), "rule")
+                row = f"{window.name:<18} {labels:>6}  {{:<5}}  {metric:<9} {target:.3f}  {{}}"
+                print(row.format("round", _found(played, metric, target, oracle, chosen)))
+                print(row.format("file", _by_file(window, files, metric, target)), flush=True)
+
+
+def _present(played: Rounds) -> Iterator[tuple[str, float, int]]:
+    """Name the targets just over what the threshold in use has, and the oracle's thresholds."""
+    for metric in ("precision", "recall"):
+        yield from _reached(played, metric, [played.strata.current])
+
+
+def play_window(window: Window, labels: int, rounds: int) -> Rounds:
+    """Label first rounds of a window, each 25 with one plan."""
+    strata, rng = cut_window(window, labels), np.random.default_rng(labels)
+    parts = [drawn_round(strata, labels, 25, rng) for _ in range(max(rounds // 25, 1))]
+    labeled, positive = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.lexsort((-strata.mean_score, ~strata.is_flagged))
+    flagged = int(strata.is_flagged.sum())
+    cells = ScoreStrata(strata.size[order], labeled[:, order], positive[:, order], flagged=flagged)
+    return Rounds(cells, (strata.positive / strata.size)[order])
+
+
+def _files(window: Window, labels: int, sets: int) -> list[tuple[LabeledScores, Values]]:
+    """Draw labeled files, half of each predicted class; each with the thresholds it tries."""
+    up, rng = window.is_flagged, np.random.default_rng(labels)
+    threshold, sizes = float(window.score[up].min()), np.array([(~up).sum(), up.sum()])
+    files = []
+    for _ in range(sets):
+        items = np.concatenate(
+            [
+                rng.choice(np.flatnonzero(of), min(labels // 2, int(of.sum())), replace=False)
+                for of in (up, ~up)
+            ]
+        )
+        score, group = window.score[items], up[items].astype(int)
+        edges = score_edges(score, threshold)
+        strata = LabeledScores(
+            (score[:, np.newaxis] < edges).sum(axis=1),
+            window.is_positive[items],
+            flagged=int((edges >= threshold).sum()),
+            weight=(sizes / np.bincount(group))[group],
+            group=group,
+        )
+        files.append((strata, edges))
+    return files
+
+
+def _by_file(
+    window: Window, files: list[tuple[LabeledScores, Values]], metric: str, target: float
+) -> str:
+    """Choose by each file; the oracle knows the window, and tries the thresholds of the file."""
+    order = np.argsort(-window.score)
+    score, hits = window.score[order], np.cumsum(window.is_positive[order])
+    keep, sign = (lowest_for_precision, 1) if metric == "precision" else (highest_for_recall, -1)
+    found = []
+    for strata, edges in files:
+        flagged = np.searchsorted(-score, -edges, side="right")
+        truth = {"precision": hits[flagged - 1] / flagged, "recall": hits[flagged - 1] / hits[-1]}
+        good = np.flatnonzero(truth[metric] >= target)
+        other = truth["recall" if metric == "precision" else "precision"]
+        k = int(keep(strata, target))
+        if not len(good):
+            found.append((k >= 0, k < 0, np.nan))
+            continue
+        loss = other[good[-1] if sign > 0 else good[0]] - other[k]
+        found.append((k >= 0 and truth[metric][k] < target, k < 0, loss if k >= 0 else np.nan))
+    values = np.array(found)
+    loss = values[~np.isnan(values[:, 2]), 2]
+    return _text(np.array([*values[:, :2].mean(axis=0), loss.mean() if len(loss) else np.nan]))
+
+
+def play(
+    design: CellDesign,
+    labels: int,
+    rounds: int,
+    seed: int,
+    margins: dict[str, float] | None = None,
+) -> Rounds:
     """Draw and label rounds, each with one of a number of plans that earlier rounds led to."""
-    planned = after_history(design, 0.25, labels, min(rounds, PLANS), seed)
+    planned = after_history(design, 0.25, labels, min(rounds, PLANS), seed, margins)
     expected = planned.expected[np.arange(rounds) % len(planned.expected)]
     labeled, positive = replace(planned, expected=expected).draw(
         rounds, np.random.default_rng(1000 + seed)
@@ -94,16 +227,18 @@ def play(design: CellDesign, labels: int, rounds: int, seed: int) -> Rounds:
 def targets(played: Rounds) -> Iterator[tuple[str, float, int]]:
     """Name targets just over what three thresholds have, and the oracle's threshold for each."""
     flagged, every = played.strata.flagged, len(played.rate) - 1
-    for metric, at in (
-        ("precision", (flagged * 3 // 4, flagged, flagged + 4)),
-        ("recall", (flagged - 3, flagged, flagged + (every - flagged) // 3)),
-    ):
-        truth = played.truth(metric)
-        for k in at:
-            target = float(truth[k]) + 0.001
-            good = np.flatnonzero(truth >= target)
-            if len(good) and target < 1:
-                yield metric, target, int(good.max() if metric == "precision" else good.min())
+    yield from _reached(played, "precision", [flagged * 3 // 4, flagged, flagged + 4])
+    lower = flagged + (every - flagged) // 3
+    yield from _reached(played, "recall", [flagged - 3, flagged, lower])
+
+
+def _reached(played: Rounds, metric: str, at: Sequence[int]) -> Iterator[tuple[str, float, int]]:
+    truth = played.truth(metric)
+    for k in at:
+        target = float(truth[k]) + 0.001
+        good = np.flatnonzero(truth >= target)
+        if len(good) and target < 1:
+            yield metric, target, int(good.max() if metric == "precision" else good.min())
 
 
 def choose(strata: ScoreStrata, metric: str, p: Values, method: str) -> Whole:
@@ -115,6 +250,8 @@ def choose(strata: ScoreStrata, metric: str, p: Values, method: str) -> Whole:
         below = len(thresholds) - strata.flagged
         starts = strata.current + np.arange(STARTS) * below // STARTS
         thresholds = thresholds[::-1]
+    if method == "known":
+        starts = np.argmin(p.mean(axis=0, keepdims=True), axis=1)
     if method == "estimate":
         keeps = p[:, thresholds] < ERROR
         last = keeps.shape[1] - 1 - keeps[:, ::-1].argmax(axis=1)
@@ -175,6 +312,16 @@ def e_value(rounds: Rounds, metric: str, target: float) -> Values:
     return p
 
 
+def known(rounds: Rounds, metric: str, target: float) -> Values:
+    """p-values of a normal law with the true rates' variance."""
+    strata = rounds.strata
+    slope, constant = _functional(strata, metric, target)
+    n = np.maximum(strata.labeled, 1).mean(axis=0)
+    variance = strata.size**2 * rounds.rate * (1 - rounds.rate) / n @ slope**2
+    mean = strata._positives() @ slope - constant
+    return np.asarray(special.ndtr(-mean / np.sqrt(np.maximum(variance, 1e-9))))
+
+
 def _functional(strata: ScoreStrata, metric: str, target: float) -> tuple[Values, Values]:
     """Weights of the rates, and the value that their sum reaches where the target is kept."""
     if metric == "precision":
@@ -185,6 +332,7 @@ def _functional(strata: ScoreStrata, metric: str, target: float) -> tuple[Values
 METHODS: dict[str, Callable[[Rounds, str, float], Values]] = {
     "rule": rule,
     "normal": normal,
+    "known": known,
     "posterior": posterior,
     "e-value": e_value,
     "estimate": estimate,
@@ -192,8 +340,18 @@ METHODS: dict[str, Callable[[Rounds, str, float], Values]] = {
 
 
 def _found(rounds: Rounds, metric: str, target: float, oracle: int, chosen: Whole) -> str:
+    return _text(_shares(rounds, metric, target, oracle, chosen))
+
+
+def _text(shares: Values) -> str:
+    broken, none, loss = shares
+    return f"{broken:.4f}  {none:.3f}  {loss:+.3f}"
+
+
+def _shares(rounds: Rounds, metric: str, target: float, oracle: int, chosen: Whole) -> Values:
+    """Shares of rounds that break the target and that have no threshold, and the loss."""
     allowed = chosen >= 0
     broken = np.mean(allowed & (rounds.truth(metric)[chosen] < target))
     other = rounds.truth("recall" if metric == "precision" else "precision")
     loss = np.mean((other[oracle] - other[chosen])[allowed]) if allowed.any() else np.nan
-    return f"{broken:.4f}  {1 - allowed.mean():.3f}  {loss:+.3f}"
+    return np.array([broken, 1 - allowed.mean(), loss])

@@ -4,6 +4,12 @@
 values and pairs of them are searched, 230. One value, of 5 % of the items, has 4.5 or 3 times the
 odds of error. A name is right if it is this value or a pair with it. `twice` draws the value twice
 as often as the others, which keeps the test but takes labels from the rest.
+
+`explore` spends a fifth of the labels of each band on the value with the largest e-value so far,
+from the second round on. Those labels count for that value and for pairs with it, beside the other
+four fifths; all other names are compared by the four fifths alone, for a value that holds much of
+what was explored would look as bad. What is explored depends on earlier rounds only, so that each
+round's ratio keeps its mean.
 """
 
 import numpy as np
@@ -11,7 +17,7 @@ from scipy import special
 
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_error import BANDS
-from monitor.stats.detection.worse_segments import log_ratios, worse_segments
+from monitor.stats.detection.worse_segments import log_e_values, log_ratios, worse_segments
 
 CLIENTS = np.array([0.05, 0.25, 0.12, *[0.06] * 5, *[0.03] * 7, *[0.0142] * 5])
 TEAMS = np.array([0.4, 0.2, *[0.05] * 8])
@@ -56,32 +62,97 @@ def round_ratios(
     )
 
 
+EXPLORED = 0.2
+"""Share of the labels of each band that goes to the explored value."""
+
+
+def explored_ratios(
+    factor: float, where: Flags, rng: np.random.Generator, past: list[Values]
+) -> Values:
+    """Log ratios of a round that explores the value that looks worst so far, as `round_ratios`."""
+    if not past:
+        return round_ratios(factor, where, rng)
+    value = int(log_e_values(np.stack(past, axis=1)[:SINGLE]).argmax())
+    share = np.multiply.outer(CLIENTS, TEAMS)
+    of_value = np.zeros((len(CLIENTS), len(TEAMS)))
+    at = value if value < len(CLIENTS) else (slice(None), value - len(CLIENTS))
+    of_value[at] = share[at]
+    more = (EXPLORED * BANDS.labels).astype(np.int64)
+    parts_of = []
+    for chance, count in ((share, BANDS.labels - more), (of_value, more)):
+        p = chance / chance.sum()
+        drawn = rng.multinomial(count, p.ravel()).T.reshape(*p.shape, -1)
+        parts_of.append((drawn, errors_of(drawn, factor, where, rng)))
+    (labels, errors), (own_more, wrong_more) = parts_of
+    whole, wrong = labels.sum(axis=(0, 1)), errors.sum(axis=(0, 1))
+    own, own_wrong = parts(labels), parts(errors)
+    result = np.stack(
+        [
+            log_ratios(whole[up], wrong[up], own[:, up], own_wrong[:, up])
+            for up in (FLAGGED, PASSED)
+        ],
+        axis=1,
+    )
+    more_own, more_wrong = parts(own_more), parts(wrong_more)
+    for name in (value, *_pairs_with(value)):
+        for side, up in enumerate((FLAGGED, PASSED)):
+            n, k = more_own[name, up], more_wrong[name, up]
+            [result[name, side]] = log_ratios(
+                whole[up] + n,
+                wrong[up] + k,
+                (own[name, up] + n)[np.newaxis],
+                (own_wrong[name, up] + k)[np.newaxis],
+            )
+    return result
+
+
+def _pairs_with(value: int) -> range:
+    """Places of the pairs that hold a value."""
+    if value < len(CLIENTS):
+        return range(SINGLE + value * len(TEAMS), SINGLE + (value + 1) * len(TEAMS))
+    return range(SINGLE + value - len(CLIENTS), SINGLE + PAIRS, len(TEAMS))
+
+
 def is_right(index: int) -> bool:
     """Whether a place among those searched is the worse client, or a pair with it."""
     return index == BAD or SINGLE <= index < SINGLE + len(TEAMS)
 
 
-def quiet(histories: int, rounds: int) -> None:
+def quiet(histories: int, rounds: int, *, explore: bool = False) -> None:
     """Print how often anything is named in histories without a worse segment."""
     rng, ever = np.random.default_rng(1), np.zeros(rounds)
     everywhere = WORSE["both"]
     for _ in range(histories):
-        ratios = np.stack([round_ratios(1.0, everywhere, rng) for _ in range(rounds)], axis=1)
+        past: list[Values] = []
+        for _ in range(rounds):
+            past.append(_round(1.0, everywhere, rng, past, "explore" if explore else "equal"))
+        ratios = np.stack(past, axis=1)
         named = [bool(worse_segments(ratios[:, :t], PRIOR)) for t in range(1, rounds + 1)]
         ever += np.maximum.accumulate(named)
     first, last = ever[0] / histories, ever[-1] / histories
-    print(f"{histories} quiet histories: named in round 1 {first:.3f}, ever in {rounds} {last:.3f}")
+    how = f"{histories} quiet histories{', explored' * explore}"
+    print(f"{how}: named in round 1 {first:.3f}, ever in {rounds} {last:.3f}")
 
 
-def found(name: str, factor: float, before: int, histories: int, twice: bool = False) -> None:
+def _round(
+    factor: float, where: Flags, rng: np.random.Generator, past: list[Values], drawn: str
+) -> Values:
+    if drawn == "explore":
+        return explored_ratios(factor, where, rng, past)
+    return round_ratios(factor, where, rng, twice=drawn == "twice")
+
+
+def found(name: str, factor: float, before: int, histories: int, drawn: str = "equal") -> None:
     """Print how often the worse client is named within so many rounds after it became worse."""
     rng, where = np.random.default_rng(2), WORSE[name]
     named_by, wrong, covered = np.zeros(4), [], []
     for _ in range(histories):
-        ratios = [round_ratios(1.0, where, rng) for _ in range(before)]
+        ratios: list[Values] = []
+        for _ in range(before):
+            ratios.append(_round(1.0, where, rng, ratios, drawn))
         is_named = False
         for after in range(4):
-            ratios.append(round_ratios(factor, where, rng, twice))
+            ratios.append(_round(factor, where, rng, ratios, drawn))
             named = worse_segments(np.stack(ratios, axis=1), PRIOR)
             is_named |= any(one.index == BAD for one in named)
             named_by[after] += is_named
@@ -94,7 +165,7 @@ def found(name: str, factor: float, before: int, histories: int, twice: bool = F
             ]
     cells = " ".join(f"{value:5.2f}" for value in named_by / histories)
     print(
-        f"{name:10} {factor:4} {before:7}  {'twice' if twice else 'equal':6} {cells}"
+        f"{name:10} {factor:4} {before:7}  {drawn:7} {cells}"
         f"   {sum(wrong) / histories:8.3f}   {np.mean(covered) if covered else np.nan:8.3f}"
     )
 
@@ -102,8 +173,17 @@ def found(name: str, factor: float, before: int, histories: int, twice: bool = F
 def main(histories: int = 200, quiet_histories: int = 1000, rounds: int = 12) -> None:
     """Print what is named in quiet histories, then within 1 to 4 rounds of a worse segment."""
     quiet(quiet_histories, rounds)
-    print("\nworse       odds  before  drawn  round 1     2     3     4   wrongly    covered")
+    print("\nworse       odds  before  drawn   round 1     2     3     4   wrongly    covered")
     for name in WORSE:
         for factor, before in ((4.5, 0), (4.5, 12), (3.0, 0)):
             found(name, factor, before, histories)
-    found("recall", 4.5, 0, histories, twice=True)
+    found("recall", 4.5, 0, histories, "twice")
+    explored(histories, quiet_histories // 2, rounds)
+
+
+def explored(histories: int, quiet_histories: int, rounds: int) -> None:
+    """Print the same where the worst value so far gets labels of its own."""
+    quiet(quiet_histories, rounds, explore=True)
+    for name in WORSE:
+        for before in (0, 12):
+            found(name, 4.5, before, histories, "explore")

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from monitor.domain.errors import InputRefused
-from monitor.evaluation.rows import Column, column_of, read_rows
+from monitor.evaluation.rows import Column, column_of, read_rows, read_table
 from monitor.rounds.forecast.plan_window import AssumedJudge
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def read_pilot(pilot: pd.DataFrame | Path | str) -> AssumedJudge:
 
     Raises `InputRefused` if the file or a column cannot be used.
     """
-    frame = pilot if isinstance(pilot, pd.DataFrame) else _read(Path(pilot))
+    frame = pilot if isinstance(pilot, pd.DataFrame) else read_table(Path(pilot), "the pilot")
     rows = read_rows(_column(frame, "label"), predicted=_column(frame, "verdict"))
     yes, positive = rows.flagged, rows.positive
     flagged = passed = np.ones(len(rows), dtype=np.bool_)
@@ -43,16 +42,6 @@ def read_pilot(pilot: pd.DataFrame | Path | str) -> AssumedJudge:
         fpr=(_share(yes, ~positive, flagged), _share(yes, ~positive, passed)),
         pilot=_source(yes, positive),
     )
-
-
-def _read(path: Path) -> pd.DataFrame:
-    try:
-        is_parquet = path.suffix.lower() in {".parquet", ".pq"}
-        return pd.read_parquet(path) if is_parquet else pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        message = f"the pilot {path} cannot be read as CSV or Parquet: {reason}"
-        raise InputRefused(message) from error
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:

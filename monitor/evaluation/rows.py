@@ -14,6 +14,8 @@ from monitor.domain.values import rounded_below
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     Flags = NDArray[np.bool_]
@@ -80,6 +82,17 @@ def read_rows(
     for column in (predicted, score, weight, stratum):
         _check_length(column, labels)
     return rows
+
+
+def read_table(path: Path, what: str) -> pd.DataFrame:
+    """Read a CSV or Parquet file; raises `InputRefused` if it cannot be read."""
+    try:
+        is_parquet = path.suffix.lower() in {".parquet", ".pq"}
+        return pd.read_parquet(path) if is_parquet else pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        message = f"{what} {path} cannot be read as CSV or Parquet: {reason}"
+        raise InputRefused(message) from error
 
 
 def column_of(frame: Any, name: str, setting: str) -> Any:

@@ -58,9 +58,13 @@ def goal_of(
 def proposal_json(proposal: Proposal) -> dict[str, Any]:
     """Return all values; ``proposed`` is null where no threshold is allowed."""
     curve = [asdict(each) for each in proposal.curve]
+    of_rounds = [each.number for each in proposal.rounds]
     return {
-        "monitor": proposal.rounds[-1].monitor,
-        "rounds": [each.number for each in proposal.rounds],
+        **(
+            {"monitor": proposal.rounds[-1].monitor, "rounds": of_rounds}
+            if of_rounds
+            else {"drawn": proposal.drawn, "warnings": [*proposal.warnings]}
+        ),
         "goal": {name: value for name, value in proposal.goal._asdict().items() if value},
         "labeled": proposal.labeled,
         "positive": proposal.positive,
@@ -75,16 +79,13 @@ def proposal_json(proposal: Proposal) -> dict[str, Any]:
 
 def proposal_document(proposal: Proposal) -> list[str | Table]:
     """Return the answer, what it changes, and the curve around it."""
-    numbers = [each.number for each in proposal.rounds]
-    rounds = (
-        f"round {numbers[-1]}" if len(numbers) == 1 else f"rounds {numbers[0]} to {numbers[-1]}"
-    )
     shown = [(proposal.current, "in use")]
     if proposal.proposed not in {None, proposal.current}:
         shown.append((proposal.proposed or 0, "proposed"))
-    audited = proposal.rounds[-1].settings.audit is not None
+    audited = any(each.settings.audit is not None for each in proposal.rounds[-1:])
     return [
-        f"{proposal.rounds[-1].monitor}, {rounds}: {_goal_text(proposal.goal)}",
+        f"{_labels_text(proposal)}: {_goal_text(proposal.goal)}",
+        *(f"WARNING: {warning}" for warning in proposal.warnings),
         f"by {proposal.labeled} labels, {proposal.positive} of them positive",
         *([answered_at_random_text(proposal.missing)] if proposal.missing else []),
         *(["labels are taken as they are: the audit corrects none of this"] if audited else []),
@@ -92,17 +93,29 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
         _answer(proposal),
         "",
         Table(
-            ["threshold", "", "flagged a window", "precision", "recall"],
+            ["threshold", "", f"flagged {_unit(proposal)}", "precision", "recall"],
             [_row(proposal.curve[k], name) for k, name in shown],
             right="02",
         ),
         "",
         Table(
-            ["threshold", "", "flagged a window", "change", "precision", "recall", "p"],
+            ["threshold", "", f"flagged {_unit(proposal)}", "change", "precision", "recall", "p"],
             list(_around(proposal)),
             right="023456",
         ),
     ]
+
+
+def _labels_text(proposal: Proposal) -> str:
+    if not proposal.rounds:
+        return proposal.drawn
+    first, last = proposal.rounds[0].number, proposal.rounds[-1].number
+    numbers = f"round {last}" if first == last else f"rounds {first} to {last}"
+    return f"{proposal.rounds[-1].monitor}, {numbers}"
+
+
+def _unit(proposal: Proposal) -> str:
+    return "a window" if proposal.total is None else f"of {proposal.total:,}"
 
 
 def _keeps(proposal: Proposal) -> bool:
@@ -141,7 +154,7 @@ def _answer(proposal: Proposal) -> str:
     change = best.flagged - now.flagged
     return (
         f"propose {best.threshold:.6g} in place of {now.threshold:g}: {abs(change):,.0f} "
-        f"{'more' if change > 0 else 'fewer'} flagged a window"
+        f"{'more' if change > 0 else 'fewer'} flagged {_unit(proposal)}"
     )
 
 

@@ -3,6 +3,8 @@
 import json
 from datetime import timedelta
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.cli.workplace import COLUMN, Workplace
@@ -179,3 +181,72 @@ def test_a_target_without_a_threshold_is_refused(tmp_path, monkeypatch):
 
     assert ended.code != 0
     assert "no threshold that could keep it" in ended.err + ended.out
+
+
+@pytest.fixture
+def labels(tmp_path, monkeypatch):
+    """A folder with 1,000 labels of either predicted class, whose scores are the chances."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    score = np.concatenate([rng.uniform(0.5, 1, 1000), rng.uniform(0, 0.5, 1000)])
+    frame = pd.DataFrame({"score": score, "label": (rng.random(2000) < score).astype(int)})
+    frame.to_csv("labels.csv", index=False)
+    return Workplace(tmp_path)
+
+
+OF_FILE = ("--labels", "labels.csv", "--threshold", 0.5)
+BY_CLASS = (*OF_FILE, "--flagged-size", 10_000, "--passed-size", 10_000)
+
+
+def test_a_labeled_file_gets_the_same_answer_by_the_way_it_was_drawn(labels):
+    """With even scores precision at t is (1 + t) / 2: .8 from .6 on, and .7 from .4 on."""
+    high, low = (proposed(labels, *BY_CLASS, "--precision", target) for target in (0.8, 0.7))
+    words = labels.run("threshold", *BY_CLASS, "--precision", 0.8).out
+
+    assert 0.6 < high["proposed"]["threshold"] < 0.7
+    assert 0.4 < low["proposed"]["threshold"] < 0.5
+    assert low["proposed"]["flagged"] > 10_000 > high["proposed"]["flagged"]
+    assert (high["labeled"], high["current"]["threshold"]) == (2000, 0.5)
+    assert "drawn by predicted class from 20,000 items" in words
+    assert "flagged of 20,000" in words
+
+
+def test_of_a_labeled_file_weights_say_the_same_as_sizes_and_prevalence_moves_precision(labels):
+    frame = pd.read_csv("labels.csv").assign(w=10.0)
+    frame.to_csv("labels.csv", index=False)
+
+    by_size, by_weight = (
+        proposed(labels, *words, "--recall", 0.8)
+        for words in (BY_CLASS, (*OF_FILE, "--weight", "w"))
+    )
+    rare = proposed(labels, *OF_FILE, "--prevalence", 0.05, "--recall", 0.5)
+
+    assert by_weight["proposed"]["recall"] == pytest.approx(by_size["proposed"]["recall"], abs=0.03)
+    assert rare["current"]["precision"] < 0.2
+    assert "by predicted class" in rare["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ((*OF_FILE, "--precision", 0.8), "say how the labels were drawn"),
+        ((*OF_FILE, "--random", "--precision", 0.8, "--rounds", 2), "--rounds 2 is of a monitor's"),
+        ((*OF_FILE, "--flagged-size", 9000, "--recall", 0.8), "give both"),
+        ((*BY_CLASS, "--capacity", 30), "a labeled set has no days"),
+        ((*BY_CLASS, "--precision", 0.8, "--score", "points"), "--score names the column 'points'"),
+        (("--labels", "none.csv", "--precision", 0.8), "none.csv cannot be read"),
+        (("--labels", "labels.csv", "--random", "--precision", 0.8), "there are no predictions"),
+        (("--random", "--precision", 0.8), "give --labels too"),
+    ],
+)
+def test_what_does_not_fit_a_labeled_file_is_refused(labels, words, problem):
+    ended = labels.run("threshold", *words)
+
+    assert ended.code == 65
+    assert problem in ended.err
+
+
+def test_of_few_labels_of_a_kind_none_is_proposed(labels):
+    pd.read_csv("labels.csv").assign(label=[1] * 5 + [0] * 1995).to_csv("labels.csv", index=False)
+
+    assert "5 positive" in labels.run("threshold", *BY_CLASS, "--recall", 0.8).err

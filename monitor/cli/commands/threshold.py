@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +18,9 @@ from monitor.cli.common import (
 )
 from monitor.cli.views.printing import echo_document, echo_json
 from monitor.domain.errors import InputRefused
+
+if TYPE_CHECKING:
+    from monitor.rounds.forecast.threshold import Goal, Proposal
 
 
 def _number(name: str, what: str, unit: str) -> object:
@@ -44,9 +48,32 @@ def threshold(
         int | None, _number("--round", "A closed round; the newest if not given.", "ROUND")
     ] = None,
     rounds: Annotated[
-        int,
-        typer.Option("--rounds", help="So many, up to that one.", metavar="COUNT", min=1),
-    ] = 1,
+        int | None,
+        typer.Option("--rounds", help="So many, up to that one; 1.", metavar="COUNT", min=1),
+    ] = None,
+    labels: Annotated[
+        Path | None, _number("--labels", "Labeled items, in place of rounds.", "FILE")
+    ] = None,
+    score: Annotated[str | None, _number("--score", "Of the scores: score.", "COLUMN")] = None,
+    label: Annotated[str | None, _number("--label", "Of 1 or 0: label.", "COLUMN")] = None,
+    in_use: Annotated[
+        float | None, _number("--threshold", "The one in use; flagged from it on.", "SCORE")
+    ] = None,
+    flagged_size: Annotated[
+        int | None, _number("--flagged-size", "All flagged items: labels by class.", "COUNT")
+    ] = None,
+    passed_size: Annotated[
+        int | None, _number("--passed-size", "All the others, likewise.", "COUNT")
+    ] = None,
+    weight: Annotated[
+        str | None, _number("--weight", "Of how many items a label stands for.", "COLUMN")
+    ] = None,
+    prevalence: Annotated[
+        float | None, share_option("--prevalence", "Of positives: labels by actual class.")
+    ] = None,
+    random: Annotated[
+        bool, typer.Option("--random", help="The labels are a plain random sample.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Propose a threshold that surely keeps precision or recall.
@@ -54,11 +81,10 @@ def threshold(
     Give one goal: --precision, --recall, both costs, or --capacity. Tested are the edges of the
     score strata that labels were drawn from, in an order that no label decides; the answer may be
     to keep the present one. Rounds are pooled within one history: one model version, one threshold.
+    With --labels, a file and how it was drawn stand in for monitor and rounds, as in
+    monitor.evaluate; tested are quantiles of its scores.
     """
     from monitor.results.threshold_proposal import goal_of, proposal_document, proposal_json
-    from monitor.rounds.forecast.threshold import propose
-    from monitor.rounds.round_page import find_round
-    from monitor.storage.rounds import round_store
 
     goal = goal_of(
         precision=precision,
@@ -68,19 +94,83 @@ def threshold(
         capacity=capacity,
         confidence=confidence,
     )
-    with opened(config) as application:
-        name = only_monitor(application, monitor)
-        with application.database.read() as connection:
-            if number is not None:
-                round_ = find_round(connection, name, number)
-            else:
-                newest = round_store.newest_closed(connection, name, application.clock())
-                if newest is None:
-                    message = f"{name} has no closed round yet, so no labels to go by"
-                    raise InputRefused(message)
-                round_ = newest
-            proposal = propose(connection, round_, rounds, goal)
+    of_file = {
+        "score": score,
+        "label": label,
+        "threshold": in_use,
+        "flagged-size": flagged_size,
+        "passed-size": passed_size,
+        "weight": weight,
+        "prevalence": prevalence,
+        "random": random or None,
+    }
+    of_rounds = {"MONITOR": monitor, "--round": number, "--rounds": rounds}
+    if labels is None:
+        _refuse_options(
+            {f"--{name}": value for name, value in of_file.items()},
+            "is of a labeled file; give --labels too",
+        )
+        proposal = _of_rounds(monitor, config, number, rounds or 1, goal)
+    else:
+        _refuse_options(of_rounds, "is of a monitor's rounds, and --labels a file; leave out one")
+        proposal = _of_file(labels, goal, of_file)
     if json:
         echo_json(proposal_json(proposal))
     else:
         echo_document(proposal_document(proposal))
+
+
+def _refuse_options(options: dict[str, Any], why: str) -> None:
+    for name, value in options.items():
+        if value is not None:
+            message = f"{name} {value} {why}"
+            raise InputRefused(message)
+
+
+def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
+    from monitor.evaluation.designs import EvaluationSample
+    from monitor.evaluation.rows import Column, column_of, read_rows, read_table
+    from monitor.evaluation.threshold import propose_from_labels
+
+    frame = read_table(path, "the labeled file")
+
+    def column(option: str) -> Column:
+        name = options[option] or option
+        return Column(f"column {name!r}", column_of(frame, name, f"--{option}"))
+
+    sizes = {name: options[f"{name}-size"] for name in ("flagged", "passed")}
+    if len([size for size in sizes.values() if size is None]) == 1:
+        message = "--flagged-size and --passed-size go together: give both"
+        raise InputRefused(message)
+    rows = read_rows(
+        column("label"),
+        score=column("score"),
+        threshold=options["threshold"],
+        weight=None if options["weight"] is None else column("weight"),
+    )
+    drawn = EvaluationSample(
+        random=bool(options["random"]),
+        has_weights=options["weight"] is not None,
+        sizes=None if sizes["flagged"] is None else sizes,
+        prevalence=options["prevalence"],
+    )
+    return propose_from_labels(rows, drawn, goal)
+
+
+def _of_rounds(
+    monitor: str | None, config: Path, number: int | None, rounds: int, goal: Goal
+) -> Proposal:
+    from monitor.rounds.forecast.threshold import propose
+    from monitor.rounds.round_page import find_round
+    from monitor.storage.rounds import round_store
+
+    with opened(config) as application:
+        name = only_monitor(application, monitor)
+        with application.database.read() as connection:
+            if number is not None:
+                return propose(connection, find_round(connection, name, number), rounds, goal)
+            newest = round_store.newest_closed(connection, name, application.clock())
+            if newest is None:
+                message = f"{name} has no closed round yet, so no labels to go by"
+                raise InputRefused(message)
+            return propose(connection, newest, rounds, goal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from monitor.stats.core.arrays import Ints
     from monitor.stats.core.counts import Interval
+    from monitor.stats.core.sample import ScoredSample
     from monitor.stats.curves.thresholds import ScoreStrata
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_store import Round
@@ -61,9 +62,10 @@ class Proposal:
     """The thresholds from high to low, and the positions of the present and the proposed one.
 
     ``proposed`` is None where none is allowed; ``sure`` whether the labels are sure of the goal.
+    A labeled set has no ``rounds``: ``drawn`` says how it was, ``warnings`` what speaks against
+    that, and ``total`` of how many items flagged ones are counted.
     """
 
-    rounds: tuple[Round, ...]
     goal: Goal
     curve: tuple[AtThreshold, ...]
     current: int
@@ -71,7 +73,11 @@ class Proposal:
     sure: bool
     labeled: int
     positive: int
-    missing: int
+    missing: int = 0
+    rounds: tuple[Round, ...] = ()
+    drawn: str = ""
+    warnings: tuple[str, ...] = ()
+    total: int | None = None
 
 
 def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Proposal:
@@ -97,20 +103,46 @@ def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Pr
             f"threshold; wanted {FEWEST_FOR_CURVES} of each, so label more or take more --rounds"
         )
         raise _refused(round_, message)
-    days = (round_.window.end - round_.window.start).total_seconds() / DAY
-    flagged = strata.flagged_items() / len(rounds)
-    proposed, sure, p = _chosen(strata, flagged / days, goal)
+    try:
+        sample = pooled_sample(read)
+    except NoCurves as error:
+        raise _refused(round_, str(error)) from error
+    return proposal_of(
+        strata,
+        edges,
+        goal,
+        sample=sample,
+        seed=round_.sobol_seed,
+        rounds=tuple(rounds),
+        missing=sum(len(of_round.items) - len(of_round.labeled) for _, of_round in read),
+    )
+
+
+def proposal_of(
+    strata: ScoreStrata,
+    edges: Sequence[float],
+    goal: Goal,
+    *,
+    sample: ScoredSample,
+    seed: int,
+    rounds: tuple[Round, ...] = (),
+    **described: Any,
+) -> Proposal:
+    """Choose among the lower edges of strata; intervals are of ``sample``, the same labels."""
+    flagged = strata.flagged_items() / max(len(rounds), 1)
+    days = sum((each.window.end - each.window.start).total_seconds() / DAY for each in rounds[-1:])
+    proposed, sure, p = _chosen(strata, flagged / (days or 1), goal)
     shown = {strata.current} if proposed is None else {strata.current, proposed}
     return Proposal(
-        rounds=tuple(rounds),
         goal=goal,
-        curve=tuple(_curve(strata, edges, flagged, p, _intervals(read, edges, shown))),
+        curve=tuple(_curve(strata, edges, flagged, p, _intervals(sample, edges, shown, seed))),
         current=strata.current,
         proposed=proposed,
         sure=sure,
-        labeled=labeled,
-        positive=positive,
-        missing=sum(len(of_round.items) - len(of_round.labeled) for _, of_round in read),
+        labeled=len(sample.score),
+        positive=int(sample.items.positive.sum()),
+        rounds=rounds,
+        **described,
     )
 
 
@@ -175,16 +207,11 @@ def _chosen(
 
 
 def _intervals(
-    read: Sequence[tuple[Round, RoundLabels]], edges: Sequence[float], shown: set[int]
+    sample: ScoredSample, edges: Sequence[float], shown: set[int], seed: int
 ) -> dict[int, dict[str, Interval | None]]:
-    try:
-        sample = pooled_sample(read)
-    except NoCurves as error:
-        raise _refused(read[-1][0], str(error)) from error
     intervals = {}
     for k in shown:
-        rng = np.random.default_rng(read[-1][0].sobol_seed)
-        compared = compare_threshold(sample, edges[k], rng=rng)
+        compared = compare_threshold(sample, edges[k], rng=np.random.default_rng(seed))
         intervals[k] = {each.metric: each.second for each in compared.metrics}
     return intervals
 

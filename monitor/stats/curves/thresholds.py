@@ -8,6 +8,8 @@ positives in each, "precision at k is at least L" says that
 
 "recall is at least R" that :math:`(1-R)\sum_{h \le k} N_h\pi_h - R\sum_{h > k} N_h\pi_h \ge 0`, and
 "k costs less than the present threshold" weighs the strata between the two by what an error costs.
+Where labels were not drawn by score (`LabeledScores`), a threshold cuts the strata they were drawn
+from, and :math:`\theta` is the sum over labels of what each one's class and side is worth.
 
 The p-value of the contrary takes for :math:`\theta` a gamma law with the three moments of the
 estimate, with the spread of ten neighbouring answers, less one label more that is wrong, worth as
@@ -132,6 +134,94 @@ class ScoreStrata:
             moments[:, ..., side] = spread, spread * (1 - 2 * rate)
         return moments
 
+    def p_values(self, slope: Floats, constant: Floats) -> Floats:
+        r"""P-value of :math:`\sum_h N_h (constant_h + slope_h \pi_h) \le 0`, column by column.
+
+        A stratum without a label counts as the worst that it may be.
+        """
+        n, is_labeled = np.maximum(self.labeled, 1), self.labeled > 0
+        variance, third = self.smoothed()
+        weight = self.size / n
+        mean = self.size @ constant + self._positives() @ slope
+        mean = mean + (self.size * ~is_labeled) @ np.minimum(slope, 0)
+        of_estimate = self.size * weight * variance @ slope**2
+        skewed = self.size * weight**2 * third @ slope**3
+        for sign in (1, -1):  # one answer more that is wrong, on either side
+            lost = np.maximum(sign * slope, 0)
+            strata_of_side = np.maximum((lost > 0).sum(axis=0), 1)
+            worth = (weight @ lost) / strata_of_side
+            mean, of_estimate, skewed = mean - worth, of_estimate + worth**2, skewed - 2 * worth**3
+        return _below_zero(mean, of_estimate, skewed)
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class LabeledScores(ScoreStrata):
+    """Labels of items that were not drawn by score, in intervals of it, highest first.
+
+    Parameters
+    ----------
+    interval
+        Position of each item's interval of scores, shape ``(n,)``; the first ``flagged`` of ``H``
+        are flagged now. Intervals are cut by scores alone.
+    positive, weight
+        Class of each item, and how many items it stands for, shape ``(n,)``.
+    group
+        Stratum that each item was drawn from, shape ``(n,)``.
+
+    Examples
+    --------
+    >>> labeled = LabeledScores([0] * 50 + [1] * 50, [1] * 45 + [0] * 55, flagged=1)
+    >>> precision_p(labeled, 0.8).round(3), special.bdtrc(44, 50, 0.8).round(3)
+    (array([0.057]), np.float64(0.048))
+    """
+
+    interval: Ints
+    is_positive: Bools
+    weight: Floats
+    group: Ints
+
+    def __init__(
+        self,
+        interval: ArrayLike,
+        positive: ArrayLike,
+        *,
+        flagged: int,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+    ) -> None:
+        at = np.asarray(interval, dtype=np.int64)
+        of_item = np.ones(len(at)) if weight is None else np.asarray(weight, dtype=np.float64)
+        members = np.zeros(len(at), dtype=np.int64) if group is None else np.asarray(group)
+        own = {"interval": at, "is_positive": np.asarray(positive, dtype=np.bool_)}
+        for name, values in {**own, "weight": of_item, "group": members}.items():
+            object.__setattr__(self, name, values)
+        size, hits = np.bincount(at, of_item), np.bincount(at, of_item * self.is_positive)
+        ScoreStrata.__init__(self, size, size, hits, flagged=flagged)
+
+    def _positives(self) -> Floats:
+        return self.positive
+
+    def p_values(self, slope: Floats, constant: Floats) -> Floats:
+        """See `ScoreStrata.p_values`; a threshold may cut each group in two."""
+        value = self.is_positive[:, np.newaxis] * slope[self.interval] + constant[self.interval]
+        value *= self.weight[:, np.newaxis]
+        mean, variance, third = value.sum(axis=0), *np.zeros((2, value.shape[1]))
+        worth, groups = np.zeros((2, 2, value.shape[1]))
+        for g in np.unique(self.group):
+            members = self.group == g
+            around, n = value[members] - value[members].mean(axis=0), int(members.sum())
+            variance += n / max(n - 1, 1) * (around**2).sum(axis=0)
+            third += (around**3).sum(axis=0)
+            for side, sign in enumerate((1, -1)):  # one answer more that is wrong, as above
+                lost = np.maximum(sign * slope[self.interval[members]], 0).max(axis=0)
+                worth[side] += self.weight[members].mean() * lost
+                groups[side] += lost > 0
+        worth /= np.maximum(groups, 1)
+        mean -= worth.sum(axis=0)
+        return _below_zero(
+            mean, variance + (worth**2).sum(axis=0), third - 2 * (worth**3).sum(axis=0)
+        )
+
 
 def precision_p(strata: ScoreStrata, target: float) -> Floats:
     """p-value of "precision is under the target" at each threshold, shape ``(..., H - 1)``.
@@ -143,41 +233,21 @@ def precision_p(strata: ScoreStrata, target: float) -> Floats:
     (array([0.091]), np.float64(0.069))
     """
     over = strata.over
-    return _p_values(strata, over.astype(float), -target * strata.flagged_items())
+    return strata.p_values(over.astype(np.float64), np.asarray(-target * over))
 
 
 def recall_p(strata: ScoreStrata, target: float) -> Floats:
     """p-value of "recall is under the target" at each threshold, shape ``(..., H - 1)``."""
-    return _p_values(strata, strata.over.astype(float) - target, np.zeros(len(strata.size) - 1))
+    slope = strata.over.astype(float) - target
+    return strata.p_values(slope, np.zeros(slope.shape))
 
 
 def cheaper_p(strata: ScoreStrata, false_positive: float, false_negative: float) -> Floats:
     """p-value of "it costs no less than the threshold in use"; 1 at that one itself."""
     more = strata.over.astype(float) - strata.over[:, [strata.current]]
-    constant = -false_positive * (strata.size @ more)
-    p = _p_values(strata, more * (false_positive + false_negative), constant)
+    p = strata.p_values(more * (false_positive + false_negative), -false_positive * more)
     p[..., strata.current] = 1.0
     return p
-
-
-def _p_values(strata: ScoreStrata, slope: Floats, constant: Floats) -> Floats:
-    r"""P-value of :math:`constant + \sum_h slope_h N_h \pi_h \le 0`, for each column of ``slope``.
-
-    A stratum without a label counts as the worst that it may be.
-    """
-    n, is_labeled = np.maximum(strata.labeled, 1), strata.labeled > 0
-    variance, third = strata.smoothed()
-    weight = strata.size / n
-    mean = constant + strata._positives() @ slope
-    mean = mean + (strata.size * ~is_labeled) @ np.minimum(slope, 0)
-    of_estimate = strata.size * weight * variance @ slope**2
-    skewed = strata.size * weight**2 * third @ slope**3
-    for sign in (1, -1):  # one answer more that is wrong, on either side
-        lost = np.maximum(sign * slope, 0)
-        strata_of_side = np.maximum((lost > 0).sum(axis=0), 1)
-        worth = (weight @ lost) / strata_of_side
-        mean, of_estimate, skewed = mean - worth, of_estimate + worth**2, skewed - 2 * worth**3
-    return _below_zero(mean, of_estimate, skewed)
 
 
 def _below_zero(mean: Floats, variance: Floats, third: Floats) -> Floats:

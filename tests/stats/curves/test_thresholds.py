@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.stats.curves.thresholds import (
+    LabeledScores,
     ScoreStrata,
     cheaper_p,
     cheapest,
@@ -127,3 +128,44 @@ def test_equal_costs_flag_what_is_more_likely_positive_than_not():
 def test_impossible_counts_are_refused(size, labeled, positive, flagged, problem):
     with pytest.raises(ValueError, match=problem):
         ScoreStrata(size, labeled, positive, flagged=flagged)
+
+
+@pytest.mark.parametrize("positive", [70, 80, 85, 90, 99])
+def test_of_a_plain_sample_the_p_values_are_close_to_the_exact_ones(positive):
+    """Given how many items a threshold flags, those of them that are positive are binomial."""
+    classes = [1] * positive + [0] * (100 - positive) + [1] * 20 + [0] * 180
+    labeled = LabeledScores([0] * 100 + [1] * 200, classes, flagged=1)
+    recall = positive / (positive + 20) - 0.1
+
+    by_precision = stats.binomtest(positive, 100, 0.8, alternative="greater").pvalue
+    by_recall = stats.binomtest(positive, positive + 20, recall, alternative="greater").pvalue
+
+    assert precision_p(labeled, 0.8)[0] == pytest.approx(by_precision, abs=0.03)
+    assert recall_p(labeled, recall)[0] == pytest.approx(by_recall, abs=0.02)
+
+
+@pytest.mark.simulation
+def test_labels_drawn_by_predicted_class_break_a_target_in_one_set_of_twenty_at_most():
+    """Items of even scores that are their chances; precision over t is (1 + t) / 2."""
+    rng = np.random.default_rng(5)
+    edges, broken, sets = np.arange(0.95, 0.0, -0.05), 0, 2000
+    for _ in range(sets):
+        score = np.concatenate([rng.uniform(0.5, 1, 200), rng.uniform(0, 0.5, 200)])
+        labeled = LabeledScores(
+            (score[:, np.newaxis] < edges).sum(axis=1),
+            rng.random(400) < score,
+            flagged=10,
+            group=np.repeat([0, 1], 200),
+        )
+        chosen = lowest_for_precision(labeled, 0.751)
+        broken += bool(chosen >= 0 and (1 + edges[chosen]) / 2 < 0.751)
+
+    assert broken / sets <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / sets)
+
+
+def test_what_stands_for_more_items_counts_for_more():
+    even = LabeledScores([0] * 60 + [1] * 60, [1, 0] * 60, flagged=1)
+    heavy = LabeledScores([0] * 60 + [1] * 60, [1, 0] * 60, flagged=1, weight=[3, 1] * 60)
+
+    assert (even.precision()[0], heavy.precision()[0]) == (0.5, 0.75)
+    assert precision_p(heavy, 0.6)[0] < 0.05 < precision_p(even, 0.6)[0]
