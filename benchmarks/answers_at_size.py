@@ -1,28 +1,25 @@
-"""How long people and passes wait on a store with many monitors and a long history.
+"""How long people wait on a store with many monitors and a long history.
 
 So many monitors with weekly rounds of 200 labels each, and one, `long`, with daily rounds of so
 many items, labeled on the labeling page. First commands, each a process of its own; then what a
-running service answers the second time, with its statements; then passes over all monitors.
+running service answers the second time, with its statements.
 """
 
 import logging
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
-import pandas as pd
 import structlog
 from sqlalchemy import Connection, func, insert, literal, select, update
 
-from benchmarks.copied_rounds import copy_closed, fill, mend_sequences, unchecked
-from benchmarks.harness import timed
+from benchmarks.copied_rounds import copy_closed, fill, mend_sequences, unchecked, write_config
+from benchmarks.harness import store_on, timed, usage
 from benchmarks.statements import counted
-from benchmarks.status_at_size import measured, store_on, write_config
 from monitor.config.load import load_config
 from monitor.config.model import Config
 from monitor.domain.model import Answer
@@ -34,8 +31,6 @@ from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
-from monitor.service.change_detection import Idle
-from monitor.service.loop import one_pass
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import board_of
@@ -50,7 +45,7 @@ from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round, round_name
 from monitor.storage.tables import effects, items, monitors, rounds
 from monitor.testing import MemorySource
-from monitor.wiring import Application, build
+from monitor.wiring import build
 
 DAY = timedelta(days=1)
 PLAYED = 3
@@ -58,6 +53,7 @@ TRAFFIC = 5
 """Predictions of a day for each item that is drawn."""
 
 PEOPLE = 5
+PROGRAM = ["-c", "from monitor.__main__ import main; main()"]
 
 LONG = """\
   - name: long
@@ -229,10 +225,10 @@ def main(
     rounds: int = 10_000,
     items: int = 5000,
 ) -> None:
-    """Fill a store and print a line for each answer and pass."""
+    """Fill a store and print a line for each answer."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    with tempfile.TemporaryDirectory() as folder, store_on(not sqlite) as store:
-        path, now = write_config(Path(folder), store.url, monitors), datetime.now(UTC)
+    with tempfile.TemporaryDirectory() as folder, store_on(not sqlite) as url:
+        path, now = write_config(Path(folder), url, monitors), datetime.now(UTC)
         write_long(path, items, now)
         fill_both(path, each, rounds, now)
         show_answers(path, rounds)
@@ -267,9 +263,11 @@ def page_of(config: Config, database: Database) -> Callable[[Clock], PageLabeler
 
 
 def show_answers(path: Path, of_long: int) -> None:
-    """Print what commands, pages and passes take."""
+    """Print what commands and pages take."""
     some = str(of_long // 2)
     commands = {
+        "run-once, the first": ["run-once"],
+        "run-once, nothing due": ["run-once"],
         "status": ["status"],
         "status of long": ["status", "--monitor", "long"],
         "rounds": ["rounds"],
@@ -280,13 +278,15 @@ def show_answers(path: Path, of_long: int) -> None:
         "show a round of another": ["show", "3", "--monitor", "mail-0001"],
         "alerts, which read little else": ["alerts"],
     }
-    measured(["status", "--config", str(path)])  # caches the bytecode
+    usage([*PROGRAM, "status", "--config", str(path)])  # caches the bytecode
     print(f"\n{'command':<34}{'wall s':>9}{'CPU s':>9}")
     for name, words in commands.items():
-        used = measured([*words, "--config", str(path)])
-        print(f"{name:<34}{used.wall:>9.2f}{used.cpu:>9.2f}")
+        begun = time.monotonic()
+        used = usage([*PROGRAM, *words, "--config", str(path)])
+        wall, cpu = time.monotonic() - begun, used.ru_utime + used.ru_stime
+        print(f"{name:<34}{wall:>9.2f}{cpu:>9.2f}")
     print(f"\n{'in a service':<34}{'wall s':>9}{'CPU s':>9}{'statements':>12}")
-    for name, figures in chain(answers(path, of_long), passes(path)):
+    for name, figures in answers(path, of_long):
         print(f"{name:<34}{figures[0]:>9.3f}{figures[1]:>9.3f}{figures[2]:>12}")
 
 
@@ -324,37 +324,6 @@ def answers(path: Path, of_long: int) -> Iterator[tuple[str, Figures]]:
 def _say(desk: TaskQueue) -> None:
     task = desk.screen("ada").tasks[0]
     desk.record_answer("ada", task.key, Answer.POSITIVE, task.revision)
-
-
-def passes(path: Path) -> Iterator[tuple[str, Figures]]:
-    """Do passes as `serve` does them; yields what each took."""
-    config = load_config(path)
-    clock = [datetime.now(UTC)]
-    application = build(config, clock=lambda: clock[0])
-    idle = Idle(application.database, application.clock)
-
-    def go() -> None:
-        one_pass(application, application.monitors, idle=idle)
-
-    yield "pass: the first look at all", _once(application.database, go)
-    go()
-    yield "pass: nothing due", _second(application.database, go)
-    _next_day(path.parent, application, clock)
-    yield "pass: a round of long is drawn", _once(application.database, go)
-    answer(application.database, "long", clock[0])
-    clock[0] += timedelta(minutes=1)
-    yield "pass: labels in, its round closes", _once(application.database, go)
-    application.database.close()
-
-
-def _next_day(folder: Path, application: Application, clock: list[datetime]) -> None:
-    """Let a day pass, and write its predictions."""
-    context = application.monitors[-1]
-    start = clock[0] - timedelta(minutes=20)
-    clock[0] += DAY
-    traffic = TRAFFIC * context.settings.round.sample.budget
-    rows = pd.DataFrame(day_of_rows(999_999, start, traffic)).rename(columns={"time": "at"})
-    duckdb.from_df(rows).write_parquet(str(folder / "long.parquet"))
 
 
 def _second(database: Database, ask: Callable[[], object]) -> Figures:

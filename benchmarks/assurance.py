@@ -2,55 +2,39 @@
 
 Every round is planned for +-.05 on precision and recall. Over 20+40 score cells `line` draws widths
 to come at the line's rates, `cells` at those that the plan goes by; `seen` marks the cases that the
-method was chosen on. ``--by bands``: planned by the expected half-width or for the margin with
-probability .8; `by size` is the share of the passed labels that is spread by size. `needed` are the
-labels with which a plan by the true rates keeps each margin in .8 of the rounds.
+method was chosen on. `needed` are the labels with which a plan by the true rates keeps each margin
+in .8 of the rounds.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
 
 import numpy as np
 
 from benchmarks.cells import CellDesign, class_laws, cut, interval_ends, scored
-from benchmarks.fast_rounds import Design as SimulatedDesign
-from benchmarks.fast_rounds import FastRounds
 from benchmarks.harness import Values, Whole
-from benchmarks.label_cost import DEFAULT, MARGIN, METRICS, Design, population
-from monitor.stats.core.draws import JointPosterior
+from benchmarks.label_cost import MARGIN, METRICS
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_prior
-from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 from monitor.stats.design.two_waves import first_wave
 from monitor.stats.detection.alternatives import DECAY
-from monitor.stats.history.change_point import pool
 
 SEEN = ("Phi1 good", "Phi3 good", "Phi3 weak")
 UNSEEN = ("Phi2 good", "Phi1 overconfident", "Phi3 overconfident")
-BAND_CASES = ("Phi1 good", "Phi1 weak", "Phi3 good")
 ROUNDS = 6
 MARGINS = dict.fromkeys(METRICS, MARGIN)
 METHODS = ("line", "cells")
-POINTS = 2**10
-VARIANTS = {
-    "expected, by size 0": (None, 0.0),
-    f"expected, by size {SHARE_BY_SIZE:g}": (None, SHARE_BY_SIZE),
-    f"assured, by size {SHARE_BY_SIZE:g}": (ASSURANCE, SHARE_BY_SIZE),
-}
 
 Played = list[tuple[float, ...]]
 """Labels and half-widths of each round of a history."""
 
 
-def main(
-    histories: int = 80, by: Literal["cells", "bands"] = "cells", cases: tuple[str, ...] = ()
-) -> None:
+def main(histories: int = 80, cases: tuple[str, ...] = (*SEEN, *UNSEEN)) -> None:
     """Print one table for each case."""
-    for case in cases or ((*SEEN, *UNSEEN) if by == "cells" else BAND_CASES):
-        (show_cells if by == "cells" else show_bands)(case, histories)
+    for case in cases:
+        show_cells(case, histories)
 
 
 def show_cells(case: str, histories: int) -> None:
@@ -68,23 +52,6 @@ def show_cells(case: str, histories: int) -> None:
         played = np.array([history(design, method, seed) for seed in range(histories)])
         show(method, played, 7)
         _line(f"{'':<7} mean", played[:, 1:])
-
-
-def show_bands(case: str, histories: int) -> None:
-    """Print the table of a case over bands."""
-    design, mean = population(*case.split()).strata(DEFAULT)
-    rates = PriorRates.of_rates(design.rate)
-    print(f"\n{case}, {histories} histories")
-    print(f"{'':26}round  labels (sd)    half-widths     missed: precision     recall")
-    for text, (assurance, share) in VARIANTS.items():
-        played = [band_history(design, mean, assurance, share, s) for s in range(histories)]
-        show(text, np.array(played), 26)
-    needed = needed_labels(
-        lambda margins: design.allocated(rates, margins=margins, share_by_size=SHARE_BY_SIZE),
-        design.rate,
-        lambda labels, positive: band_half_widths(design, labels, positive),
-    )
-    print(f"needed by the true rates, assured, by size {SHARE_BY_SIZE:g}: {needed}")
 
 
 def history(design: CellDesign, method: str, seed: int) -> Played:
@@ -122,33 +89,6 @@ def half_widths(design: CellDesign, labeled: Whole, positive: Whole) -> Values:
     """Half-widths of the interval of each round alone, shape ``(rounds, 2)``."""
     laws = class_laws(design, np.broadcast_to(labeled, positive.shape), positive)
     ends = interval_ends(design, *laws, len(positive))
-    return np.asarray((ends[:, 1] - ends[:, 0]).T / 2)
-
-
-def band_history(
-    design: Design, mean: Values, assurance: float | None, share: float, seed: int
-) -> Played:
-    """Play one history over bands: each round is planned by the rates pooled before it."""
-    rng, up = np.random.default_rng(seed), design.is_flagged
-    known = PriorRates.of_scores(mean, up)
-    rounds: list[tuple[Whole, Whole]] = []
-    found = []
-    for _ in range(ROUNDS):
-        how: dict[str, Any] = {"margins": MARGINS, "share_by_size": share, "assurance": assurance}
-        labels = design.allocated(known, **how)
-        positive = rng.binomial(labels, design.rate)
-        rounds.append((positive, labels))
-        pooled = (pool([(y[part], n[part]) for y, n in rounds]) for part in design.classes)
-        known = PriorRates.of_posterior(JointPosterior(*pooled))
-        widths = band_half_widths(design, labels, positive[np.newaxis])[0]
-        found.append((float(labels.sum()), *widths))
-    return found
-
-
-def band_half_widths(design: Design, labels: Whole, positive: Whole) -> Values:
-    """Half-widths of the interval of each round alone, shape ``(rounds, 2)``."""
-    drawn = SimulatedDesign(design.size, labels, design.flagged, rate=design.rate)
-    ends = FastRounds(drawn, positive, points=POINTS).ends(len(positive))
     return np.asarray((ends[:, 1] - ends[:, 0]).T / 2)
 
 

@@ -144,6 +144,13 @@ def cut(whole: Population, cells: tuple[int, int] = CELLS) -> CellDesign:
     return CellDesign(size.astype(np.float64) * SCALE, rate, claim, is_flagged, np.zeros(len(size)))
 
 
+def planned(design: CellDesign, labels: int) -> CellDesign:
+    """Plan by the true rates."""
+    inside = np.clip(design.rate, 1e-9, 1 - 1e-9)
+    mu = expected_sizes(design.size, design.is_flagged, inside, labels=labels, share=0.25)
+    return replace(design, expected=mu)
+
+
 def edges(score: Values, count: int) -> list[float]:
     """Inner edges at equal parts of the running sum of sqrt(p(1-p))."""
     ordered = np.sort(score)

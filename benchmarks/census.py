@@ -1,7 +1,7 @@
 """What it costs to count all labels of a fraud monitor where they are, beside item by item.
 
 86 daily files of predictions, a file of chargebacks, twelve weekly rounds; CPU seconds a round
-without MLflow, and the size of the store. ``--rows`` counts one window of so many predictions.
+without MLflow, and the size of the store.
 """
 
 import multiprocessing
@@ -12,10 +12,8 @@ from pathlib import Path
 import duckdb
 import yaml
 
-from benchmarks.harness import peak_mb, timed
+from benchmarks.harness import timed
 from monitor.config.load import load_config
-from monitor.domain.model import BandEdges, Window
-from monitor.domain.ports import CountsTruth
 from monitor.rounds import run
 from monitor.storage import schema
 from monitor.wiring import build
@@ -78,33 +76,11 @@ def played(path: Path, rounds: int) -> tuple[float, float, str]:
     return spent / rounds, stored / 1e6, text
 
 
-def one_window(folder: Path) -> tuple[float, float, int]:
-    """Count one window; returns CPU seconds, peak MB and the labels."""
-    [context] = build(load_config(config_of(folder, "all"))).monitors
-    window = Window(START, START + timedelta(days=7))
-    strata = BandEdges(tuple(0.97 + 0.003 * i for i in range(1, 10)), (0.2, 0.4, 0.6, 0.8)).strata()
-    found = []
-
-    def count() -> None:
-        labeler = context.labeler
-        assert isinstance(labeler, CountsTruth)  # noqa: S101
-        found.append(labeler.census(context.source, window, strata, {True, False}))
-
-    spent, _ = timed(count)
-    labeled = sum(found[0].tally(cell)[0] for cell in found[0].strata)
-    return spent, peak_mb(), labeled
-
-
-def main(weekly: int = 105_000, rounds: int = 12, rows: int = 0) -> None:
-    """Print the figures of both ways, or of one window."""
+def main(weekly: int = 105_000, rounds: int = 12) -> None:
+    """Print the figures of both ways."""
     fresh = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as name, fresh.Pool(1, maxtasksperchild=1) as pool:
         folder = Path(name)
-        if rows:
-            pool.apply(write, (folder, 7, rows // 7))
-            spent, peak, labeled = pool.apply(one_window, (folder,))
-            print(f"{labeled:,} labels of one window: {spent:.1f} CPU s, {peak:,.0f} MB at most")
-            return
         pool.apply(write, (folder, DAYS, weekly // 7))
         ways: dict[str, int | str] = {"counted": "all", "by items": 200_000}
         for title, most in ways.items():

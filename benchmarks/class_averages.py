@@ -1,6 +1,6 @@
 """Macro and micro averages over classes: coverage, with and without regard to shared items.
 
-The intervals were chosen on the settings `chosen` and `few`; on `unseen` they were only measured.
+The intervals were not chosen on these settings.
 `bias` is in half-widths, `missed found` the mean number of missed items among a class's labels,
 `answers` the share of all labels that has to be asked for, since one answer counts in all samples.
 """
@@ -53,30 +53,6 @@ class Cell:
         return np.asarray(each / each.sum())
 
 
-CELLS = (
-    Cell("3 classes", 3, 0.7, 100, 300),
-    Cell("3 classes, separate items", 3, 0.7, 100, 300, separate=True),
-    Cell("3 classes, weak", 3, 0.2, 100, 300),
-    Cell("3 classes, small window", 3, 0.7, 100, 300, window=900),
-    Cell("10 classes", 10, 0.75, 60, 400),
-    Cell("10 classes, skewed", 10, 0.75, 60, 400, skewed=True),
-    Cell("10 classes, weak, skewed", 10, 0.3, 60, 400, skewed=True),
-    Cell("10 classes, separate items", 10, 0.75, 60, 400, separate=True),
-    Cell("30 classes", 30, 0.75, 40, 1000),
-    Cell("30 classes, strong", 30, 0.95, 40, 1000),
-    Cell("30 classes, skewed", 30, 0.75, 40, 1000, skewed=True),
-    Cell("30 classes, few labels", 30, 0.75, 40, 200),
-)
-
-FEW = (
-    Cell("2 classes, few misses", 2, 0.9, 30, 60),
-    Cell("3 classes, few misses", 3, 0.97, 50, 100),
-    Cell("5 classes, few misses", 5, 0.98, 60, 200),
-    Cell("10 classes, few misses, skewed", 10, 0.95, 40, 200, skewed=True),
-    Cell("10 classes, one weak, few misses", 10, 0.98, 40, 200, worst=0.6),
-    Cell("30 classes, few misses", 30, 0.97, 40, 200),
-)
-
 UNSEEN = (
     Cell("2 classes", 2, 0.85, 80, 200),
     Cell("2 classes, skewed", 2, 0.6, 50, 120, skewed=True),
@@ -97,7 +73,6 @@ UNSEEN = (
     Cell("12 classes, score cells, skewed", 12, 0.6, 80, 320, cells=True, skewed=True),
 )
 
-SETTINGS = {"chosen": CELLS, "few": FEW, "unseen": UNSEEN}
 UP, DOWN = 8, 16  # score cells of a class's flagged and passed items
 
 
@@ -225,13 +200,12 @@ def _missed(truth: Values, ends: Values) -> tuple[float, float]:
 
 def main(
     replicates: int = 400,
-    settings: str = "chosen",
     only: str = "",
     draws: int = 2**10,
 ) -> None:
     """Run what was asked for."""
     begun, covered = time.perf_counter(), []
-    for seed, cell in enumerate(SETTINGS[settings]):
+    for seed, cell in enumerate(UNSEEN):
         if cell.name.startswith(only):
             tally = run(cell, replicates, seed, draws)
             say(cell, tally)

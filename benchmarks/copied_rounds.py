@@ -4,7 +4,8 @@ Copies have all that a round writes; items, tasks and labels only while late lab
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,14 @@ from sqlalchemy import (
     update,
 )
 
+from benchmarks.many_monitors import HEAD
+from monitor.config.load import load_config
 from monitor.domain.model import Answer
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.slots import newest_slot
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
+from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
@@ -56,6 +60,20 @@ ALERTING = 20
 """One monitor in so many has an open alert."""
 
 _CHUNK = 5000
+
+
+MONITOR = """\
+  - name: mail-{number:04}
+    source:
+      kind: duckdb
+      path: predictions.parquet
+      columns: {{id: id, time: at, score: score}}
+      threshold: 0.5
+    schedule: {{cron: "{cron}"}}
+    sample: {{max_labels: 200, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {{kind: files, folder: labels/mail-{number:04}}}
+    limits: {{precision: 0.5, recall: 0.2}}
+"""
 
 
 class People(MemoryLabeler):
@@ -280,3 +298,31 @@ def mend_sequences(connection: Connection) -> None:
         connection.exec_driver_sql(
             f"select setval('{table}_id_seq', (select max(id) from {table}))"
         )
+
+
+def write_config(folder: Path, store: str, monitors: int) -> Path:
+    """Write the config of so many monitors whose newest slot was 20 minutes ago."""
+    slot = datetime.now(UTC) - timedelta(minutes=20)
+    cron = f"{slot.minute} {slot.hour} * * {slot.isoweekday() % 7}"
+    each = [MONITOR.format(number=number, cron=cron) for number in range(monitors)]
+    for number in range(monitors):
+        filled = folder / "labels" / f"mail-{number:04}" / "filled"
+        filled.mkdir(parents=True)
+        for week in range(12):
+            (filled / f"week-{week:02}.csv").write_text("task,label\n")
+    config = folder / "config.yaml"
+    config.write_text(HEAD.format(store=store) + "".join(each))
+    return config
+
+
+def fill_store(path: Path, rounds: int) -> None:
+    """Give every monitor of a config so many rounds."""
+    config = load_config(path)
+    database = Database(config.store_url)
+    schema.ready(database)
+    every = [config.settings_of(monitor) for monitor in config.monitors]
+    fill(database, every, rounds, datetime.now(UTC))
+    with database.engine.connect() as connection:  # as autovacuum would by and by
+        connection.exec_driver_sql("analyze")
+        connection.commit()
+    database.close()

@@ -1,7 +1,7 @@
 """What the dashboard and the views cost a database with many monitors.
 
 Rows and wall time of each view, and on PostgreSQL of each panel of deploy/grafana for two years,
-the second time it is asked, on the store of `status_at_size`.
+the second time it is asked, on a store of `copied_rounds`.
 """
 
 import tempfile
@@ -12,7 +12,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine, create_engine
 
-from benchmarks.status_at_size import fill_store, store_on, write_config
+from benchmarks.copied_rounds import fill_store, write_config
+from benchmarks.harness import store_on
 from monitor.config.load import load_config
 from monitor.storage.database import Database
 from monitor.storage.views import NAMES
@@ -26,8 +27,8 @@ SHOWN = timedelta(days=2 * 365)
 
 def main(sqlite: bool = False, monitors: int = 1000, rounds: int = 100) -> None:
     """Fill a store and print a line for each query."""
-    with tempfile.TemporaryDirectory() as folder, store_on(not sqlite) as store:
-        config = write_config(Path(folder), store.url, monitors)
+    with tempfile.TemporaryDirectory() as folder, store_on(not sqlite) as url:
+        config = write_config(Path(folder), url, monitors)
         fill_store(config, rounds)
         engine = reader_of(Database(load_config(config).store_url))
         print("   rows  seconds  query")

@@ -2,8 +2,7 @@
 
 ``bare`` reads id, time and score; ``md5`` takes md5 of every id besides; ``later`` is the scan of a
 round whose bands are known, ``later + show`` all its reads; ``first`` all reads of a first round;
-the last work is what a user would write (`draw_engines`). Each work but Spark's is a process of its
-own; 0 threads are as many as the engine takes.
+each work but Spark's is a process of its own; 0 threads are as many as the engine takes.
 """
 
 import multiprocessing
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks import draw_engines
-from benchmarks.draw_engines import BY_HAND, DELTA, WORKS, Cost
+from benchmarks.draw_engines import DELTA, WORKS, Cost
 from monitor.domain.model import BandEdges, Window
 from tests.servers import postgres
 
@@ -122,7 +121,7 @@ def main(
 ) -> None:
     """Print the figures of one run."""
     edges = bands(strata)
-    chosen = works or (*WORKS, *([BY_HAND[engine]] if engine in BY_HAND else []))
+    chosen = works or WORKS
     with postgres() if engine == "postgres" else nullcontext("") as url:
         for number in map(int, rows):
             common = (number, edges, candidates, chosen, repeats)

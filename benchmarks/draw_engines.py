@@ -1,8 +1,6 @@
 """The draw of `draw` by DuckDB, in PostgreSQL and by Spark: what engine and process do for it.
 
-``row_number`` and ``min_by`` are draws that a user of PostgreSQL, or of the others, would write:
-one statement that puts every row in order. Works of Spark run in one session, each once before it
-counts.
+Works of Spark run in one session, each once before it counts.
 """
 
 import os
@@ -29,7 +27,6 @@ from monitor.sources.sql import SqlSource
 from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 
 WORKS = ("bare", "md5", "later", "later + show", "first")
-BY_HAND = {"duckdb": "min_by", "postgres": "row_number", "spark": "min_by"}
 DELTA = ".delta"
 COLUMNS = {"id": "id", "time": "time", "score": "score", "show": ["text"]}
 _TICKS = 100  # of a second, in which Linux counts processor time
@@ -65,10 +62,6 @@ class Works(ABC):
         """Run a query."""
 
     @abstractmethod
-    def by_hand(self) -> list[Any]:
-        """Count and draw in one statement."""
-
-    @abstractmethod
     def engine(self) -> tuple[float, float]:
         """Processor seconds of the engine so far, and MB of files or memory."""
 
@@ -82,7 +75,7 @@ class Works(ABC):
             "first": self.first,
         }
         cpu, _ = self.engine()
-        own, wall = timed(works.get(work, self.by_hand))
+        own, wall = timed(works[work])
         time.sleep(0.5)  # until a server has counted the processes that ended
         used, more = self.engine()
         return Cost(used - cpu + own, wall, peak_mb(), more)
@@ -107,11 +100,6 @@ class Works(ABC):
     def read(self, column: str) -> None:
         """Read three columns."""
         self.rows(f"select max({column}), {self.newest}, sum(score) from predictions")
-
-    @property
-    def cases(self) -> str:
-        """The branches of a case that gives the stratum of a row."""
-        return " ".join(_case(place, each) for place, each in enumerate(self.edges.strata()))
 
 
 def _case(place: int, stratum: Stratum) -> str:
@@ -152,8 +140,9 @@ class InDuckdb(Works):
 
     def by_hand(self) -> list[Any]:
         """Count and draw in one statement, which sorts all rows by md5."""
+        cases = " ".join(_case(place, each) for place, each in enumerate(self.edges.strata()))
         return self.rows(
-            f"select case {self.cases} end as stratum, count(*), "
+            f"select case {cases} end as stratum, count(*), "
             f"min({{'h': md5('{_SEED}|' || id), 'id': id}}, {self.candidates}) "
             "from predictions group by stratum order by stratum"
         )
@@ -218,15 +207,6 @@ class InPostgres(Works):
     def rows(self, sql: str) -> list[Any]:
         """Run a query."""
         return _rows(self.url, sql.replace("|| id)", '|| id) collate "C"'))
-
-    def by_hand(self) -> list[Any]:
-        """Draw as one would write it, which sorts all rows by md5."""
-        return self.rows(
-            "select stratum, id from (select stratum, id, row_number() over (partition by stratum "
-            f"order by md5('{_SEED}|' || id)) as place from (select id, case {self.cases} end "
-            f"as stratum from predictions) classed) placed where place <= {self.candidates} "
-            "order by stratum, place"
-        )
 
     def engine(self) -> tuple[float, float]:
         """Processor seconds of the server, and MB of temporary files since the beginning."""
@@ -299,14 +279,6 @@ class InSpark(Works):
     def rows(self, sql: str) -> list[Any]:
         """Run a query."""
         return self.session.sql(sql).collect()
-
-    def by_hand(self) -> list[Any]:
-        """Count and draw in one statement, for which Spark takes every row into its heaps."""
-        return self.rows(
-            "select stratum, count(*), max(time), "
-            f"min_by(struct(id, score), struct(md5('{_SEED}|' || id), id), {self.candidates}) "
-            f"from (select *, case {self.cases} end as stratum from predictions) group by stratum"
-        )
 
     def engine(self) -> tuple[float, float]:
         """Processor seconds of Spark, and the most memory of its processes."""

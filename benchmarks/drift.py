@@ -90,18 +90,6 @@ def steady(scenario: Scenario) -> Truth:
     return lambda _: (scenario.window, scenario.rates)
 
 
-def wobbling(scenario: Scenario, paths: int) -> Truth:
-    """Let both metrics vary each week, uniformly from their limits to as far above the level."""
-    window, (p, r) = scenario.window, (level(scenario, metric) for metric in METRICS)
-
-    def week(rng: np.random.Generator) -> tuple[RoundStrata, Values]:
-        precision = rng.uniform(p - ROOM["precision"], p + ROOM["precision"], (paths, 1))
-        recall = rng.uniform(r - ROOM["recall"], r + ROOM["recall"], (paths, 1))
-        return window, rates_at(scenario, precision, recall)
-
-    return week
-
-
 class Rule(Protocol):
     """A rule that watches all paths at once."""
 
@@ -269,7 +257,6 @@ def show_quiet(scenario: Scenario, paths: int, threshold: float) -> None:
     """Print the alarms of years in which every limit is kept."""
     truths = {
         "no drift": steady(scenario),
-        "wobble": wobbling(scenario, paths),
         "prevalence doubled": steady(scenario.with_prevalence(2)),
         "both at the limit": steady(at_limits(scenario)),
     }

@@ -7,7 +7,8 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
@@ -46,6 +47,18 @@ def usage(arguments: Sequence[str], **where: Any) -> resource.struct_rusage:
         message = f"{' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}"
         raise SystemExit(message)
     return used
+
+
+@contextmanager
+def store_on(on_postgres: bool) -> Iterator[str]:
+    """Give the address of a store: a file beside the config, or a PostgreSQL of its own."""
+    if not on_postgres:
+        yield "sqlite:///monitor.db"
+        return
+    from tests.servers import postgres  # noqa: PLC0415  not where a benchmark is alone
+
+    with postgres() as url:
+        yield url
 
 
 def run(name: str, main: Callable[..., None], text: str | None, words: Sequence[str]) -> None:

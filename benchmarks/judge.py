@@ -18,16 +18,18 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks import cell_pooling, cells
-from benchmarks.cell_pooling import OWN_SHARE, Answers
+from benchmarks import cells
 from benchmarks.cells import CELLS, SHARES, CellDesign, Found, scored
 from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import MARGIN
+from benchmarks.strata import moved_to
 from monitor.rounds.estimation.pooled_labels import class_labels
+from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.core.counts import CountArrays
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import DECAY
+from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.run_length import Run, RunLength, advance, begin
 
 JUDGES = {
@@ -130,6 +132,8 @@ def judged(design: CellDesign, judge: tuple[float, float, float, float]) -> Judg
 
 
 QUIET, LOOKED_AT = 12, (0, 1, 2, 4, 8)
+OWN_SHARE = 0.30
+DRAWN_AT = (np.arange(512) + 0.5) / 512
 POOLED_CHANGES = {
     "steady": (0.9, 0.9, 0.01, 0.01),
     "TPR .75": (0.75, 0.75, 0.01, 0.01),
@@ -151,9 +155,13 @@ def say_pooled(classifier: str, score: str, labels: int, replicates: int) -> Non
     for text, rates in POOLED_CHANGES.items():
         followed(text, quiet, judged(half, rates), labels, replicates)
     for text, by in OF_CLASSIFIER.items():
-        followed(f"no judge, {text}", plain, cell_pooling.changed(plain, *by), labels, replicates)
-        after = judged(cell_pooling.changed(half, *by), steady)
+        followed(f"no judge, {text}", plain, moved(plain, *by), labels, replicates)
+        after = judged(moved(half, *by), steady)
         followed(f"steady, {text}", quiet, after, labels, replicates)
+
+
+Answers = list[tuple[Values, Values]]
+"""Effective positives and labels of each class."""
 
 
 @dataclass(frozen=True)
@@ -235,11 +243,61 @@ def look(
     own: float = OWN_SHARE,
 ) -> Look:
     """Compare what is pooled, with a share for the round alone, with the truth."""
-    low, high = cell_pooling.ends(cell_pooling.metrics_of(design, runs, newest, own))
+    low, high = np.quantile(metrics_of(design, runs, newest, own), [0.025, 0.975], axis=2)
     truth = np.array(design.truth)[:, np.newaxis]
-    points = np.clip(cell_pooling.points(design, before, newest), low, high)
+    points = np.clip(points_of(design, before, newest), low, high)
     return Look(
         covered=((low <= truth) & (truth <= high)).mean(axis=1),
         bias=(points - truth).mean(axis=1),
         width=(high - low).mean(axis=1),
     )
+
+
+def moved(design: CellDesign, of_precision: float, of_recall: float) -> CellDesign:
+    """Scale the wrong answers of each class so that precision and recall move by so much."""
+    (precision, recall), known = design.truth, (design.size, design.is_flagged, design.rate)
+    both = {"precision": precision + of_precision, "recall": recall + of_recall}
+    return replace(design, rate=moved_to(*known, both, most=1.0))
+
+
+def laws(runs: list[Run], parts: Answers, own: float) -> list[tuple[Values, Values, Values]]:
+    """Weights and Beta parameters of each class, shape ``(paths, J)``."""
+    found = []
+    for run, (y, n) in zip(runs, parts, strict=True):
+        a, b = prior_count(1) + y, prior_count(1) + n - y
+        weight = np.concatenate([(1 - own) * run.weight, np.full((len(y), 1), own)], axis=1)
+        alpha = np.concatenate([run.alpha[..., 0], a], axis=1)
+        beta = np.concatenate([run.beta[..., 0], b], axis=1)
+        found.append((weight, alpha, beta))
+    return found
+
+
+def draws(law: tuple[Values, Values, Values], rng: np.random.Generator) -> Values:
+    """Draws of a class's rate, stratified within its components, shape ``(paths, points)``."""
+    weight, alpha, beta = law
+    chosen = (np.cumsum(weight, axis=1)[:, np.newaxis] < DRAWN_AT[:, np.newaxis]).sum(axis=2)
+    chosen = np.minimum(chosen, weight.shape[1] - 1)
+    a, b = (np.take_along_axis(each, chosen, axis=1) for each in (alpha, beta))
+    return np.asarray(rng.permuted(rng.beta(a, b), axis=1))
+
+
+def metrics_of(design: CellDesign, runs: list[Run], parts: Answers, own: float) -> Values:
+    """Draws of precision and recall, shape ``(2, paths, points)``."""
+    rng = np.random.default_rng(3)
+    precision, omission = (draws(law, rng) for law in laws(runs, parts, own))
+    tp, fn = design.classes[0] * precision, design.classes[1] * omission
+    return np.stack([precision, tp / (tp + fn)])
+
+
+def points_of(design: CellDesign, before: list[Run], parts: Answers) -> Values:
+    """Points of the pooled estimates, shape ``(2, paths)``."""
+    rates = [
+        pooled_rates((run.weight, run.alpha, run.beta), y, n, [size])[:, 0]
+        for run, (y, n), size in zip(before, parts, design.classes, strict=True)
+    ]
+    return _values(design, *rates)
+
+
+def _values(design: CellDesign, precision: Values, omission: Values) -> Values:
+    tp, fn = design.classes[0] * precision, design.classes[1] * omission
+    return np.stack([precision, tp / (tp + fn)])

@@ -121,16 +121,12 @@ def population(name: str, score: str) -> Population:
 
 
 def main(replicates: int = 6000) -> None:
-    """Print both tables."""
+    """Print the table."""
     print(f"Rates known from earlier rounds; {replicates} replicates")
     _say_head(replicates)
     for name in CLASSIFIERS:
         print(f"{name} random sampling, Wilson{random_sampling(population(name, 'good')):>19}")
         known_rates(name, replicates)
-    print("\nFirst round; labels against those of two strata with the rates known")
-    _say_head(replicates, "    x")
-    for name in CLASSIFIERS:
-        first_round(name, replicates)
 
 
 def known_rates(name: str, replicates: int) -> None:
@@ -147,37 +143,9 @@ def known_rates(name: str, replicates: int) -> None:
         _say(f"{name} {text}", design, plan, replicates)
 
 
-def first_round(name: str, replicates: int) -> None:
-    """Default bands, planned by scores that no label has tested, or by nothing."""
-    two, _ = population(name, "good").strata((1, 1))
-    base = int(fitted(planner(two, PriorRates.of_rates(two.rate)), two, replicates).sum())
-    for score in ("good", "weak", "flat", "inverted"):
-        design, mean = population(name, score).strata(DEFAULT)
-        known = PriorRates.of_scores(mean, design.is_flagged)
-        _say(f"{name} scores, {score}", design, planner(design, known), replicates, base)
-        if score != "flat":
-            pure = planner(design, known, blend=0.0)
-            _say(f"{name} scores unblended, {score}", design, pure, replicates, base)
-    design, _ = population(name, "good").strata(DEFAULT)
-    _say(f"{name} nothing, half each", design, by_budget(design), replicates, base)
-
-
-def planner(design: Design, known: PriorRates, *, blend: float | None = None) -> Plan:
+def planner(design: Design, known: PriorRates) -> Plan:
     """Plan by `allocate` for given margins."""
-    return lambda margins: design.allocated(known, margins=margins, blend=blend)
-
-
-def by_budget(design: Design) -> Plan:
-    """Plan with nothing known: a budget that grows as the margins shrink."""
-    up = design.is_flagged
-
-    def plan(margins: dict[str, float]) -> Whole:
-        budget = round(500 * (MARGIN / min(margins.values())) ** 2)
-        return allocate(
-            Prospect.of(design.size, up, PriorRates.nothing(up)), max_labels=budget
-        ).labels
-
-    return plan
+    return lambda margins: design.allocated(known, margins=margins)
 
 
 def fitted(plan: Plan, design: Design, replicates: int) -> Whole:
@@ -270,17 +238,16 @@ def random_sampling(whole: Population) -> int:
     return math.ceil(needed)
 
 
-def _say_head(replicates: int, more: str = "") -> None:
+def _say_head(replicates: int) -> None:
     error = f"{math.sqrt(0.95 * 0.05 / replicates):.3f}".lstrip("0")
-    print(f"{'':34}{'labels':>7}{more} flagged planned   half-widths   coverage (s.e. {error})")
+    print(f"{'':34}{'labels':>7} flagged planned   half-widths   coverage (s.e. {error})")
 
 
-def _say(text: str, design: Design, plan: Plan, replicates: int, base: int | None = None) -> None:
+def _say(text: str, design: Design, plan: Plan, replicates: int) -> None:
     labels = fitted(plan, design, replicates)
     asked = int(plan(dict.fromkeys(METRICS, MARGIN)).sum())
     width, cover = simulated(replace(design, labeled=labels), replicates, seed=2)
-    more = "" if base is None else f"{labels.sum() / base:5.2f}"
     print(
-        f"{text:<34}{labels.sum():>7}{more}{labels[: design.flagged].sum():>8}{asked:>8}"
+        f"{text:<34}{labels.sum():>7}{labels[: design.flagged].sum():>8}{asked:>8}"
         f"   {width[0]:.4f} {width[1]:.4f}   {cover[0]:.3f} {cover[1]:.3f}"
     )

@@ -3,8 +3,8 @@
 Labels are right on positive items with probability `sens` and on negative ones with `spec`; an
 audit looked at so many of each. In the last rows passed items are easy (specificity .999), and the
 audit is of all items alike (`!`) or half of it of each predicted class (`c`). `as given` takes
-labels for the truth, `cut` is Rogan and Gladen's formula, `ours` `monitor.stats.labels`; `none`
-counts the rounds in which ours says that labels and audit contradict each other.
+labels for the truth, `ours` is `monitor.stats.labels`; `none` counts the rounds in which ours says
+that labels and audit contradict each other.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,6 @@ import numpy as np
 
 from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.audit import ClassAudits, LabelAudit
@@ -74,23 +73,6 @@ def audit_of(
     return LabelAudit(tp=int(tp), fn=int(size[0] - tp), tn=int(tn), fp=int(size[1] - tn))
 
 
-def cut(counts: Counts, audit: LabelAudit, seed: int) -> dict[str, tuple[float, float]]:
-    """Apply Rogan and Gladen's formula in every draw and cut it to [0, 1]."""
-    draws = draw(round_posterior(counts), seed=seed, points=POINTS)
-    rng = np.random.default_rng(seed)
-    s = rng.beta(*audit.sensitivity, POINTS)[:, np.newaxis]
-    t = rng.beta(*audit.specificity, POINTS)[:, np.newaxis]
-    rates = np.clip((draws.rates + t - 1) / (s + t - 1), 0, 1)
-    positive, negative = rates * counts.size, (1 - rates) * counts.size
-    up = counts.is_flagged
-    cells = [each[:, of].sum(axis=1) for of in (up, ~up) for each in (positive, negative)]
-    found = {}
-    for name in METRICS:
-        low, high = np.nanquantile(metric(name)(Matrix(*cells)), [0.025, 0.975])
-        found[name] = float(low), float(high)
-    return found
-
-
 def as_given(counts: Counts, seed: int) -> dict[str, tuple[float, float]]:
     """Take labels for the truth."""
     rows = estimates(counts, metrics=METRICS, estimands=("rate",), seed=seed, points=POINTS)
@@ -121,7 +103,7 @@ def row_of(
 ) -> str:
     """Coverage and width of each way, as a line of the table."""
     rng = np.random.default_rng(5)
-    ways = ("as given", "cut", "ours")
+    ways = ("as given", "ours")
     hits: dict[tuple[str, str], list[bool]] = {(w, m): [] for w in ways for m in METRICS}
     widths: dict[tuple[str, str], list[float]] = {key: [] for key in hits}
     none = 0
@@ -140,7 +122,6 @@ def row_of(
         counts = design.counts(design.size, design.labels, positive)
         found = {
             "as given": as_given(counts, replicate),
-            "cut": cut(counts, audit, replicate),
             "ours": ours(counts, audits if by_class else audit, replicate),
         }
         none += not found["ours"]
@@ -159,8 +140,8 @@ def row_of(
 
 def main(replicates: int = 600) -> None:
     """Print coverage and width per design, quality of the labels, audit and way."""
-    print(f"{'':32}precision{'':31}recall")
-    head = "  ".join(f"{way:11}" for way in ("as given", "cut", "ours") * 2)
+    print(f"{'':32}precision{'':18}recall")
+    head = "  ".join(f"{way:11}" for way in ("as given", "ours") * 2)
     print(f"strata  sens  spec   audit      {head}  none")
     for design in (TWO, BANDS):
         for sens, spec, size in QUALITIES:

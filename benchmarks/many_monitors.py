@@ -35,6 +35,7 @@ import duckdb
 import structlog
 from sqlalchemy import func, select, update
 
+from benchmarks.harness import store_on
 from monitor import wiring
 from monitor.config.load import load_config
 from monitor.domain.model import MLFLOW
@@ -108,7 +109,11 @@ def main(
 
 def measure(case: Case, told: int, *, on_postgres: bool) -> Figures:
     """Play all rounds on a store of their own."""
-    with tempfile.TemporaryDirectory() as folder, _store(on_postgres) as store, ExitStack() as all_:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        store_on(on_postgres) as store,
+        ExitStack() as all_,
+    ):
         write_config(Path(folder), store, case.monitors)
         replicas = [
             all_.enter_context(Replica(Path(folder), case.lanes, told))
@@ -137,17 +142,6 @@ def _play(replicas: "list[Replica]", monitors: int) -> list[Figures]:
             return played
     message = f"{closed} of {monitors} rounds are closed"
     raise SystemExit(message)
-
-
-@contextmanager
-def _store(on_postgres: bool) -> Iterator[str]:
-    if not on_postgres:
-        yield "sqlite:///monitor.db"
-        return
-    from tests.servers import postgres  # noqa: PLC0415  not for a replica
-
-    with postgres() as url:
-        yield url
 
 
 def write_config(

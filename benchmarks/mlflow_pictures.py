@@ -1,7 +1,6 @@
-"""Pictures of what MLflow's own pages show of a fleet, from a real server by a real browser.
+"""The pictures of docs/how-to/mlflow.md, of a fleet on a real server by a real browser.
 
-``--for-docs`` writes the pictures of docs/how-to/mlflow.md. Needs Chromium, its driver and
-selenium.
+Needs Chromium, its driver and selenium.
 """
 
 # mypy: allow-untyped-calls
@@ -30,10 +29,8 @@ from monitor.storage.tables import store
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.links import CLASSIC, view_path
 from monitor.tracking.saved_views import (
-    CHARTS,
     ROUNDS,
     charts_of,
-    fleet_views,
     key_of,
     monitor_views,
 )
@@ -217,8 +214,7 @@ class _Listener:
 
 SETTLED = 4.0  # seconds that charts and tables of MLflow's pages take after their text
 DOCS = Path(__file__).parents[1] / "docs" / "figures"
-FOR_DOCS = {"rounds": 1020, "charts": 1000, "run-note": 1480, "model-version": 1000}
-"""Pictures that docs/how-to/mlflow.md shows, and how high the window is."""
+HEIGHTS = {"rounds": 1020, "charts": 1000, "run-note": 1480, "model-version": 1000}
 COLOURS = 128
 OPENS_A_NOTE = (
     "[data-component-id='mlflow.experiment.metadata_editor.expand_button'],"
@@ -234,25 +230,12 @@ class Page(NamedTuple):
     shows: str
 
 
-def main(
-    *,
-    to: Path = Path("mlflow-pictures"),
-    rounds: int = 30,
-    monitors: int = 12,
-    for_docs: bool = False,
-) -> None:
+def main(*, to: Path = DOCS, rounds: int = 30, monitors: int = 12) -> None:
     """Play, tell, and take the pictures."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, MlflowServer(folder := Path(name)) as server:
-        story = played(folder, server.url, Plot(rounds, monitors))
-        pages = pages_of(story)
-        for page in pages:
-            print(f"{page.name}: {server.url}/{page.path}")
-        if for_docs:
-            take_for_docs(server.url, pages, DOCS)
-        else:
-            take(server.url, pages, to)
+        take(server.url, pages_of(played(folder, server.url, Plot(rounds, monitors))), to)
 
 
 def client_of(url: str) -> Any:
@@ -276,7 +259,7 @@ def played(folder: Path, url: str, plot: Plot) -> Story:
 
 
 def pages_of(story: Story) -> list[Page]:
-    """List what a reviewer sees, in the order in which they come by it."""
+    """List what the documentation shows."""
     client = client_of(story.mlflow)
     first = story.names[0]
     fleet, own = (
@@ -284,62 +267,31 @@ def pages_of(story: Story) -> list[Page]:
         for name in ("monitor", f"monitor/{first}")
     )
     run, *_ = client.search_runs([own], order_by=["attributes.start_time DESC"])
-    alert = next(notice for notice in story.notices if notice.event == "alert.firing")
-    linked = (story.link(alert) or "").removeprefix(f"{story.mlflow}/")
-    verdict = "since round"
-    runs, all_runs = (f"#/experiments/{each}/runs?{CLASSIC}" for each in (own, fleet))
-    one = f"#/experiments/{own}/runs/{run.info.run_id}"
+    one = f"#/experiments/{own}/runs/{run.info.run_id}?{CLASSIC}"
     return [
-        Page("home", "#/experiments", first),
-        Page("alert-link", linked, verdict),
-        Page("experiment-by-hand", f"#/experiments/{own}", verdict),
-        Page("experiment", runs, verdict),
-        Page("experiment-note", runs, verdict),
         Page("rounds", view_path(own, key_of(ROUNDS, monitor_views()), charts=False), "ALERT"),
         Page("charts", view_path(fleet, key_of(first, charts_of(first)), charts=True), "limit"),
-        Page("fleet", all_runs, first),
-        Page("monitors", view_path(fleet, key_of("Monitors", fleet_views()), charts=False), first),
-        *(
-            Page(
-                f"fleet-{name.split()[0].lower()}",
-                view_path(fleet, key_of(name, fleet_views()), charts=True),
-                first,
-            )
-            for name in (CHARTS, "Evidence")
-        ),
-        Page("run", f"{one}?{CLASSIC}", "ALERT"),
-        Page("run-note", f"{one}?{CLASSIC}", "ALERT"),
-        Page("run-artifacts", f"{one}/artifacts?{CLASSIC}", "timeline"),
+        Page("run-note", one, "ALERT"),
         Page("model-version", f"#/models/{first}/versions/1?{CLASSIC}", "Registered"),
     ]
 
 
 def take(url: str, pages: list[Page], to: Path) -> None:
-    """Take a picture of each page."""
-    with chromium() as browser:
-        begin(browser, url, 1280)
-        for page in pages:
-            show(browser, url, page)
-            browser.driver.save_screenshot(str(to / f"{page.name}.png"))
-
-
-def take_for_docs(url: str, pages: list[Page], to: Path) -> None:
-    """Take those that the documentation shows, each as high as it needs, in few colours."""
+    """Take a picture of each page, as high as it needs, in few colours."""
     from PIL import Image  # noqa: PLC0415  for this alone
 
     with chromium() as browser:
         begin(browser, url, 1280)
         for page in pages:
-            if page.name in FOR_DOCS:
-                browser.driver.set_window_size(1280, FOR_DOCS[page.name])
-                show(browser, url, page)
-                path = to / f"mlflow-{page.name}.png"
-                browser.driver.save_screenshot(str(path))
-                with Image.open(path) as picture:
-                    few = picture.convert("RGB").quantize(
-                        COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE
-                    )
-                few.save(path, optimize=True)
+            browser.driver.set_window_size(1280, HEIGHTS[page.name])
+            show(browser, url, page)
+            path = to / f"mlflow-{page.name}.png"
+            browser.driver.save_screenshot(str(path))
+            with Image.open(path) as picture:
+                few = picture.convert("RGB").quantize(
+                    COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE
+                )
+            few.save(path, optimize=True)
 
 
 def begin(browser: Any, url: str, width: int) -> None:

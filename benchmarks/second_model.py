@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import ComplementNB
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from benchmarks import cells, judge_rounds
+from benchmarks import cells
 from benchmarks.cells import CELLS
 from benchmarks.harness import Flags, Values
 from benchmarks.judge import HALF, SHARE, START, JudgedDesign, fitted
@@ -57,10 +57,8 @@ def main(
     data: Path,
     sets: tuple[str, ...] = SETS,
     replicates: int = 400,
-    weeks: int = 0,
-    size: int = 50_000,
 ) -> None:
-    """Print a table for each set of texts and each classifier; with weeks, through `backfill`."""
+    """Print a table for each set of texts and each classifier."""
     print(DATA)
     for name, text, truth, opinions in texts(data):
         for classifier, traffic in trained(text, truth, opinions) if name in sets else ():
@@ -69,10 +67,7 @@ def main(
             print(f"flagged {up.mean():.3f}, P {true[up].mean():.3f}, R {up[true].mean():.3f}")
             for judge, yes in traffic.verdicts.items():
                 say_judge(judge, yes, up, true)
-            if weeks:
-                backfill(traffic, weeks, size)
-            else:
-                simulate(traffic, replicates)
+            simulate(traffic, replicates)
 
 
 def texts(folder: Path) -> Iterator[tuple[str, list[str], Flags, dict[str, Flags]]]:
@@ -146,17 +141,6 @@ def simulate(traffic: Traffic, replicates: int) -> None:
         for judge, yes in traffic.verdicts.items():
             found = fitted(by_verdict(whole, yes, half), none.labels, replicates)
             cells.say(f"{what}, {judge}", found, none.labels)
-
-
-def backfill(traffic: Traffic, weeks: int, size: int) -> None:
-    """Print labels and intervals of the monitor itself, with the score and with the class alone."""
-    items = {"score": traffic.score, "flagged": traffic.is_flagged, "truth": traffic.truth}
-    frame = pd.DataFrame({**items, **traffic.verdicts}).sample(
-        weeks * size, replace=True, random_state=3, ignore_index=True
-    )
-    for what, threshold in (("score", traffic.threshold), ("class", None)):
-        print(f"{what}, {weeks} weeks of {size:,}")
-        judge_rounds.compare(frame, list(traffic.verdicts), weeks, threshold)
 
 
 def by_verdict(whole: Population, yes: Flags, counts: tuple[int, int]) -> JudgedDesign:

@@ -3,7 +3,7 @@
 Six segments hold 40 to 1 % of every band. They are equal, or their log odds differ by a normal
 amount of sd .5 per class, or one is worse in both classes. `own` takes every cell of stratum
 and segment alone, `pooled` adds the stratum's rate over all segments, worth 2 labels a cell, `ours`
-is `monitor.stats.estimation.segments`. The last table is of the window's own items.
+is `monitor.stats.estimation.segments`.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,7 @@ from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, round_posterior
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.segment_labels import more_labels
-from monitor.stats.estimation.segments import segment_estimates, segment_posterior
+from monitor.stats.estimation.segments import segment_posterior
 
 Prior = Callable[[Counts, Counts], JointPosterior]
 
@@ -122,67 +121,6 @@ def rates_covered(design: Design, scenario: str, replicates: int) -> dict[tuple[
     return found
 
 
-def window_and_plan(design: Design, replicates: int) -> None:
-    """Coverage of the window's own items, and the width after the labels foretold for +-.10."""
-    rng = np.random.default_rng(8)
-    size, rate = design.segment_sizes(), np.tile(design.rate, (len(SHARES), 1))
-    covered = {m: np.full((replicates, len(SHARES)), np.nan) for m in METRICS}
-    reached = {m: np.full((replicates, len(SHARES)), np.nan) for m in METRICS}
-    for replicate in range(replicates):
-        positives = rng.binomial(size, rate)
-        labeled, positive = drawn(size, positives, design.labels, rng)
-        whole = design.counts(size.sum(axis=0), labeled.sum(axis=0), positive.sum(axis=0))
-        for s in range(len(SHARES)):
-            segment = design.counts(size[s], labeled[s], positive[s])
-            for row in segment_estimates(segment, whole):
-                if row.low is None or row.high is None:
-                    continue
-                truth = design.value(row.metric, positives[s], size[s])
-                covered[row.metric][replicate, s] = row.low <= truth <= row.high
-                if replicate < replicates // 4:
-                    more = more_labels(segment, whole, row.metric, 0.1).of_round or 0
-                    factor = 1 + more / whole.labeled.sum()
-                    again = np.minimum(np.ceil(design.labels * factor), whole.size).astype(int)
-                    reached[row.metric][replicate, s] = half_width_after(
-                        design, size, positives, again, s, row.metric, rng
-                    )
-    for name in METRICS:
-        cover = " ".join(f"{v:6.3f}" for v in np.nanmean(covered[name], axis=0))
-        width = " ".join(f"{v:6.3f}" for v in np.nanmean(reached[name], axis=0))
-        print(f"{design.name:12}  {name:9}  window coverage  {cover}")
-        print(f"{design.name:12}  {name:9}  half-width then  {width}")
-
-
-def drawn(
-    size: Whole, positives: Whole, labels: Whole, rng: np.random.Generator
-) -> tuple[Whole, Whole]:
-    """Draw labels without replacement from a window whose truth is fixed."""
-    labeled, positive = np.zeros_like(size), np.zeros_like(size)
-    for h, wanted in enumerate(labels):
-        both = np.concatenate([positives[:, h], size[:, h] - positives[:, h]])
-        picked = rng.multivariate_hypergeometric(both, int(wanted))
-        positive[:, h] = picked[: len(size)]
-        labeled[:, h] = positive[:, h] + picked[len(size) :]
-    return labeled, positive
-
-
-def half_width_after(
-    design: Design,
-    size: Whole,
-    positives: Whole,
-    labels: Whole,
-    s: int,
-    name: str,
-    rng: np.random.Generator,
-) -> float:
-    """Half-width of a segment's interval in a round with this many labels."""
-    labeled, positive = drawn(size, positives, labels, rng)
-    whole = design.counts(size.sum(axis=0), labeled.sum(axis=0), positive.sum(axis=0))
-    segment = design.counts(size[s], labeled[s], positive[s])
-    [row] = segment_estimates(segment, whole, metrics=(name,))
-    return np.nan if row.low is None or row.high is None else (row.high - row.low) / 2
-
-
 def main(replicates: int = 400) -> None:
     """Print coverage and width per design, scenario, prior and metric."""
     shares = " ".join(f"{share:6.0%}" for share in SHARES)
@@ -196,6 +134,3 @@ def main(replicates: int = 400) -> None:
                     " ".join(f"{v:6.3f}" for v in column) for column in (cover, width)
                 )
                 print(f"{design.name:12}  {scenario:14}  {prior:6}  {name:9}{cells}")
-    print(f"\nafter the labels that `more_labels` foretells for +-.10:{'':5}{shares}")
-    for design in (BANDS, _two_strata()):
-        window_and_plan(design, replicates // 2)

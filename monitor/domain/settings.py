@@ -38,7 +38,7 @@ CREDIBLE_LEVEL = 0.95
 
 POOLED_COVERAGE = (0.88, 0.98)
 """Least measured coverage of pooled intervals by default: in the first rounds after changes of 3 to
-15 points of one metric, and in quiet times (benchmarks/pooling_coverage.py and cell_pooling.py)."""
+15 points of one metric, and in quiet times (benchmarks/pooling_coverage.py)."""
 
 
 class Schedule(Settings):

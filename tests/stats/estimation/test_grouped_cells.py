@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.cell_pooling import planned
-from benchmarks.cells import cut, scored
+from benchmarks.cells import cut, planned, scored
 from monitor.stats.core.cells import cell_draws
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.sample import LabeledSample

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.cell_pooling import planned
-from benchmarks.cells import cut, scored
+from benchmarks.cells import cut, planned, scored
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_sizes import systematic_sizes
 from monitor.stats.estimation.segment_labels import more_labels
