@@ -63,6 +63,10 @@ def pytest_collection_finish():
     gc.set_threshold(100_000, 50, 100)
 
 
+def pytest_unconfigure():
+    gc.unfreeze()  # libraries complain at the end of what was never let go
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return tiers.Sharing(config, log) if config.getvalue("dist") == "loadgroup" else None
@@ -91,12 +95,16 @@ def _say(server, *statements):
     engine.dispose()
 
 
+def _new_database(server, *template):
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    _say(server, " ".join(("create database", name, *template)))
+    return _address_of(server, name)
+
+
 @pytest.fixture
 def postgres_url(postgres_server):
     """Address of a new, empty PostgreSQL database."""
-    name = f"test_{uuid.uuid4().hex[:12]}"
-    _say(postgres_server, f"create database {name}")
-    return _address_of(postgres_server, name)
+    return _new_database(postgres_server)
 
 
 @pytest.fixture(scope="session")
@@ -109,12 +117,24 @@ def postgres_tables(postgres_server):
     return "tables"
 
 
+@pytest.fixture
+def sqlite_url(request, tmp_path):
+    """Address of a new SQLite store: empty, or with the tables of a `database`."""
+    path = tmp_path / "monitor.db"
+    if "database" in request.fixturenames:
+        shutil.copy(request.getfixturevalue("store_tables"), path)
+    return f"sqlite:///{path}"
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
-def store_url(request, tmp_path):
-    """Address of a new, empty store; a test that uses it runs on both databases."""
+def store_url(request):
+    """Address of a new store, likewise; a test that uses it runs on both databases."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/monitor.db"
-    return request.getfixturevalue("postgres_url")
+        return request.getfixturevalue("sqlite_url")
+    server = request.getfixturevalue("postgres_server")
+    has_tables = "database" in request.fixturenames
+    template = ("template", request.getfixturevalue("postgres_tables")) if has_tables else ()
+    return _new_database(server, *template)
 
 
 def _no_sync(connection, _):
@@ -133,17 +153,11 @@ def store_tables(tmp_path_factory):
 
 
 @pytest.fixture
-def database(request, store_url):
+def database(store_url):
     """A store with this version's tables; its id, and so every draw, is the same each time."""
     database = Database(store_url)
     if database.is_sqlite:
-        tables = request.getfixturevalue("store_tables")
-        shutil.copy(tables, store_url.removeprefix("sqlite:///"))
         event.listen(database.engine, "connect", _no_sync)  # after what the product sets
-    else:
-        server, tables = map(request.getfixturevalue, ("postgres_server", "postgres_tables"))
-        name = make_url(store_url).database
-        _say(server, f"drop database {name}", f"create database {name} template {tables}")
     schema.check(database)
     with database.write() as connection:
         connection.execute(update(store).values(id=STORE_ID))

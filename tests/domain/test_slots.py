@@ -61,7 +61,7 @@ moments = st.datetimes(
 )
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("zone", ["Europe/Prague", "Australia/Lord_Howe", "Asia/Beirut"])
 def test_windows_have_no_hole_and_no_overlap_whatever_the_clocks_do(zone):
     march = datetime(2025, 3, 1, tzinfo=UTC)
     for cron, days in CRONS.items():

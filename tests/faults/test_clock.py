@@ -33,8 +33,8 @@ ODD_STEPS = (
 
 
 @pytest.fixture
-def store_url(tmp_path):
-    return f"sqlite:///{tmp_path}/monitor.db"
+def store_url(sqlite_url):
+    return sqlite_url
 
 
 def wrong_slots(clock, job):

@@ -25,8 +25,8 @@ DEADLINE = timedelta(days=5)
 
 
 @pytest.fixture
-def store_url(tmp_path):
-    return f"sqlite:///{tmp_path}/monitor.db"
+def store_url(sqlite_url):
+    return sqlite_url
 
 
 @pytest.fixture

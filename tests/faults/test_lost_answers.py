@@ -32,8 +32,8 @@ def client(mlflow_url):
 
 
 @pytest.fixture
-def store_url(tmp_path):
-    return f"sqlite:///{tmp_path}/monitor.db"
+def store_url(sqlite_url):
+    return sqlite_url
 
 
 def calls_of(story, proxy):

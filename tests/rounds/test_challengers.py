@@ -47,9 +47,8 @@ def row_of(scene, number):
     return None if payload is None else ChallengerRow.model_validate(payload)
 
 
-@pytest.mark.parametrize("sample", [None, CELLS], ids=["classes", "cells"])
-def test_a_round_compares_on_its_own_labels(database, sample):
-    scene = challenged(database, **({} if sample is None else {"sample": sample}))
+def test_a_round_compares_on_its_own_labels(database):
+    scene = challenged(database, sample=CELLS)
 
     row = play(scene, 1, count=4000)
 

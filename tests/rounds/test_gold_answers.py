@@ -6,6 +6,7 @@ from monitor.domain.model import Answer
 from monitor.storage.pages import control_store, page_store
 from monitor.storage.pages.control_store import ControlRates, GoldItem
 from monitor.storage.pages.page_store import PageRound
+from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, Scene, settings
 
 GOLD = {"kind": "page", "gold": "gold.csv"}
@@ -28,6 +29,15 @@ def play(scene, number, right, **changes):
         scene.answer()
         scene.run()
     return scene.report(number)
+
+
+@played
+def watched(database):
+    """Three rounds with a limit on precision, and gold items answered well."""
+    scene = Scene(database, settings(labeling=GOLD, limits=LIMITS))
+    for number in (1, 2, 3):
+        play(scene, number, 19)
+    return scene
 
 
 def test_people_who_answer_gold_items_worse_than_before_are_noticed(database):
@@ -56,17 +66,24 @@ def test_people_who_answer_gold_items_worse_than_before_are_noticed(database):
     [
         (19, "People answer gold items as before: 19 of 20 right, 57 of 60 in earlier rounds."),
         (5, "Did the people who label change, or their instructions?"),
-        (None, None),
     ],
-    ids=["as before", "worse", "not asked"],
+    ids=["as before", "worse"],
 )
-def test_an_alert_tells_whether_the_people_may_have_changed(database, right, sentence):
-    scene = Scene(database, settings(labeling=GOLD, limits=LIMITS))
-    for number in (1, 2, 3):
-        play(scene, number, None if right is None else 19)
-    play(scene, 4, right, precision=0.3)
+def test_an_alert_tells_whether_the_people_may_have_changed(watched, right, sentence):
+    play(watched, 4, right, precision=0.3)
 
-    [notice] = [each for each in scene.notices() if each["event"] == "alert.firing"]
+    [notice] = firing(watched)
     assert notice["metric"] == "precision"
-    assert ("gold" in notice["sentence"]) is (right is not None)
-    assert sentence is None or sentence in notice["sentence"]
+    assert sentence in notice["sentence"]
+
+
+def test_an_alert_tells_nothing_of_gold_items_that_nobody_was_asked_about(database):
+    scene = Scene(database, settings(limits=LIMITS, labels=400))
+    scene.play(1, precision=0.85)
+    scene.play(2, precision=0.3)
+
+    assert ["gold" in notice["sentence"] for notice in firing(scene)] == [False]
+
+
+def firing(scene):
+    return [each for each in scene.notices() if each["event"] == "alert.firing"]

@@ -3,6 +3,7 @@
 import pytest
 
 from monitor.domain.sample_settings import Bands, Sample
+from tests.rounds.played import played
 from tests.rounds.scene import REFERENCE, Scene, settings
 
 POINTS = 2**10
@@ -14,14 +15,22 @@ def scene(database):
     return Scene(database, settings(labels=400))
 
 
+@played
+def one(database):
+    """A round."""
+    scene = Scene(database, settings(labels=400))
+    scene.play(1)
+    return scene
+
+
 def reference(scene):
     """Reference of the newest history, as stored."""
     [row] = scene.rows("select reference from histories order by id desc limit 1")
     return row["reference"]
 
 
-def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(scene):
-    scene.play(1)
+def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(one):
+    scene = one
     scene.play(2)
     [old] = scene.rows("select sum(labeled) as labeled, sum(positive) as positive from counts")
     assert old["labeled"] == 800
@@ -89,8 +98,8 @@ def test_the_labels_from_before_launch_are_added_where_nothing_changed(scene):
     [({"model": "models:/mail/2"}, None), ({"threshold": 0.6}, None), ({}, "2")],
     ids=["model", "threshold", "version"],
 )
-def test_another_classifier_gets_nothing(scene, change, version):
-    scene.play(1)
+def test_another_classifier_gets_nothing(one, change, version):
+    scene = one
     scene.settings = settings(sample=THREE, **change)
     scene.source.threshold = change.get("threshold", scene.source.threshold)
     scene.draw(2, version=version)

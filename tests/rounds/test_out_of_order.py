@@ -140,10 +140,17 @@ def test_a_round_of_the_time_before_an_alert_does_not_end_it_by_its_older_limit(
     assert [(alert.limit, alert.state) for alert in scene.alerts()] == [(0.75, AlertState.FIRING)]
 
 
-@pytest.mark.parametrize(("step", "stopped"), [("close", 2), ("draw", 4), ("correct", 1)])
-def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatch, step, stopped):
+@played
+def several(scene):
+    """Two more rounds wait for answers, and predictions for another."""
     open_rounds(scene, {2: 0.8, 3: 0.8})
     scene.week(4)
+    return scene
+
+
+@pytest.mark.parametrize(("step", "stopped"), [("close", 2), ("draw", 4), ("correct", 1)])
+def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(several, monkeypatch, step, stopped):
+    scene = several
     slot = MONDAY + (stopped - 1) * WEEK
     break_for(monkeypatch, run if step == "draw" else versions, step, slot)
     scene.turn(*list(scene.labeler.answers)[:30])

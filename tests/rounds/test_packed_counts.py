@@ -16,14 +16,12 @@ from monitor.storage.samples.frame_store import StratumTally
 from monitor.storage.tables import packed_counts
 from tests.rounds.scene import LIMITS, WEEK, Scene, settings
 
-BANDS = Sample(max_labels=60, bands=Bands(flagged=1, passed=2))
-CELLS = BANDS.model_copy(update={"cells": Cells(flagged=2, passed=4)})
+CELLS = Sample(max_labels=60, bands=Bands(flagged=1, passed=2), cells=Cells(flagged=2, passed=4))
 
 
-@pytest.fixture(params=[BANDS, CELLS], ids=["bands", "cells"])
-def scene(database, request):
-    asked = settings(limits=LIMITS, sample=request.param, deadline=52 * WEEK)
-    return Scene(database, asked)
+@pytest.fixture
+def scene(database):
+    return Scene(database, settings(limits=LIMITS, sample=CELLS, deadline=52 * WEEK))
 
 
 def open_round(scene, number):
@@ -118,7 +116,6 @@ def test_what_was_published_is_what_a_replay_without_any_packed_row_gives(scene)
     assert rows == len(published) == 4
 
 
-@pytest.mark.parametrize("scene", [CELLS], indirect=True)
 def test_a_round_reads_the_strata_of_earlier_rounds_where_they_are_not_packed_and_packs_them(scene):
     for number in (1, 2, 3):
         open_round(scene, number)

@@ -3,18 +3,16 @@
 from datetime import timedelta
 
 import pytest
-from scipy import stats
 from sqlalchemy import delete
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable, StoppedByBug
 from monitor.domain.model import Answer
-from monitor.domain.sample_settings import Bands, Cells, Margin, Sample
+from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
 from monitor.rounds import retention, versions
 from monitor.rounds.estimation.evidence import expected_rates
 from monitor.rounds.forecast.plan_window import scan_to_plan
-from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
@@ -117,16 +115,6 @@ def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_
     share = scene.settings.sample.share_by_size
     assert share == 0.25
     assert all(part.planned >= share * labels * part.size / size - 1 for part in passed)
-
-
-def test_the_waves_of_a_round_by_cells_become_whole_by_two_chances():
-    cells = settings(sample=BANDED.model_copy(update={"cells": Cells()}))
-
-    one, two = (
-        [uniform_of(cells, f"{i}", wave=wave) or 0.0 for i in range(200)] for wave in (1, 2)
-    )
-
-    assert abs(stats.pearsonr(one, two).statistic) < 0.2
 
 
 def test_a_first_round_with_a_margin_plans_its_total_for_the_margin_with_the_assurance(blank):

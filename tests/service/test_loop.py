@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -20,18 +19,8 @@ from monitor.storage.database import Database
 from tests.hooks.receivers import Receiver
 from tests.rounds.scene import Scene, overview, settings
 from tests.servers import free_port
-from tests.small_config import HOOKS, configure, fill_labels, rows, runs
+from tests.small_config import HOOKS, configure, rows, runs
 from tests.workers import worker as started_worker
-
-
-def eventually(serving, holds):
-    """Wait for what a service will do; fails when it ended, or after a time nobody needs."""
-    deadline = time.monotonic() + 90
-    while not holds():
-        assert serving.process.poll() is None, serving.errors.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
 
 SERVE = """
 from datetime import timedelta
@@ -64,31 +53,6 @@ def slow(self, *arguments):
 
 DuckdbSource.scan = slow
 """
-
-
-def test_the_service_takes_a_round_from_its_slot_to_mlflow_and_stops_when_asked(folder):
-    configure(folder)
-    database = Database(f"sqlite:///{folder}/monitor.db")
-
-    with started_worker(SERVE.format(patch=""), cwd=folder) as serving:
-        eventually(serving, lambda: list((folder / "labels").glob("*.csv")))
-        fill_labels(folder)
-        eventually(serving, lambda: effects_of(folder, database) == {"done"})
-        serving.process.send_signal(signal.SIGTERM)
-        code, output, errors = serving.end()
-
-    assert (code, output) == (0, "")
-    assert errors.splitlines()[-1] == "event=stopped"
-    assert "signal=SIGTERM" in errors
-    assert rows(database, "select state, version from rounds") == [("closed", 1)]
-    assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
-    database.close()
-
-
-def effects_of(folder, database):
-    if not (folder / "monitor.db").exists():
-        return None
-    return {status for (status,) in rows(database, "select distinct status from effects")}
 
 
 @pytest.mark.slow

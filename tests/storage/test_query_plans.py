@@ -23,8 +23,8 @@ GROWING = "items|payloads|tasks|label_events|counts|estimates|evidence|effects|r
 
 
 @pytest.fixture
-def store_url(tmp_path):
-    return f"sqlite:///{tmp_path}/monitor.db"
+def store_url(sqlite_url):
+    return sqlite_url
 
 
 def scanned(connection, statement, parameters):

@@ -88,8 +88,8 @@ def experiments(server, monkeypatch, prefix):
 
 
 @pytest.fixture
-def store_url(tmp_path):
-    return f"sqlite:///{tmp_path}/monitor.db"
+def store_url(sqlite_url):
+    return sqlite_url
 
 
 @pytest.mark.parametrize("permission", ["READ", None])

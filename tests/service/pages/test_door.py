@@ -346,23 +346,6 @@ def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place
     }
 
 
-def test_what_is_left_is_the_same_whatever_was_answered(place):
-    words = []
-    for name, answer in (("ada", "1"), ("bob", "0"), ("eve", "cannot tell")):
-        person = place.person(name)
-        said = []
-        for _ in range(3):
-            person.answer(answer)
-            said.append(re.findall(r"role=\"status\">([^<]*)", person.response.text))
-            place.scene.now += timedelta(seconds=4)
-        words.append(said)
-        for _ in range(3):
-            person.post("/label/undo")
-        place.scene.now += timedelta(hours=1)
-
-    assert words[0] == words[1] == words[2]
-
-
 def test_texts_of_strangers_are_texts(place):
     ada = place.person("<img src=x onerror=alert(1)>")
     hostile = "</div><script>alert(1)</script><img src=x onerror=alert(1)>\u202egnp\x1b[31m"

@@ -13,7 +13,6 @@ from sqlalchemy import text, update
 from monitor.cli.views.rounds_page import echo_round
 from monitor.cli.views.status_page import echo_overview
 from monitor.domain.alerting import AlertState
-from monitor.domain.errors import StoreUnavailable
 from monitor.domain.model import Answer
 from monitor.domain.settings import MonitorSettings
 from monitor.rounds.delivery.deliver import deliver
@@ -327,22 +326,6 @@ def test_no_page_has_a_script_or_a_style_of_its_own(alarmed):
 
         assert re.findall(r"<script|<style|\sstyle=|\son[a-z]+=|javascript:", html) == []
         assert re.findall(r"(?:src|href|action)=\"(?![/#])", html) == []
-
-
-def test_a_store_that_is_away_is_said_in_a_sentence(alarmed, monkeypatch):
-    def away():
-        message = "the store sqlite:///secret-path cannot be used now"
-        raise StoreUnavailable(message)
-
-    ada = visitor(alarmed)
-    monkeypatch.setattr(alarmed.database, "read", away)
-
-    for path in ALL:
-        answer = ada.client.get(path)
-
-        assert answer.status_code == 503
-        assert "Nothing was lost; try again in a moment." in Reader(answer.text).text
-        assert "secret-path" not in answer.text
 
 
 def test_a_monitor_lists_its_newest_rounds_and_leads_to_the_older_ones(alarmed, monkeypatch):

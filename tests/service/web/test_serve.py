@@ -9,23 +9,38 @@ import pytest
 from monitor.storage.database import Database
 from tests.cli.workplace import Workplace
 from tests.servers import free_port
-from tests.service.pages.test_commands import PAGE, come_in
-from tests.service.web.serving import OFTEN
-from tests.small_config import rows
+from tests.service.pages.test_commands import come_in
+from tests.service.web.serving import COMMAND, OFTEN
+from tests.small_config import fill_labels, rows, runs
 
+SERVE = f"""
+from datetime import timedelta
+
+from monitor.service import loop
+
+loop.serve.__kwdefaults__["tick"] = timedelta(seconds=0.2)
+{COMMAND}"""
 ONCE = "this link works once"
 SUCCESSFUL = ("pr_monitor_config_last_reload_successful",)
 
 
-def test_the_command_answers_has_pages_with_a_link_in_its_log_reloads_and_stops(place):
+def test_the_command_takes_a_round_to_mlflow_answers_has_pages_reloads_and_stops(place):
     port = free_port()
+    database = Database(f"sqlite:///{place.folder}/monitor.db")
+
+    def all_is_done():
+        queries = ("select state from rounds", "select distinct status from effects")
+        return [rows(database, query) for query in queries] == [[("closed",)], [("done",)]]
+
     with (place.folder / "config.yaml").open("a") as config:
         config.write(f"pages: {{listen: 127.0.0.1:{port}}}\n")
-    place.change("labeling: {kind: files}", PAGE)
-    with place.serving():
+    with place.serving(SERVE):
         line = next((line for line in place.logged if ONCE in line), None) or place.until(ONCE)
         link = re.findall(r"http://[^\s\"]+", line)[0]
         page, entered = come_in(link, name="ada"), place.until(ONCE)
+        place.eventually(lambda: list((place.folder / "labels").glob("*.csv")))
+        fill_labels(place.folder)
+        place.eventually(all_is_done)
         told = {path: place.get(path) for path in ("/health", "/ready", "/metrics", "/docs")}
         place.change("{precision: 0.5}", "{precision: 50}")
         refused, after_bad = place.reload(), place.metrics()
@@ -45,6 +60,9 @@ def test_the_command_answers_has_pages_with_a_link_in_its_log_reloads_and_stops(
     assert link not in entered
     assert code == 0
     assert "event=stopped" in place.logged[-1]
+    assert any("signal=SIGTERM" in line for line in place.logged)
+    assert [len(runs(place.folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
+    database.close()
     for ended in (place.port, port):
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"http://127.0.0.1:{ended}/", trust_env=False)
