@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from typing import cast
 
 import pandas as pd
@@ -10,21 +11,31 @@ import pytest
 import monitor
 from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
 from tests.cli.workplace import Workplace
+from tests.coarse import coarse, coarsely  # noqa: F401  a fixture
 from tests.drawing import looking
 
 MATRIX = {"tp": 138, "fp": 22, "fn": 108, "tn": 4732, "flagged_size": 160, "passed_size": 4840}
 KEYS = {"metric", "estimand", "basis", "point", "low", "high", "level", "method"}
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory):
     """A folder with one closed round."""
+    closed = Workplace(tmp_path_factory.mktemp("closed"))
+    with pytest.MonkeyPatch.context() as patch, coarse():
+        patch.chdir(closed.folder)
+        closed.predictions()
+        closed.config()
+        closed.run("run-once")
+    return closed
+
+
+@pytest.fixture
+def place(closed, tmp_path, monkeypatch):
+    """A copy of it."""
     monkeypatch.chdir(tmp_path)
-    place = Workplace(tmp_path)
-    place.predictions()
-    place.config()
-    place.run("run-once")
-    return place
+    shutil.copytree(closed.folder, tmp_path, dirs_exist_ok=True)
+    return Workplace(tmp_path, closed.now)
 
 
 def test_the_package_exports_these_names_and_lists_no_others():

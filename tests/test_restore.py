@@ -13,6 +13,7 @@ from monitor.config.load import load_config
 from monitor.service import loop
 from monitor.storage import schema, sqlite_file
 from monitor.storage.database import Database
+from tests.coarse import coarsely  # noqa: F401  a fixture
 from tests.hooks.receivers import Receiver
 from tests.small_config import HOOKS, configure, fill_labels, rows, runs
 

@@ -32,6 +32,7 @@ from monitor.tracking.connection import Connection
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
 from monitor.tracking.shown import MlflowRuns
 from tests.cli.workplace import Workplace
+from tests.coarse import coarsely  # noqa: F401  a fixture
 from tests.csv_files import read_rows, write_rows
 from tests.hooks.receivers import Receiver
 from tests.servers import postgres_program

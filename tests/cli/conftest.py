@@ -5,28 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.stats.detection.power import alert_power, smallest_drops
 from tests.cli.workplace import PEOPLE, Workplace
-from tests.faults.few_points import few_points
+from tests.coarse import coarse, coarsely  # noqa: F401  a fixture
 
 LIMITS = ("    labeling", "    limits: {recall: 0.95, false_alarm_every: 10}\n    labeling")
-
-
-POINTS = 2**9
-
-
-@pytest.fixture(autouse=True)
-def _coarse():
-    """Estimate coarsely: commands print what the functions give, however fine."""
-    with few_points(POINTS):
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _few_paths(monkeypatch):
-    """What is said of drops to come is simulated, and no number of it is looked at here."""
-    for simulated in (alert_power, smallest_drops):
-        monkeypatch.setitem(simulated.__kwdefaults__, "paths", 40)
 
 
 @pytest.fixture
@@ -68,7 +50,7 @@ def asked_folder(tmp_path_factory, store_tables):
 def after_a_pass(folder, store_tables, *labeling):
     shutil.copy(store_tables, folder / "monitor.db")
     place = Workplace(folder)
-    with pytest.MonkeyPatch.context() as patch, few_points(POINTS):
+    with pytest.MonkeyPatch.context() as patch, coarse():
         patch.chdir(folder)
         place.predictions()
         place.config(*labeling)
@@ -92,7 +74,7 @@ def asked(asked_folder, bare):
 def filled_folder(tmp_path_factory):
     """Eight closed rounds of a monitor whose recall is far under its limit."""
     filled = Workplace(tmp_path_factory.mktemp("filled"))
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, coarse():
         patch.chdir(filled.folder)
         filled.predictions(days=8, rows=1600)
         filled.config(limits=LIMITS)
@@ -105,7 +87,7 @@ def filled_folder(tmp_path_factory):
 def corrected_folder(filled_folder, tmp_path_factory):
     """The same after most labels changed and some were taken back: version 2 of each round."""
     corrected = copy_of(filled_folder, tmp_path_factory.mktemp("corrected"))
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, coarse():
         patch.chdir(corrected.folder)
         corrected.predictions(days=8, rows=1600, is_travel="case when i % 3 > 0 then i % 2 end")
         corrected.run("run-once")

@@ -7,6 +7,7 @@ slot while it runs.
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import os
@@ -23,6 +24,7 @@ from unittest import mock
 import duckdb
 import pytest
 import structlog
+import typer.main
 
 from monitor.cli import main
 from monitor.wiring import build
@@ -46,6 +48,8 @@ monitors:
     sample: {{max_labels: 40, bands: {{flagged: 1, passed: 1}}}}
     labeling: {labeling}
 """
+_COMMANDS = functools.cache(typer.main.get_command)
+"""The commands, made once: to make them takes longer than most of them run."""
 PEOPLE = "{kind: files}"
 COLUMN = "{kind: column, path: predictions.parquet, id: mail_id, value: is_travel, matures: 1s}"
 
@@ -175,6 +179,7 @@ class Workplace:
         line = ["pr-monitor", *map(str, words)]
         with (
             mock.patch.object(sys, "argv", line),
+            mock.patch.object(typer.main, "get_command", _COMMANDS),
             redirect_stdout(out),
             redirect_stderr(err),
             pytest.raises(SystemExit) as ended,

@@ -1,11 +1,12 @@
 """Kinds of judges through a config, as a user writes it: a program, a model of MLflow, an LLM."""
 
 import json
+import shutil
 import sqlite3
+import sys
 import warnings
 from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 
 import mlflow
 import pytest
@@ -14,12 +15,12 @@ from tests.cli.workplace import Workplace
 from tests.judges.endpoint import endpoint, verdict
 
 SCHEDULE = "    schedule:"
-PROGRAM = """\
-#!/usr/bin/env python3
+PROGRAM = f"""\
+#!{sys.executable} -IS
 import json, os, sys
 for line in sys.stdin:
     number = int(json.loads(line)["subject"].split()[1])
-    print(json.dumps({"verdict": "yes" if number % 10 == 0 or number % 20 == 1 else "no"}))
+    print(json.dumps({{"verdict": "yes" if number % 10 == 0 or number % 20 == 1 else "no"}}))
 print(os.environ.get("HOME", "no home"), file=sys.stderr)
 """
 CELLS = ("bands: {flagged: 1, passed: 1}", "cells: {flagged: 2, passed: 4}")
@@ -30,7 +31,7 @@ LIMITS = ("    labeling:", "    limits: {judge_tpr: 0.7, judge_fpr: 0.2}\n    la
 def place(tmp_path, monkeypatch, store_tables):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PR_MONITOR_CONFIG", raising=False)
-    (tmp_path / "monitor.db").write_bytes(Path(store_tables).read_bytes())
+    shutil.copy(store_tables, tmp_path / "monitor.db")
     return Workplace(tmp_path)
 
 
@@ -70,7 +71,10 @@ def test_a_program_gets_json_lines_and_gives_json_lines(place):
     assert "is asked about 120 items of each round, in 2 calls" in " ".join(planned_then.lines)
 
 
-def test_a_model_of_mlflow_is_loaded_by_its_alias_and_another_version_is_another_judge(place):
+def test_a_model_of_mlflow_is_loaded_by_its_alias_and_another_version_is_another_judge(
+    place, mlflow_tables
+):
+    shutil.copy(mlflow_tables, place.folder / "mlflow.db")
     uri = f"sqlite:///{place.folder}/mlflow.db"
     with_judge(
         place,

@@ -7,6 +7,7 @@ learns its guess as in service, then rounds with the drop.
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -103,10 +104,9 @@ def detection(
     >>> detection(before, before.dropped("precision", 0.2), limits, paths=200).median
     1
     """
-    rng = np.random.default_rng(seed)
-    watchers, fired = _quiet(before, limits, every, rng, paths=paths, rounds=quiet)
+    watchers, fired, rng = _quiet(before, tuple(limits), every, seed, paths, quiet)
     return Detection(
-        detected_within=_detected(watchers, after, limits, rng, rounds),
+        detected_within=_detected(watchers, after, limits, copy.deepcopy(rng), rounds),
         false_alarms=fired / max(quiet, 1),
         labels=before.labels,
         paths=paths,
@@ -135,8 +135,7 @@ def false_alarms(
     >>> false_alarms(scenario, [Limit("precision", 0.8, "at_least")], paths=200) < 0.05
     True
     """
-    rng = np.random.default_rng(seed)
-    return _quiet(scenario, limits, every, rng, paths=paths, rounds=rounds)[1]
+    return _quiet(scenario, tuple(limits), every, seed, paths, rounds)[1]
 
 
 def smallest_drop(
@@ -178,14 +177,12 @@ def smallest_drop(
     level = scenario.value(metric)
     if level is None:
         return None
-    watched, _ = _quiet(
-        scenario, limits, every, np.random.default_rng(seed), paths=paths, rounds=quiet
-    )
+    watched, _, _ = _quiet(scenario, tuple(limits), every, seed, paths, quiet)
 
     def is_detected(drop: float) -> bool:
         rng = np.random.default_rng([seed, 1])
         after = scenario.dropped(metric, drop, misses)
-        return float(_detected(watched, after, limits, rng, within)[-1]) >= probability
+        return float(_detected(watched, after, limits, rng, within, probability)[-1]) >= probability
 
     low, high = 0.0, _largest_drop(scenario, metric, level, misses)
     if high <= 0 or not is_detected(high):
@@ -252,22 +249,27 @@ def _largest_drop(scenario: Scenario, metric: str, level: float, misses: Misses)
     return low
 
 
+@functools.lru_cache(maxsize=1)
 def _quiet(
     scenario: Scenario,
-    limits: Sequence[Limit],
+    limits: tuple[Limit, ...],
     every: float,
-    rng: np.random.Generator,
-    *,
+    seed: int,
     paths: int,
     rounds: int,
-) -> tuple[Paths, float]:
-    """Watchers after quiet rounds, one more round learned before, and their alarms per path."""
+) -> tuple[Paths, float, np.random.Generator]:
+    """Watchers after quiet rounds, one more round learned before, their alarms per path, draws.
+
+    A plan asks for the drops that each limit finds, all of them after the same rounds, so the
+    last result is reused. Who draws or judges on takes a copy.
+    """
+    rng = np.random.default_rng(seed)
     watchers, window = Paths(limits, every, paths), scenario.window
     watchers.learn(window, _answers(scenario, rng, paths))
     fired = sum(
         int(watchers.close(window, _answers(scenario, rng, paths)).sum()) for _ in range(rounds)
     )
-    return watchers, fired / paths
+    return watchers, fired / paths, rng
 
 
 def _detected(
@@ -276,8 +278,9 @@ def _detected(
     limits: Sequence[Limit],
     rng: np.random.Generator,
     rounds: int,
+    enough: float = math.inf,
 ) -> Floats:
-    """Share of paths on which a broken limit has fired, after each round."""
+    """Share of paths on which a broken limit has fired, after each round until it is enough."""
     watchers, window = copy.deepcopy(before), after.window
     broken = np.array([after.breaks(limit) for limit in limits])
     detected = np.zeros(watchers.paths, dtype=np.bool_)
@@ -285,7 +288,9 @@ def _detected(
     for index in range(rounds):
         fired = watchers.close(window, _answers(after, rng, watchers.paths))
         detected |= fired[broken].any(axis=0)
-        shares[index] = detected.mean()
+        shares[index:] = detected.mean()
+        if shares[index] >= enough:
+            break
     return shares
 
 

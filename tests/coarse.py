@@ -1,0 +1,28 @@
+"""Estimates and forecasts that cost milliseconds, for tests that look at no number of them."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from monitor.stats.detection import delay
+from monitor.stats.detection.power import alert_power, smallest_drops
+from tests.faults.few_points import few_points
+
+POINTS = 2**9
+
+
+@contextmanager
+def coarse():
+    """Estimate by few points, and simulate drops to come on few paths."""
+    with pytest.MonkeyPatch.context() as patch, few_points(POINTS):
+        for simulated in (alert_power, smallest_drops):
+            patch.setitem(simulated.__kwdefaults__, "paths", 40)
+        patch.setattr(delay, "_FINEST", 0.02)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def coarsely():
+    """Import it into a module or a `conftest.py` whose tests run so."""
+    with coarse():
+        yield

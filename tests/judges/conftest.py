@@ -1,0 +1,1 @@
+from tests.coarse import coarsely  # noqa: F401  a fixture
