@@ -6,6 +6,13 @@ limit. False alarms: a year with both metrics exactly at their limits; `missing`
 class at random, count in favor of the limits, as labels that come too late do at a closing.
 ``--alternatives``: other sets of alternatives, with the limits of `drift`: found within 4 rounds,
 the median and the mean of at most 12. Every set keeps the promise.
+
+``--early``: how much sooner alerts fire in open rounds, on the streams of ``rival_alarms``
+(precision .85, from round 20 on .75 or .70, limit .80, .2 false alarms in 52 rounds) and in bands.
+Answers come at an even pace in the order of the tasks, which is random over the strata. An alert
+counts as fired when all answers up to its block are there; missing ones may fire it sooner. `open`
+is the share that fires before the closing. False alarms are counted with every block read: with
+metrics at their limits, and 5 points over them.
 """
 
 from dataclasses import dataclass, replace
@@ -14,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks import drift
+from benchmarks import rival_alarms as rivals
 from benchmarks.cells import CELLS, edges
 from benchmarks.drift import DESIGNS, METRICS, drawn_from_population, level, rates_at
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.strata import cut_classes, drawn_scores
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.detection.alternatives import BEYOND, ERRORS, WEIGHTS
-from monitor.stats.detection.blocks import BLOCKS
+from monitor.stats.detection.blocks import BLOCKS, prefix_sizes
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
@@ -42,6 +50,7 @@ SETS: dict[str, dict[str, Any]] = {
 BANDED = ("3+5, 60+300", "3+5, 200+1050", "3+5, 641+4077")
 PLAYED = [("precision", 0.05), ("precision", 0.10), ("recall", 0.10), ("recall", 0.15)]
 REFERENCE, AFTER = 2, 12
+PRECISION, DAYS = [Limit("precision", rivals.LIMIT, "at_least")], 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +68,15 @@ class Watched:
         return RoundStrata(s.size, s.is_flagged, systematic_sizes(self.expected, rng.random()))
 
 
-def main(paths: int = 2000, years: int = 10_000, alternatives: bool = False) -> None:
-    """Print how soon drops are found, then false alarms."""
+def main(
+    paths: int = 2000, years: int = 10_000, alternatives: bool = False, early: bool = False
+) -> None:
+    """Print how soon drops are found, then false alarms; or one of the other comparisons."""
     if alternatives:
         show_alternatives(paths)
+        return
+    if early:
+        show_early(paths, years)
         return
     head = "".join(f"{metric:>11} -{by:.2f}" for metric, by in DROPS)
     print(f"found within {WITHIN} rounds, {paths} paths\n{'':<47}blocks{head}")
@@ -80,6 +94,70 @@ def main(paths: int = 2000, years: int = 10_000, alternatives: bool = False) -> 
         for blocks in COUNTS:
             row = "".join(f"{alarms(design, lost, blocks, years):14.3f}" for lost in (0, 0.1, 0.3))
             print(f"{sum(labels):>5,}  {'3+5 bands':<24}{'Phi1':<16}{blocks:>6}{row}", flush=True)
+
+
+def show_early(paths: int, years: int) -> None:
+    """Print what alerts do not wait for in open rounds, then false alarms."""
+    print(f"{'':<52}{'labels':>10}{f'of {DAYS} days':>12}{'open':>8}")
+    for count in (200, 60):
+        streams = one_stratum(count)
+        for after in rivals.DROPS[1:]:
+            rates = np.where(streams.scenario.is_flagged, after, streams.scenario.rates)
+            row = sooner(streams, rates, PRECISION, YEAR / rivals.BUDGET, paths)
+            print(
+                f"{count:>5,}  {'one stratum':<24}precision to {after:.2f}{'':<4}{row}", flush=True
+            )
+    for labels in LABELS:
+        bands = designs(labels)["3+5 bands"]
+        for metric, drop in DROPS:
+            rates = bands.scenario.dropped(metric, drop).rates
+            row = sooner(bands, rates, limits_of(bands), YEAR, paths)
+            name = f"{metric} -{drop:.2f}"
+            print(f"{sum(labels):>5,}  {'3+5 bands':<24}{name:<21}{row}", flush=True)
+    print(f"\nfalse alarms a year, {years} years\n{'':<52}{'at limits':>10}{'5 over':>12}")
+    for count in (200, 60):
+        s = one_stratum(count).scenario
+        every = YEAR / rivals.BUDGET
+        at_limit, over = (alarms_of(at, PRECISION, every, years) for at in (s.moved(*PRECISION), s))
+        row = f"{at_limit:10.3f}{over:12.3f}"
+        print(f"{count:>5,}  {'one stratum':<24}{'.2 promised':<21}{row}", flush=True)
+    for labels in LABELS:
+        bands = designs(labels)["3+5 bands"]
+        over = alarms_of(bands.scenario, limits_of(bands), YEAR, years)
+        row = f"{alarms(bands, 0, BLOCKS, years):10.3f}{over:12.3f}"
+        print(f"{sum(labels):>5,}  {'3+5 bands':<24}{'1 promised':<21}{row}", flush=True)
+
+
+def one_stratum(count: int) -> Watched:
+    """Make flagged items that are labeled, and passed ones that are not."""
+    size, is_flagged = np.array([rivals.ITEMS, rivals.ITEMS]), np.array([True, False])
+    scenario = Scenario(size, np.array([count, 0]), is_flagged, np.array([rivals.LEVEL, 0.02]))
+    return Watched(scenario)
+
+
+def sooner(design: Watched, after: Values, limits: list[Limit], every: float, paths: int) -> str:
+    """Describe how many labels, and days, the first alert does not wait for, and how many fire."""
+    rng, watchers = np.random.default_rng(1), Paths(limits, every, paths)
+    s, saved = design.scenario, np.full(paths, -1)
+    quiet = QUIET if len(limits) > 1 else rivals.QUIET
+    for t in range(-quiet, rivals.AFTER):
+        rates = after if t >= 0 else s.rates
+        watchers.close(s.window, rng.binomial(s.labeled, rates, (paths, len(rates))))
+        blocks = watchers.fired_after
+        first = np.where(blocks > 0, blocks, BLOCKS + 1).min(axis=0)
+        for path in np.flatnonzero((saved < 0) & (first <= BLOCKS) & (t >= 0)):
+            saved[path] = s.labeled.sum() - answered(s.labeled, first[path], rng)
+    saved = saved[saved >= 0]
+    mean = saved.mean()
+    return f"{mean:10.1f}{DAYS * mean / s.labeled.sum():12.2f}{(saved > 0).mean():8.2f}"
+
+
+def answered(labeled: Whole, block: int, rng: np.random.Generator) -> int:
+    """Count the answers that came before a block has all of its own, in a random order."""
+    order = rng.permutation(np.repeat(np.arange(labeled.size), labeled))
+    needed = prefix_sizes(labeled)[block - 1]
+    last = [np.flatnonzero(order == h)[n - 1] for h, n in enumerate(needed) if n]
+    return int(max(last)) + 1
 
 
 def designs(labels: tuple[int, int]) -> dict[str, Watched]:
@@ -133,9 +211,21 @@ def alarms(design: Watched, missing: float, blocks: int, years: int) -> float:
     scenario, limits = design.scenario, limits_of(design)
     for limit in limits:
         scenario = scenario.moved(limit)
+    return alarms_of(scenario, limits, YEAR, years, missing, blocks)
+
+
+def alarms_of(
+    scenario: Scenario,
+    limits: list[Limit],
+    every: float,
+    years: int,
+    missing: float = 0.0,
+    blocks: int = BLOCKS,
+) -> float:
+    """Mean number of alarms a year in rounds like this one."""
     rng, fired, size = np.random.default_rng(2), 0, 1000
     for seed in range(max(years // size, 1)):
-        watchers = Paths(limits, YEAR, size, blocks=blocks, seed=seed)
+        watchers = Paths(limits, every, size, blocks=blocks, seed=seed)
         watchers.learn(scenario.window, answers(scenario.rates, scenario.labeled, rng, size))
         for _ in range(YEAR):
             positive = answers(scenario.rates, scenario.labeled, rng, size)

@@ -135,6 +135,8 @@ class Paths:
     beyond: Sequence[float] | None = None
     blocks: int = BLOCKS
     seed: int = 0
+    fired_after: Ints = field(init=False)
+    """Blocks of the last round after which each limit fired on each path; 0 where it did not."""
     _positive: Floats | None = field(default=None, init=False)
     _labeled: Floats | None = field(default=None, init=False)
     _log_m: Floats = field(init=False)
@@ -169,7 +171,7 @@ class Paths:
         over at once, as if a person had ended the alert.
         """
         rates = self.guess(window)
-        fired = np.zeros((len(self.limits), self.paths), dtype=np.bool_)
+        self.fired_after = np.zeros((len(self.limits), self.paths), dtype=np.int64)
         if rates is not None:
             threshold = log_threshold(self.every, len(self.limits))
             labeled = prefix_sizes(window.labeled, self.blocks)
@@ -177,23 +179,26 @@ class Paths:
             for index, limit in enumerate(self.limits):
                 bets = _Bets.on(limit, window, rates, self.errors, self.beyond)
                 if bets is not None:
-                    fired[index] = self._step(index, bets, answers, labeled, threshold)
+                    self.fired_after[index] = self._step(index, bets, answers, labeled, threshold)
         self.learn(window, positive)
-        return fired
+        return self.fired_after > 0
 
     def _step(
         self, index: int, bets: _Bets, positive: Ints, labeled: Ints, threshold: float
-    ) -> Bools:
+    ) -> Ints:
         log_m, log_s = self._log_m[index], bets.log_ratios(positive, labeled)
         says: Bools = np.asarray(log_s[..., -1].any(axis=1))
-        fires: Bools = np.asarray(says & (self._highest(log_m, log_s) >= threshold))
+        reaches: Bools = np.asarray(says & (self._mixed(log_m, log_s) >= threshold).any(axis=1))
         # The correction takes time, and can only turn those back that reach it without.
-        less = bets.correction(labeled, fires)
-        fires[fires] = self._highest(log_m[fires], log_s[fires] - less) >= threshold
+        less = bets.correction(labeled, reaches)
+        blocks = self._mixed(log_m[reaches], log_s[reaches] - less) >= threshold
+        fired_after = np.zeros(len(log_m), dtype=np.int64)
+        fired_after[reaches] = np.where(blocks.any(axis=1), blocks.argmax(axis=1) + 1, 0)
         after = np.where(says[:, np.newaxis], update(log_m, log_s[..., -1]), log_m)
-        self._log_m[index] = np.where(fires[:, np.newaxis], -np.inf, after)
-        return fires
+        self._log_m[index] = np.where(fired_after[:, np.newaxis] > 0, -np.inf, after)
+        return fired_after
 
-    def _highest(self, log_m: Floats, log_e: Floats) -> Floats:
+    def _mixed(self, log_m: Floats, log_e: Floats) -> Floats:
+        """Log M after each block, ``(paths, blocks)``."""
         after = np.swapaxes(update(log_m[..., np.newaxis], log_e), 1, 2)
-        return np.asarray(log_mixed(after, self.weights).max(axis=1, initial=-np.inf))
+        return log_mixed(after, self.weights)
