@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.label_parts import checks_of
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text
 from monitor.presentation.table import Table
@@ -82,7 +83,8 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
     shown = [(proposal.current, "in use")]
     if proposal.proposed not in {None, proposal.current}:
         shown.append((proposal.proposed or 0, "proposed"))
-    audited = proposal.rounds[-1].settings.audit is not None
+    settings = proposal.rounds[-1].settings
+    audited = settings.audit is not None or bool(checks_of(settings.labeling))
     return [
         f"{proposal.rounds[-1].monitor}, {rounds}: {_goal_text(proposal.goal)}",
         f"by {proposal.labeled} labels, {proposal.positive} of them positive",
