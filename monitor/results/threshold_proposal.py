@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.label_parts import checks_of
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text
 from monitor.presentation.table import Table
@@ -82,7 +83,10 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
     shown = [(proposal.current, "in use")]
     if proposal.proposed not in {None, proposal.current}:
         shown.append((proposal.proposed or 0, "proposed"))
-    audited = any(each.settings.audit is not None for each in proposal.rounds[-1:])
+    audited = any(
+        each.settings.audit is not None or checks_of(each.settings.labeling)
+        for each in proposal.rounds[-1:]
+    )
     return [
         f"{_labels_text(proposal)}: {_goal_text(proposal.goal)}",
         *(f"WARNING: {warning}" for warning in proposal.warnings),

@@ -266,9 +266,10 @@ def publish_above(context: MonitorContext, round_id: int, above: Mapping[int, in
 
 def _stabilizes(context: MonitorContext, round_: Round, collected: CollectResult) -> bool:
     """Whether to wait, once the deadline has come, for a file that is being written."""
-    if round_.id not in collected.unsettled or round_.deadline is None:
+    if round_.id not in collected.unsettled:
         return False
-    return timedelta(0) <= context.clock() - round_.deadline < SETTLING
+    ends, now = (round_.deadline, round_.people_deadline), context.clock()
+    return any(timedelta(0) <= now - end < SETTLING for end in ends if end is not None)
 
 
 def _may_finish(round_: Round, collected: CollectResult) -> bool:

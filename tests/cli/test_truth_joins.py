@@ -96,3 +96,34 @@ def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
     for said in (checked.out, status.out):
         assert "holds fewer predictions than the 4 like it before" in said
         assert "0 with desk 'worst', where about" in said, said
+
+
+SEGMENTS = ("show: [subject]", "show: [subject], segments: [topic]")
+
+
+def test_check_warns_of_a_labeler_whose_value_no_item_of_the_last_window_has(bare):
+    bare.predictions(topic="if(i % 2 = 0, 'travel', 'sport')")
+    rest = COLUMN.replace("{", "{for: otherwise, ", 1)
+
+    for kind in (
+        "{for: {topic: Travel}, kind: files}",
+        COLUMN.replace("{", "{for: {topic: Travel}, ", 1),
+    ):
+        bare.config(f"[{kind}, {rest}]", segments=SEGMENTS)
+        [look] = [line for line in bare.run("check").lines if "topic = Travel: no item" in line]
+        assert look.startswith("LOOK")
+        assert "has 'Travel' in 'topic'" in look
+        assert "the column holds 'sport' (100 rows), 'travel' (100 rows)" in look
+
+    bare.config(f"[{kind.replace('Travel', 'travel')}, {rest}]", segments=SEGMENTS)
+    assert "no item from" not in bare.run("check").out
+
+
+def test_check_says_how_many_labels_of_a_column_people_check(bare):
+    bare.predictions()
+    checked = COLUMN.replace("{", "{for: flagged, checks: 9, ", 1)
+    bare.config(f"[{checked}, {{for: passed, kind: files}}]")
+
+    found = bare.run("check").out
+
+    assert "all flagged items are counted; people check 9 of its items a round" in found

@@ -1,0 +1,213 @@
+"""R1 for several labelers: truth in PostgreSQL and people on the page, killed at each step."""
+
+import os
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import yaml
+from sqlalchemy import create_engine, text
+
+from monitor.config.load import load_config
+from monitor.domain.model import Answer
+from monitor.service import loop
+from monitor.service.pages.labeling.task_queue import AnswerOutcome, TaskQueue
+from monitor.storage import schema
+from monitor.wiring import build
+from tests.workers import lives_until_one_is_whole
+
+SLOT = datetime(2025, 3, 10, 6, tzinfo=UTC)
+FLAGGED, ITEMS, CHECKS = 30, 120, 8
+COLUMN = {"kind": "column", "id": "case_id", "value": "verdict", "late_labels": "60d"}
+COLUMN |= {"positive": ["fraud"], "negative": ["fine"]}
+LABELING = [
+    {**COLUMN, "for": "flagged", "table": "cases", "time": "known", "matures": "30d"}
+    | {"missing_means": "negative", "checks": CHECKS},
+    {**COLUMN, "for": {"country": "DE"}, "table": "reviews", "matures": "5d"},
+    {"for": "passed", "kind": "page", "question": "Is it fraud?", "deadline": "7d"},
+]
+STAGES = (0, 1, 3, 20, 31, 40)
+"""Days after the slot; at the last the truth of a closed round changes."""
+
+LIVES = """
+from pathlib import Path
+
+import structlog
+
+from monitor.domain import crashpoint
+from tests.faults.few_points import fewer_points
+from tests.faults.test_free_label_kills import live
+
+fewer_points(2**10)
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+
+
+def one(last):
+    live(sys.argv[1], Path(sys.argv[2]), killed_at(last))
+
+
+lives(one)
+"""
+
+
+def is_fraud(number):
+    """Whether an item is fraud: two in three of the flagged ones, one in nine of the others."""
+    return number % 3 != 0 if number <= FLAGGED else number % 9 == 0
+
+
+def cases(day):
+    """Rows of the flagged items that the table has on a day: the newest of each counts."""
+    rows = []
+    for number in range(1, FLAGGED + 1):
+        if number % 5 == 0 or (day < 20 and number % 2):
+            continue  # one in five never gets a row, and half of the others come late
+        rows.append(
+            (number, "fraud" if is_fraud(number) else "fine", SLOT + timedelta(days=number % 2))
+        )
+    changed = ((20, 2), (40, 4))  # on that day, another word on that item
+    rows += [(n, "fine", SLOT + timedelta(days=on)) for on, n in changed if day >= on]
+    return rows
+
+
+def put_tables(url, day):
+    """Let the tables be as they are on a day, in one transaction."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for table in ("cases", "reviews"):
+            connection.execute(text(f"delete from {table}"))
+        connection.execute(
+            text("insert into cases values ('p' || :n, :verdict, :known)"),
+            [{"n": n, "verdict": verdict, "known": known} for n, verdict, known in cases(day)],
+        )
+        reviews = [n for n in range(FLAGGED + 1, ITEMS + 1) if day >= 1 or n % 2]
+        connection.execute(
+            text("insert into reviews values ('p' || :n, :verdict)"),
+            [{"n": n, "verdict": "fraud" if is_fraud(n) else "fine"} for n in reviews],
+        )
+    engine.dispose()
+
+
+def set_up(url, folder):
+    """Make the tables and the config."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(
+            text("create table cases (case_id text, verdict text, known timestamptz)")
+        )
+        connection.execute(text("create table reviews (case_id text, verdict text)"))
+        connection.execute(
+            text(
+                "create table payments as select 'p' || i as id, 'item ' || i as shown, "
+                f"case when i <= {FLAGGED} then 0.9 else 0.1 end as score, "
+                "case when i % 2 = 0 then 'DE' else 'CZ' end as country, "
+                "timestamptz '2025-03-04 06:00+00' + make_interval(mins => i) as at "
+                f"from generate_series(1, {ITEMS}) t(i)"
+            )
+        )
+    engine.dispose()
+    columns = {"id": "id", "time": "at", "score": "score", "show": ["shown"]}
+    source = {"kind": "sql", "url": url, "table": "payments", "threshold": 0.5}
+    monitor = {
+        "name": "fraud",
+        "source": {**source, "columns": {**columns, "segments": ["country"]}},
+        "schedule": {"cron": "0 6 10 3 *"},
+        "sample": {"max_labels": 30, "second_wave": None},
+        "labeling": LABELING,
+    }
+    config = {"store": url, "mlflow": {"tracking_uri": "http://127.0.0.1:9"}, "monitors": [monitor]}
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+
+
+def live(url, folder, at_points):
+    """Go on from the stage in which the last life ended."""
+    from monitor.domain import crashpoint  # noqa: PLC0415  set in a fork alone
+
+    notes = folder / "stages.txt"
+    begun = len(notes.read_text().split()) if notes.exists() else 0
+    crashpoint.hook = at_points
+    for day in STAGES[begun:]:
+        now = SLOT + timedelta(days=day)
+        put_tables(url, day)
+        application = build(load_config(folder / "config.yaml"), clock=lambda now=now: now)
+        schema.ready(application.database)
+        for _ in range(2):
+            for context in application.monitors:
+                error = loop.advance(context)
+                assert error is None, error
+            label(application.database, now, some=day == 1)
+        with notes.open("a") as stream:
+            stream.write(f"{day}\n")
+            os.fsync(stream.fileno())
+        application.database.close()
+
+
+def label(database, now, *, some):
+    """Let a person answer what is on the page, or two screens of it."""
+    desk = TaskQueue(database, lambda: now, lambda: ["fraud"])
+    for _ in range(2 if some else 100):
+        tasks = desk.screen("ada").tasks
+        for task in tasks:
+            number = int(dict(task.shown)["shown"].removeprefix("item "))
+            answer = Answer.POSITIVE if is_fraud(number) else Answer.NEGATIVE
+            outcome = desk.record_answer("ada", task.key, answer, task.revision)
+            assert outcome is AnswerOutcome.TAKEN, outcome
+        if not tasks:
+            return
+
+
+def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(
+    postgres_url, tmp_path, tell_figures
+):
+    set_up(postgres_url, tmp_path)
+
+    codes = list(lives_until_one_is_whole(LIVES, postgres_url, tmp_path))
+
+    engine = create_engine(postgres_url)
+    with engine.connect() as connection:
+
+        def rows(query):
+            return [tuple(row) for row in connection.execute(text(query))]
+
+        [(state, version)] = rows("select state, version from rounds")
+        flagged = rows(
+            "select sum(labeled), sum(positive) from counts join strata using (round_id, stratum) "
+            f"where flagged and version = {version}"
+        )
+        items = dict(rows("select key, item_id from tasks"))
+        of_people = [
+            (items[key], answer)
+            for key, answer in rows("select task_key, answer from page_answers")
+        ]
+        asked = {
+            (item, part, slot) for item, part, slot in rows("select item_id, part, slot from tasks")
+        }
+        checks = rows(
+            f"select tp, fn, tn, fp from label_checks where version = {version} and flagged"
+        )
+        given = rows(
+            "select item_id, count(*) from label_events where annotator = 'ada' group by 1"
+        )
+        countries = dict(rows("select id, country from payments"))
+    engine.dispose()
+
+    newest = {number: verdict for number, verdict, _ in sorted(cases(40), key=lambda row: row[2])}
+    fraud = {n for n in range(1, FLAGGED + 1) if newest.get(n) == "fraud"}
+    assert (state, version) == ("closed", 2)
+    assert flagged == [(FLAGGED, len(fraud))]
+    checked = {int(item[1:]) for item, _, slot in asked if slot == 0}
+    truth = Counter((is_fraud(n), n in fraud) for n in checked)
+    assert checks == [
+        (truth[True, True], truth[True, False], truth[False, False], truth[False, True])
+    ]
+    assert len(checked) == CHECKS
+    passed = {(item, part) for item, part, slot in asked if int(item[1:]) > FLAGGED and slot == 1}
+    assert {part for item, part in passed if countries[item] == "DE"} == {1}
+    assert {part for item, part in passed if countries[item] == "CZ"} == {2}
+    by_page = {item for item, part in passed if part == 2} | {f"p{n}" for n in checked}
+    assert Counter(item for item, _ in of_people) == Counter(by_page)
+    assert dict(given) == dict.fromkeys(by_page, 1)
+    assert len(codes) > 10
+    tell_figures(
+        "R1",
+        what="kill -9 of a round of two tables and the page, checks among them, postgresql",
+        size=f"{len(codes) - 1} kills",
+    )
