@@ -45,14 +45,16 @@ def newest_reading(connection: Connection, round_id: int) -> datetime | None:
 
 
 def followed_rounds(connection: Connection, monitor_id: int, at_most: int) -> list[int]:
-    """Read the ids of the newest rounds of a monitor of which labels were counted as they came."""
+    """Read the ids of the newest closed and open rounds whose labels were counted as they came."""
     counted = select(provisionals.c.round_id).distinct()
-    query = select(rounds.c.id).where(
-        rounds.c.monitor_id == monitor_id,
-        rounds.c.state.in_((RoundState.LABELING, RoundState.CLOSED)),
-        rounds.c.id.in_(counted),
-    )
-    return list(connection.scalars(query.order_by(rounds.c.slot.desc()).limit(at_most)))
+    query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, rounds.c.id.in_(counted))
+    newest = query.order_by(rounds.c.slot.desc()).limit(at_most)
+    states = (RoundState.CLOSED, RoundState.LABELING)
+    return [
+        each
+        for state in states
+        for each in connection.scalars(newest.where(rounds.c.state == state))
+    ]
 
 
 def read_readings(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[Reading]]:

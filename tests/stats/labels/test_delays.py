@@ -104,8 +104,8 @@ def test_labels_that_come_as_before_rarely_look_otherwise_and_a_stop_always_does
         old = [dated(age, 60.0) for age in np.minimum(rng.gamma(2, 8, 300), 60)]
         curve = arrival_curve(old, coarse=COARSE)
         young = rng.gamma(2, 8, 150)
-        fits.append(pace_fit(curve, 300, [dated(age, 20.0) for age in young[young <= 20]]))
-        stopped.append(pace_fit(curve, 300, [dated(age, 20.0) for age in young[young <= 8]]))
+        fits.append(pace_fit(curve, 300, [dated(age, 20.0) for age in young[young <= 20]], 60))
+        stopped.append(pace_fit(curve, 300, [dated(age, 20.0) for age in young[young <= 8]], 60))
 
     assert np.mean(np.array(fits) < 0.05) < 0.1
     assert max(stopped) < 0.01
