@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.harness import Flags, Values
+from benchmarks.harness import Flags, Values, Whole
 from monitor.rounds.provisional import DAY, FollowedRound, early_row
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.half_space import Limit
@@ -40,7 +40,7 @@ class Window(NamedTuple):
     """A window by the day it ended: true positives of each class, and when labels came."""
 
     end: float
-    positive: Values
+    positive: Whole
     came: tuple[Values, Values]
 
     def counts(self, day: float) -> Counts:
@@ -60,7 +60,8 @@ def windows(mean: float, pattern: str, now: float, rng: np.random.Generator) -> 
     turn = now - SINCE * matures
     first = now - matures - CLOSED * WEEK
     drawn = []
-    for end in WEEK * np.arange(math.floor(first / WEEK), math.floor(now / WEEK) + 1):
+    for week in range(math.floor(first / WEEK), math.floor(now / WEEK) + 1):
+        end = float(WEEK * week)
         positive = rng.binomial(SIZE, RATES)
         labeled = rng.hypergeometric(positive, SIZE - positive, LABELED)
         grown = 1 + (factor - 1) * min(1.0, max(0.0, 1 - (now - end) / matures))
@@ -121,7 +122,7 @@ def played(mean: float, pattern: str, age: float, rng: np.random.Generator) -> F
 
 def line_of(mean: float, pattern: str, age: float, rounds: int, seed: int) -> str:
     """Describe many rounds of a setting."""
-    rng = np.random.default_rng([seed, mean, PATTERNS.index(pattern), round(100 * age)])
+    rng = np.random.default_rng([seed, int(mean), PATTERNS.index(pattern), round(100 * age)])
     tries = [played(mean, pattern, age, rng) for _ in range(rounds)]
     found = [one for one in tries if one is not None]
     begin = f"{mean:>4} {pattern:<7} {age:4.2f}"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.crashpoint import outside
 from monitor.domain.label_parts import column_classes, parts_of
+from monitor.domain.ports import DatesTruth
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
 from monitor.domain.setting_types import parse_duration
 from monitor.domain.state import RoundState
@@ -78,7 +82,7 @@ class FollowedRound:
         ]
         ages = [max(0.0, self.age(reading.at)) for reading in self.readings]
         stayed = [min(counts[index:]) for index in range(len(counts))]
-        steps = zip([0.0, *ages], ages, [0, *stayed], stayed, strict=False)
+        steps = zip([None, *ages], ages, [0, *stayed], stayed, strict=False)
         return [
             Arrivals(first, last, after - before, ages[-1])
             for first, last, before, after in steps
@@ -109,7 +113,8 @@ def follow_labels(
         readings = provisional_store.read_readings(connection, [*{*ids, round_.id}])
     tallies = labels.counts()
     reading = Reading(now, *(_positives(tallies, columns, flagged) for flagged in (True, False)))
-    readings[round_.id] = [*readings.get(round_.id, []), reading]
+    new = [*([] if newest else _dated(context, round_, labels, columns)), reading]
+    readings[round_.id] = [*readings.get(round_.id, []), *new]
     followed = [
         FollowedRound(each.window.end, each.state is RoundState.CLOSED, readings[each.id])
         for each in sorted(rounds, key=lambda each: each.id == round_.id)
@@ -120,7 +125,35 @@ def follow_labels(
         row = early_row(_counts(round_, tallies, columns), columns, followed, round_.sobol_seed)
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        provisional_store.write_reading(connection, round_.id, reading, row)
+        provisional_store.write_readings(connection, round_.id, new, row)
+
+
+def _dated(
+    context: MonitorContext, round_: Round, labels: RoundLabels, columns: Followed
+) -> list[Reading]:
+    """Return what would have been read before the first look, where all positive rows have a time.
+
+    Strata that are counted whole have no items to look up.
+    """
+    flagged = {one.stratum.name: one.stratum.flagged for one in labels.strata}
+    own = [one for one in labels.labeled if one.positive and flagged[one.stratum] in columns]
+    if labels.censuses or not own:
+        return []
+    since: dict[str, datetime] = {}
+    for one in context.labelers_of(round_.settings):
+        if isinstance(one.labeler, DatesTruth):
+            with outside("collect"):
+                since |= one.labeler.positive_since([item.id for item in own])
+    if any(item.id not in since for item in own):
+        return []
+    end, pause, now = round_.window.end, _pause(columns), context.clock()
+    steps = {item.id: max(0, math.ceil((since[item.id] - end) / pause)) for item in own}
+    result = []
+    for step in sorted({0, *steps.values()}):
+        came = Counter(flagged[item.stratum] for item in own if steps[item.id] <= step)
+        if end + step * pause < now:
+            result.append(Reading(end + step * pause, came[True], came[False]))
+    return result
 
 
 def showed_estimate(context: MonitorContext, round_: Round) -> bool:

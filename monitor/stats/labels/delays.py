@@ -31,11 +31,11 @@ class Arrivals(NamedTuple):
     """Positive labels of one round that came between two ages, up to the age it has.
 
     ``first`` and ``last`` are the ages between which ``labels`` came, ``bound`` is the age at
-    which the round was last read, all in days. ``first`` is 0 if they were there when somebody
+    which the round was last read, all in days. ``first`` is None if they were there when somebody
     first looked.
     """
 
-    first: float
+    first: float | None
     last: float
     labels: float
     bound: float
@@ -43,11 +43,11 @@ class Arrivals(NamedTuple):
     @property
     def middle(self) -> float:
         """The age that they count at."""
-        return (self.first + self.last) / 2
+        return ((self.first or 0.0) + self.last) / 2
 
     def is_dated(self, coarse: float) -> bool:
         """Whether they were seen coming: at the latest by an age of ``coarse`` at first sight."""
-        return self.first > 0 or self.last <= coarse
+        return self.first is not None or self.last <= coarse
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -24,18 +24,15 @@ class Reading:
     passed: int
 
 
-def write_reading(
-    connection: Connection, round_id: int, reading: Reading, row: ProvisionalRow | None
+def write_readings(
+    connection: Connection, round_id: int, readings: Sequence[Reading], row: ProvisionalRow | None
 ) -> None:
-    """Store what was counted at a time, and what was shown; nothing of a round that has closed."""
-    stored: dict[str, Any] = {
-        "round_id": round_id,
-        "at": reading.at,
-        "flagged": reading.flagged,
-        "passed": reading.passed,
-        "estimate": row and row.model_dump(mode="json"),
-    }
-    put_all(connection, provisionals, [stored], changed=["flagged", "passed", "estimate"])
+    """Store what was counted, and what the last count shows; nothing of a round that closes."""
+    stored: list[dict[str, Any]] = [
+        {"round_id": round_id, **asdict(reading), "estimate": None} for reading in readings
+    ]
+    stored[-1]["estimate"] = row and row.model_dump(mode="json")
+    put_all(connection, provisionals, stored, changed=["flagged", "passed", "estimate"])
 
 
 def newest_reading(connection: Connection, round_id: int) -> datetime | None:
