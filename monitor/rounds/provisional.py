@@ -98,10 +98,13 @@ def follow_labels(
     *,
     closes: bool = False,
 ) -> None:
-    """Count the labels of a round that mature, and estimate it early unless it ``closes`` now."""
-    columns = followed_classes(round_.settings)
-    now = context.clock()
-    if not columns or now < round_.window.end:
+    """Count the labels of a round that mature, and estimate it early unless it ``closes`` now.
+
+    Not of one in two waves: when the labels of its second would have come nobody has seen.
+    """
+    columns, now = followed_classes(round_.settings), context.clock()
+    has_waves = any(part.first_wave is not None for part in labels.strata)
+    if not columns or has_waves or now < round_.window.end:
         return
     with context.database.read() as connection:
         newest = provisional_store.newest_reading(connection, round_.id)

@@ -121,3 +121,31 @@ def test_a_column_of_times_gives_the_pace_of_rounds_of_the_past_and_shows_that_i
 
     assert "% matured: precision 0." in shown
     assert said in shown
+
+
+def test_limits_that_are_set_once_an_early_estimate_is_shown_do_not_watch_its_round(bare):
+    Cases(bare).known(DAYS + 5)
+    column, labels = COLUMN.replace("value", "time: seen, value"), ("labels: 40", "labels: 200")
+    bare.config(column, labels=labels)
+    bare.run("backfill", "--from", bare.at(bare.now - timedelta(days=DAYS)))
+    shown = bare.query(
+        "select round_id from provisionals where estimate is not null group by round_id"
+        " having max(json_array_length(estimate, '$.metrics')) > 0"
+    )
+    bare.config(column, labels=labels, limits=LIMITS)
+
+    bare.run_at(bare.now + timedelta(days=5), "run-once")
+
+    watched = "select r.id from rounds r join evidence e on e.round_id = r.id"
+    assert len(shown) >= 3
+    assert not {*bare.query(watched)} & {*shown}
+    assert "showed a provisional estimate, before the limits were set" in bare.run("status").out
+
+
+def test_where_both_answers_may_be_late_there_is_no_early_number(bare):
+    Cases(bare).known(DAYS)
+    bare.config(COLUMN.replace(", missing_means: negative", ""))
+
+    bare.run("run-once")
+
+    assert "not estimable yet, an item without a row is not negative" in bare.run("status").out
