@@ -74,10 +74,14 @@ def main(
     """Print how soon drops are found, then false alarms; or one of the other comparisons."""
     if alternatives:
         show_alternatives(paths)
-        return
-    if early:
+    elif early:
         show_early(paths, years)
-        return
+    else:
+        show_blocks(paths, years)
+
+
+def show_blocks(paths: int, years: int) -> None:
+    """Print how soon drops are found, then false alarms, by the number of blocks."""
     head = "".join(f"{metric:>11} -{by:.2f}" for metric, by in DROPS)
     print(f"found within {WITHIN} rounds, {paths} paths\n{'':<47}blocks{head}")
     for labels in LABELS:

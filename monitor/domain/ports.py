@@ -208,6 +208,14 @@ class CountsTruth(Protocol):
 
 
 @runtime_checkable
+class DatesTruth(Protocol):
+    """A labeler whose labels may say when they became known."""
+
+    def positive_since(self, ids: Collection[str]) -> Mapping[str, datetime]:
+        """Return when some items were known to be positive, of those whose rows tell."""
+
+
+@runtime_checkable
 class ExcludesRows(Protocol):
     """A source that may leave out rows by the values of some columns."""
 

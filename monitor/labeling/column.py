@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -284,6 +284,20 @@ class ColumnLabeler:
         state = self.truths.state(now)
         state = f"{now:%Y-%m-%d %H}" if state is None else state
         return self._marker({}, [state, self._has_matured(window.end)])
+
+    def positive_since(self, ids: Collection[str]) -> dict[str, datetime]:
+        """Return when some items were known to be positive, of those whose rows tell."""
+        rows = {} if self.settings.time is None else self._within(lambda: self.truths.of(ids))
+        times = {
+            item: [row.known for row in of if row.value in self._meanings.positives]
+            for item, of in rows.items()
+        }
+        latest = self._latest()
+        return {
+            item: datetime.fromtimestamp(min(known) / 1_000_000, UTC)
+            for item, known in times.items()
+            if known and 0 < min(known) <= latest
+        }
 
     def close(self, round_name: str) -> None:
         """Do nothing: nothing was shown."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.crashpoint import outside
 from monitor.domain.label_parts import column_classes, parts_of
+from monitor.domain.ports import DatesTruth
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
 from monitor.domain.setting_types import parse_duration
 from monitor.domain.state import RoundState
@@ -17,7 +21,9 @@ from monitor.presentation.provisional import (
     too_few_followed_reason,
     too_young_reason,
 )
+from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.tally import Tally
+from monitor.stats.core.reasons import Contradiction
 from monitor.storage.labels import provisional_store
 from monitor.storage.labels.provisional_store import Reading
 from monitor.storage.rounds import round_claims, round_store
@@ -25,6 +31,8 @@ from monitor.storage.rounds import round_claims, round_store
 if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
+    from monitor.stats.core.counts import Counts
+    from monitor.stats.estimation.posterior import MetricEstimate
     from monitor.stats.labels.audit import ArrivedShare
     from monitor.stats.labels.delays import ArrivalCurve, Arrivals
     from monitor.storage.labels.round_labels import RoundLabels
@@ -37,7 +45,7 @@ FEWEST = 20
 
 LEAST_MATURED = 0.1  # with less, a handful of labels would speak for all that are to come
 SHORTEST = timedelta(days=1)  # labels that mature sooner are waited for
-FOLLOWED = 40  # the newest rounds from which delays are learned
+FOLLOWED = 26  # the newest rounds that have closed, and open ones, that delays are learned from
 READINGS = 100  # of a round until it matures
 COARSE = 0.1
 """Share of the time to maturity by which a round has to be looked at, to tell when its first labels
@@ -46,7 +54,6 @@ came."""
 OTHER_PACE = 0.001
 """Probability below which labels are said to come as they never did."""
 
-METRICS = ("precision", "recall")
 DAY = timedelta(days=1)
 Followed = Mapping[bool, Mapping[str, Any]]
 """The settings of the column of each predicted class whose labels mature, by whether it is flagged.
@@ -54,7 +61,7 @@ Followed = Mapping[bool, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class _FollowedRound:
+class FollowedRound:
     """A round of which labels were counted as they came; ``end`` is the end of its window."""
 
     end: datetime
@@ -75,7 +82,7 @@ class _FollowedRound:
         ]
         ages = [max(0.0, self.age(reading.at)) for reading in self.readings]
         stayed = [min(counts[index:]) for index in range(len(counts))]
-        steps = zip([0.0, *ages], ages, [0, *stayed], stayed, strict=False)
+        steps = zip([None, *ages], ages, [0, *stayed], stayed, strict=False)
         return [
             Arrivals(first, last, after - before, ages[-1])
             for first, last, before, after in steps
@@ -91,10 +98,13 @@ def follow_labels(
     *,
     closes: bool = False,
 ) -> None:
-    """Count the labels of a round that mature, and estimate it early unless it ``closes`` now."""
-    columns = followed_classes(round_.settings)
-    now = context.clock()
-    if not columns or now < round_.window.end:
+    """Count the labels of a round that mature, and estimate it early unless it ``closes`` now.
+
+    Not of one in two waves: when the labels of its second would have come nobody has seen.
+    """
+    columns, now = followed_classes(round_.settings), context.clock()
+    has_waves = any(part.first_wave is not None for part in labels.strata)
+    if not columns or has_waves or now < round_.window.end:
         return
     with context.database.read() as connection:
         newest = provisional_store.newest_reading(connection, round_.id)
@@ -103,19 +113,50 @@ def follow_labels(
             return
         ids = provisional_store.followed_rounds(connection, round_.monitor_id, FOLLOWED)
         rounds = round_store.read_rounds(connection, {*ids, round_.id})
-        readings = provisional_store.read_readings(connection, ids)
+        readings = provisional_store.read_readings(connection, [*{*ids, round_.id}])
     tallies = labels.counts()
     reading = Reading(now, *(_positives(tallies, columns, flagged) for flagged in (True, False)))
-    readings[round_.id] = [*readings.get(round_.id, []), reading]
-    rounds = [each for each in rounds if followed_classes(each.settings) == columns]
-    followed = {
-        each.id: _FollowedRound(each.window.end, each.state is RoundState.CLOSED, readings[each.id])
-        for each in rounds
-    }
-    row = None if closes else _estimated(round_, tallies, columns, followed, now)
+    new = [*([] if newest else _dated(context, round_, labels, columns)), reading]
+    readings[round_.id] = [*readings.get(round_.id, []), *new]
+    followed = [
+        FollowedRound(each.window.end, each.state is RoundState.CLOSED, readings[each.id])
+        for each in sorted(rounds, key=lambda each: each.id == round_.id)
+        if followed_classes(each.settings) == columns
+    ]
+    row = None
+    if not closes:
+        row = early_row(_counts(round_, tallies, columns), columns, followed, round_.sobol_seed)
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        provisional_store.write_reading(connection, round_.id, reading, row)
+        provisional_store.write_readings(connection, round_.id, new, row)
+
+
+def _dated(
+    context: MonitorContext, round_: Round, labels: RoundLabels, columns: Followed
+) -> list[Reading]:
+    """Return what would have been read before the first look, where all positive rows have a time.
+
+    Strata that are counted whole have no items to look up.
+    """
+    flagged = {one.stratum.name: one.stratum.flagged for one in labels.strata}
+    own = [one for one in labels.labeled if one.positive and flagged[one.stratum] in columns]
+    if labels.censuses or not own:
+        return []
+    since: dict[str, datetime] = {}
+    for one in context.labelers_of(round_.settings):
+        if isinstance(one.labeler, DatesTruth):
+            with outside("collect"):
+                since |= one.labeler.positive_since([item.id for item in own])
+    if any(item.id not in since for item in own):
+        return []
+    end, pause, now = round_.window.end, _pause(columns), context.clock()
+    steps = {item.id: max(0, math.ceil((since[item.id] - end) / pause)) for item in own}
+    result = []
+    for step in sorted({0, *steps.values()}):
+        came = Counter(flagged[item.stratum] for item in own if steps[item.id] <= step)
+        if end + step * pause < now:
+            result.append(Reading(end + step * pause, came[True], came[False]))
+    return result
 
 
 def showed_estimate(context: MonitorContext, round_: Round) -> bool:
@@ -134,7 +175,8 @@ def followed_classes(settings: RoundSettings) -> Followed:
 
 
 def _matures(column: Mapping[str, Any]) -> timedelta:
-    return parse_duration(column.get("matures", "0s"))
+    matures = parse_duration(column.get("matures"))
+    return matures if isinstance(matures, timedelta) else timedelta(0)
 
 
 def _pause(columns: Followed) -> timedelta:
@@ -146,35 +188,40 @@ def _positives(tallies: Sequence[StratumTally], columns: Followed, flagged: bool
     return sum(one.positive for one in own)
 
 
-def _estimated(
-    round_: Round,
-    tallies: Sequence[StratumTally],
-    columns: Followed,
-    followed: Mapping[int, _FollowedRound],
-    now: datetime,
+def early_row(
+    counts: Counts, columns: Followed, rounds: Sequence[FollowedRound], seed: int
 ) -> ProvisionalRow:
-    """Estimate a round by the share of its labels that has come; says why if that is unknown."""
+    """Estimate a window by the share of its labels that has come; says why if that is unknown.
+
+    counts: Its labels, where an item of a column that has none yet counts as negative.
+    rounds: Those of the same columns that were followed; this one comes last.
+    """
+    now, age = rounds[-1].readings[-1].at, rounds[-1].age(rounds[-1].readings[-1].at)
     if any(column.get("missing_means") != "negative" for column in columns.values()):
         return ProvisionalRow(at=now, reason=LATER_NEGATIVE)
     coarse = COARSE * max(map(_matures, columns.values())) / DAY
-    paces = [_Pace.of(flags, list(followed.values()), coarse) for flags in ((True,), (False,))]
-    paces = [pace for pace in paces if pace.flags[0] in columns]
+    paces = [_Pace.of((flagged,), rounds, coarse) for flagged in sorted(columns)]
     if min(pace.matured for pace in paces) < FEWEST and _is_one(columns):
-        paces = [_Pace.of((True, False), list(followed.values()), coarse)]
+        paces = [_Pace.of((True, False), rounds, coarse)]
     matured = min(pace.matured for pace in paces)
     if matured < FEWEST:
         return ProvisionalRow(at=now, reason=too_few_followed_reason(round(matured), FEWEST))
-    age = followed[round_.id].age(now)
     shares = {pace.flags: pace.curve().at(age) for pace in paces}
     least = min(share.share for share in shares.values())
     if least < LEAST_MATURED:
         return ProvisionalRow(at=now, reason=too_young_reason(least))
-    metrics = _metrics(round_, tallies, columns, shares)
+    rows = _estimates(counts, shares, seed)
+    why = next((row.reason for row in rows if row.reason), None)
+    metrics = [
+        ProvisionalMetric(metric=row.metric, point=row.point, low=row.low, high=row.high)
+        for row in rows
+        if row.point is not None
+    ]
     return ProvisionalRow(
         at=now,
         matured=least,
         metrics=metrics,
-        reason=None if metrics else FASTER,
+        reason=FASTER if isinstance(why, Contradiction) else no_estimate_reason(why),
         other_pace=any(pace.fit() < OTHER_PACE for pace in paces),
     )
 
@@ -189,7 +236,7 @@ class _Pace:
     coarse: float
 
     @classmethod
-    def of(cls, flags: tuple[bool, ...], rounds: Sequence[_FollowedRound], coarse: float) -> _Pace:
+    def of(cls, flags: tuple[bool, ...], rounds: Sequence[FollowedRound], coarse: float) -> _Pace:
         """Gather the arrivals of rounds that have closed, and of those that have not."""
         old, young = (
             [each for one in rounds if one.closed is closed for each in one.arrivals(flags)]
@@ -200,7 +247,7 @@ class _Pace:
     @property
     def matured(self) -> float:
         """Labels that were followed from their coming until they matured."""
-        return sum(each.count for each in self.old if each.is_dated(self.coarse))
+        return sum(each.labels for each in self.old if each.is_dated(self.coarse))
 
     def curve(self) -> ArrivalCurve:
         """Share that has come by each age."""
@@ -214,7 +261,7 @@ class _Pace:
 
         curve = arrival_curve(self.old, coarse=self.coarse)
         young = [each for each in self.young if each.is_dated(self.coarse)]
-        return pace_fit(curve, self.matured, young)
+        return pace_fit(curve, self.matured, young, self.coarse / COARSE)
 
 
 def _is_one(columns: Followed) -> bool:
@@ -222,29 +269,27 @@ def _is_one(columns: Followed) -> bool:
     return len(columns) > 1 and columns[True] == columns[False]
 
 
-def _metrics(
-    round_: Round,
-    tallies: Sequence[StratumTally],
-    columns: Followed,
-    shares: Mapping[tuple[bool, ...], ArrivedShare],
-) -> list[ProvisionalMetric]:
+def _estimates(
+    counts: Counts, shares: Mapping[tuple[bool, ...], ArrivedShare], seed: int
+) -> list[MetricEstimate]:
     """Estimate the window, with its labels corrected for those to come."""
-    from monitor.stats.core.beta_mixture import HEAVY  # noqa: PLC0415  scipy takes half a second
-    from monitor.stats.estimation.cell_matrix import plain_counts  # noqa: PLC0415  likewise
-    from monitor.stats.labels.audit import ClassAudits  # noqa: PLC0415  likewise
+    from monitor.stats.labels.audit import ClassAudits  # noqa: PLC0415  scipy, as above
     from monitor.stats.labels.label_error import corrected_estimates  # noqa: PLC0415  likewise
 
-    counts = Tally(tuple(_with_negatives(one, columns) for one in tallies)).counts
-    if round_.settings.sample.cells is not None:
-        counts = plain_counts(counts, prior=HEAVY)
     both = shares.get((True, False))
     audits = both or ClassAudits(*(shares.get((flag,)) for flag in (True, False)))
-    rows = corrected_estimates(counts, audits, estimands=("window",), seed=round_.sobol_seed)
-    return [
-        ProvisionalMetric(metric=row.metric, point=row.point, low=row.low, high=row.high)
-        for row in rows
-        if row.point is not None
-    ]
+    return corrected_estimates(counts, audits, estimands=("window",), seed=seed)
+
+
+def _counts(round_: Round, tallies: Sequence[StratumTally], columns: Followed) -> Counts:
+    """Count the labels of a round, and its items of a column without one as negative."""
+    counts = Tally(tuple(_with_negatives(one, columns) for one in tallies)).counts
+    if round_.settings.sample.cells is None:
+        return counts
+    from monitor.stats.core.beta_mixture import HEAVY  # noqa: PLC0415  scipy takes half a second
+    from monitor.stats.estimation.cell_matrix import plain_counts  # noqa: PLC0415  likewise
+
+    return plain_counts(counts, prior=HEAVY)
 
 
 def _with_negatives(tally: StratumTally, columns: Followed) -> StratumTally:

@@ -28,21 +28,28 @@ class Cases:
         """Nine in ten flagged items and one in ten of the others."""
         return item % 100 > 0 if item % 10 == 0 else item % 10 == 1
 
-    def run(self, day, stopped=99):
-        """Write what is known on a day in any order, a wrong case in two, and run once.
+    def known(self, day, stopped=99):
+        """Write what is known on a day in any order, with a wrong case on every other day.
 
         After the day ``stopped`` nobody finds out anything more.
         """
-        at = self.place.now - timedelta(days=DAYS - day)
+        start = self.place.now - timedelta(days=DAYS)
+        found = {item: item / A_DAY + item * 7919 % 97 / 27 for item in range(A_DAY * DAYS)}
         rows = [
-            {"case": f"m{item}", "bad": 1}
-            for item in range(A_DAY * DAYS)
-            if self.is_bad(item) and item / A_DAY + item * 7919 % 97 / 27 <= min(day, stopped)
+            {"case": f"m{item}", "bad": 1, "seen": (start + timedelta(days=when)).isoformat()}
+            for item, when in found.items()
+            if self.is_bad(item) and when <= min(day, stopped)
         ]
-        if day % 2:
-            rows.append({"case": f"m{int(day * A_DAY) - 104}", "bad": 1})  # is taken back next day
+        if day % 2 and stopped > day:  # it is taken back on the next day
+            rows.append({"case": f"m{day * A_DAY - 104}", "bad": 1, "seen": start.isoformat()})
         self.dice.shuffle(rows)
-        save(self.place.folder / "truth.csv", rows or [{"case": "none", "bad": 0}])
+        none = [{"case": "none", "bad": 0, "seen": start.isoformat()}]
+        save(self.place.folder / "truth.csv", rows or none)
+
+    def run(self, day):
+        """Run once on a day, by what is known then."""
+        self.known(day)
+        at = self.place.now - timedelta(days=DAYS - day)
         ended = self.place.run_at(at, "run-once")
         assert "Traceback" not in ended.err
         return at
@@ -97,3 +104,48 @@ def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_w
     assert not alerts["alerts"]
     read = bare.query("select distinct state from rounds r join evidence e on e.round_id = r.id")
     assert read == [("closed",)]
+
+
+@pytest.mark.parametrize(
+    ("stopped", "said"),
+    [(DAYS - 1e-6, "if labels come as in"), (DAYS - 2, "labels do not come as in")],
+)
+def test_a_column_of_times_gives_the_pace_of_rounds_of_the_past_and_shows_that_it_changed(
+    bare, stopped, said
+):
+    Cases(bare).known(DAYS, stopped)
+    bare.config(COLUMN.replace("value", "time: seen, value"), labels=("labels: 40", "labels: 200"))
+
+    bare.run("backfill", "--from", bare.at(bare.now - timedelta(days=DAYS)))
+    shown = bare.run("status").out
+
+    assert "% matured: precision 0." in shown
+    assert said in shown
+
+
+def test_limits_that_are_set_once_an_early_estimate_is_shown_do_not_watch_its_round(bare):
+    Cases(bare).known(DAYS + 5)
+    column, labels = COLUMN.replace("value", "time: seen, value"), ("labels: 40", "labels: 200")
+    bare.config(column, labels=labels)
+    bare.run("backfill", "--from", bare.at(bare.now - timedelta(days=DAYS)))
+    shown = bare.query(
+        "select round_id from provisionals where estimate is not null group by round_id"
+        " having max(json_array_length(estimate, '$.metrics')) > 0"
+    )
+    bare.config(column, labels=labels, limits=LIMITS)
+
+    bare.run_at(bare.now + timedelta(days=5), "run-once")
+
+    watched = "select r.id from rounds r join evidence e on e.round_id = r.id"
+    assert len(shown) >= 3
+    assert not {*bare.query(watched)} & {*shown}
+    assert "showed a provisional estimate, before the limits were set" in bare.run("status").out
+
+
+def test_where_both_answers_may_be_late_there_is_no_early_number(bare):
+    Cases(bare).known(DAYS)
+    bare.config(COLUMN.replace(", missing_means: negative", ""))
+
+    bare.run("run-once")
+
+    assert "not estimable yet, an item without a row is not negative" in bare.run("status").out

@@ -10,11 +10,11 @@ doi:10.1093/biomet/75.3.515). All of it assumes that later labels come as the ea
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from monitor.stats.labels.audit import ArrivedShare
 
@@ -23,28 +23,31 @@ if TYPE_CHECKING:
 
     from monitor.stats.core.arrays import Floats
 
+RECENT = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
+"""Parts of the time to maturity in which the newest labels are compared with what is expected."""
+
 
 class Arrivals(NamedTuple):
     """Positive labels of one round that came between two ages, up to the age it has.
 
-    ``first`` and ``last`` are the ages between which ``count`` labels came, ``bound`` is the age at
-    which the round was last read, all in days. ``first`` is 0 if they were there when somebody
+    ``first`` and ``last`` are the ages between which ``labels`` came, ``bound`` is the age at
+    which the round was last read, all in days. ``first`` is None if they were there when somebody
     first looked.
     """
 
-    first: float
+    first: float | None
     last: float
-    count: float
+    labels: float
     bound: float
 
     @property
     def middle(self) -> float:
         """The age that they count at."""
-        return (self.first + self.last) / 2
+        return ((self.first or 0.0) + self.last) / 2
 
     def is_dated(self, coarse: float) -> bool:
         """Whether they were seen coming: at the latest by an age of ``coarse`` at first sight."""
-        return self.first > 0 or self.last <= coarse
+        return self.first is not None or self.last <= coarse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +105,7 @@ def arrival_curve(arrivals: Sequence[Arrivals], *, coarse: float) -> ArrivalCurv
     is_dated = np.array([each.is_dated(coarse) for each in arrivals], dtype=np.bool_)
     count, bound = (
         np.array([getattr(each, name) for each in arrivals], dtype=np.float64)
-        for name in ("count", "bound")
+        for name in ("labels", "bound")
     )
     came = np.array([each.middle if each.is_dated(coarse) else each.last for each in arrivals])
     if not is_dated.any():
@@ -121,33 +124,45 @@ def arrival_curve(arrivals: Sequence[Arrivals], *, coarse: float) -> ArrivalCurv
     return ArrivalCurve(ages, share, np.where(np.isfinite(worth), worth, at_risk))
 
 
-def pace_fit(curve: ArrivalCurve, worth: float, recent: Sequence[Arrivals]) -> float:
-    r"""Probability of the difference between young and earlier rounds, if labels come alike.
+def pace_fit(curve: ArrivalCurve, worth: float, young: Sequence[Arrivals], matures: float) -> float:
+    r"""Probability of a difference between young and earlier rounds, if labels come alike.
 
-    Of N labels of rounds that were followed up to :math:`c_i`, earlier rounds expect
-    :math:`\sum_i \hat F(\min(t, c_i)) / \hat F(c_i)` by the age t. The largest difference, over N,
-    is compared with Kolmogorov's distribution for samples of N and ``worth`` labels (Smirnov 1948,
-    doi:10.1214/aoms/1177730256). Only the shape up to the present age shows: where it stays the
-    same, slower labels look like fewer.
+    Of the labels of a round of age c, :math:`p = 1 - \hat F(c - w)/\hat F(c)` are expected in its
+    last w days, however many positives it has. Over all young rounds the number O of these is
+    compared with its binomial law,
+
+    .. math:: z = \Big(O - \sum p\Big) \Big/
+        \sqrt{\Big(1 + \frac{N}{m}\Big) \sum p (1 - p)}
+
+    where the N labels are counted and :math:`\hat F` is worth m. The smallest of the two-sided
+    probabilities for a few w is multiplied by their number (Bonferroni). Labels that are as
+    much slower in each round, at any age, show in the older of the young rounds only.
+
+    Parameters
+    ----------
+    worth
+        Labels that the curve comes from.
+    matures
+        Days until labels mature, of which the w are parts.
 
     Examples
     --------
     >>> old = [Arrivals(day, day, 10, bound=30) for day in range(1, 31)]
     >>> curve = arrival_curve(old, coarse=3)
-    >>> alike = [Arrivals(day, day, 4, bound=10) for day in range(1, 11)]
-    >>> stopped = [Arrivals(day, day, 8, bound=10) for day in range(1, 6)]
-    >>> [round(pace_fit(curve, 300, recent), 3) for recent in (alike, stopped)]
+    >>> alike = [Arrivals(day, day, 4, bound=20) for day in range(1, 21)]
+    >>> stopped = [Arrivals(day, day, 5, bound=20) for day in range(1, 17)]
+    >>> [round(pace_fit(curve, 300, each, 30), 3) for each in (alike, stopped)]
     [1.0, 0.0]
     """
-    rows = [(each.middle, each.bound, each.count) for each in recent]
-    came, bound, count = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-    came, bound, count = (values[curve.shares(bound) > 0] for values in (came, bound, count))
-    total = float(count.sum())
-    if not total:
-        return 1.0
-    ages = np.unique(came)[:, np.newaxis]
-    seen = (came <= ages) @ count
-    expected = curve.shares(np.minimum(ages, bound)) @ (count / curve.shares(bound))
-    effective = total * worth / (total + worth)
-    distance = float(np.abs(seen - expected).max()) / total
-    return float(special.kolmogorov(np.sqrt(effective) * distance))
+    rows = [(each.middle, each.bound, each.labels) for each in young]
+    came, bound, labels = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    came, bound, labels = (values[curve.shares(bound) > 0] for values in (came, bound, labels))
+    noise = 1 + float(labels.sum()) / worth
+    fits = [1.0]
+    for width in np.array(RECENT) * matures:
+        share = 1 - curve.shares(bound - width) / curve.shares(bound)
+        variance = noise * float(labels @ (share * (1 - share)))
+        difference = float(labels @ ((came > bound - width) - share))
+        if variance > 0:
+            fits.append(len(RECENT) * math.erfc(abs(difference) / math.sqrt(2 * variance)))
+    return min(fits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -24,18 +24,15 @@ class Reading:
     passed: int
 
 
-def write_reading(
-    connection: Connection, round_id: int, reading: Reading, row: ProvisionalRow | None
+def write_readings(
+    connection: Connection, round_id: int, readings: Sequence[Reading], row: ProvisionalRow | None
 ) -> None:
-    """Store what was counted at a time, and what was shown; nothing of a round that has closed."""
-    stored: dict[str, Any] = {
-        "round_id": round_id,
-        "at": reading.at,
-        "flagged": reading.flagged,
-        "passed": reading.passed,
-        "estimate": row and row.model_dump(mode="json"),
-    }
-    put_all(connection, provisionals, [stored], changed=["flagged", "passed", "estimate"])
+    """Store what was counted, and what the last count shows; nothing of a round that closes."""
+    stored: list[dict[str, Any]] = [
+        {"round_id": round_id, **asdict(reading), "estimate": None} for reading in readings
+    ]
+    stored[-1]["estimate"] = row and row.model_dump(mode="json")
+    put_all(connection, provisionals, stored, changed=["flagged", "passed", "estimate"])
 
 
 def newest_reading(connection: Connection, round_id: int) -> datetime | None:
@@ -45,14 +42,16 @@ def newest_reading(connection: Connection, round_id: int) -> datetime | None:
 
 
 def followed_rounds(connection: Connection, monitor_id: int, at_most: int) -> list[int]:
-    """Read the ids of the newest rounds of a monitor of which labels were counted as they came."""
+    """Read the ids of the newest closed and open rounds whose labels were counted as they came."""
     counted = select(provisionals.c.round_id).distinct()
-    query = select(rounds.c.id).where(
-        rounds.c.monitor_id == monitor_id,
-        rounds.c.state.in_((RoundState.LABELING, RoundState.CLOSED)),
-        rounds.c.id.in_(counted),
-    )
-    return list(connection.scalars(query.order_by(rounds.c.slot.desc()).limit(at_most)))
+    query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, rounds.c.id.in_(counted))
+    newest = query.order_by(rounds.c.slot.desc()).limit(at_most)
+    states = (RoundState.CLOSED, RoundState.LABELING)
+    return [
+        each
+        for state in states
+        for each in connection.scalars(newest.where(rounds.c.state == state))
+    ]
 
 
 def read_readings(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[Reading]]:

@@ -8,7 +8,7 @@ from scipy import stats
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimate
-from monitor.stats.labels.audit import ArrivedShare, ClassAudits
+from monitor.stats.labels.audit import ClassAudits
 from monitor.stats.labels.delays import Arrivals, arrival_curve, pace_fit
 from monitor.stats.labels.label_error import corrected_estimates
 
@@ -42,7 +42,7 @@ def test_with_rounds_that_began_unseen_it_is_the_kaplan_meier_estimate_of_scipy_
     first_seen = np.where(rng.random(300) < 0.3, np.round(rng.uniform(1, 20, 300), 1), 0)
     is_unseen = ages <= first_seen
     arrivals = [
-        Arrivals(0, seen, 1, FAR) if hidden else dated(age)
+        Arrivals(None, seen, 1, FAR) if hidden else dated(age)
         for age, seen, hidden in zip(ages, first_seen, is_unseen, strict=True)
     ]
 
@@ -72,7 +72,8 @@ def test_with_young_rounds_it_is_the_maximum_likelihood_estimate_under_truncatio
 def test_without_truncation_a_share_is_worth_all_labels():
     curve = arrival_curve([dated(age) for age in (1, 2, 2, 3)] * 5, coarse=COARSE)
 
-    assert curve.at(2) == ArrivedShare(0.75, pytest.approx(20))
+    assert curve.at(2).share == 0.75
+    assert curve.at(2).worth == pytest.approx(20)
     assert curve.at(0.5).share == 0
     assert curve.at(99).share == 1
 
@@ -94,7 +95,7 @@ def test_shares_ascend_to_one_and_are_worth_something(pairs, age):
 
 def test_labels_that_were_there_at_first_sight_alone_have_no_age():
     with pytest.raises(ValueError, match="when somebody first looked"):
-        arrival_curve([Arrivals(0, 40, 12, 60)], coarse=COARSE)
+        arrival_curve([Arrivals(None, 40, 12, 60)], coarse=COARSE)
 
 
 def test_labels_that_come_as_before_rarely_look_otherwise_and_a_stop_always_does():
@@ -104,8 +105,8 @@ def test_labels_that_come_as_before_rarely_look_otherwise_and_a_stop_always_does
         old = [dated(age, 60.0) for age in np.minimum(rng.gamma(2, 8, 300), 60)]
         curve = arrival_curve(old, coarse=COARSE)
         young = rng.gamma(2, 8, 150)
-        fits.append(pace_fit(curve, 300, [dated(age, 20.0) for age in young[young <= 20]]))
-        stopped.append(pace_fit(curve, 300, [dated(age, 20.0) for age in young[young <= 8]]))
+        fits.append(pace_fit(curve, 300, [dated(age, 20.0) for age in young[young <= 20]], 60))
+        stopped.append(pace_fit(curve, 300, [dated(age, 20.0) for age in young[young <= 8]], 60))
 
     assert np.mean(np.array(fits) < 0.05) < 0.1
     assert max(stopped) < 0.01

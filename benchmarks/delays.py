@@ -1,0 +1,167 @@
+"""Labels that come over days to months: provisional estimates, final ones, and false alarms.
+
+Weekly windows, 200 flagged and 1,000 passed items labeled. Delays are gamma with shape 2, labels
+mature after four times their mean. They come as before (`steady`), or take longer by the week until
+it is half as long again (`slower`), or each label still to come takes three times as long from a
+day on (`sudden`, an eighth of the time to maturity ago).
+False alarms are of quiet years with both metrics at their limits; `late` says how many positive
+labels come only after they should have matured.
+"""
+
+import math
+from datetime import UTC, datetime
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.harness import Flags, Values, Whole
+from monitor.rounds.provisional import DAY, FollowedRound, early_row
+from monitor.stats.core.counts import Counts
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.simulated_paths import Paths, RoundStrata
+from monitor.stats.estimation.posterior import estimate
+from monitor.storage.labels.provisional_store import Reading
+
+SIZE, LABELED, RATES = np.array([600, 20_000]), np.array([200, 1000]), np.array([0.85, 0.015])
+METRICS = ("precision", "recall")
+MEANS = (5, 15, 30, 90)
+MATURES, READINGS = 4, 50
+AGES = (0.1, 0.25, 0.5)
+PATTERNS = ("steady", "slower", "sudden")
+SLOWED, SINCE = {"slower": 1.5, "sudden": 3.0}, 1 / 8
+START = datetime(2025, 1, 1, tzinfo=UTC)
+CLOSED, WEEK = 12, 7
+YEAR, REFERENCE = 52, 8
+LATE = (0.0, 0.003, 0.03)
+
+
+class Window(NamedTuple):
+    """A window by the day it ended: true positives of each class, and when labels came."""
+
+    end: float
+    positive: Whole
+    came: tuple[Values, Values]
+
+    def counts(self, day: float) -> Counts:
+        """Labels by a day; an item without one counts as negative."""
+        seen = [int((came <= day).sum()) for came in self.came]
+        return Counts.of_arrays(size=SIZE, labeled=LABELED, positive=seen, is_flagged=[True, False])
+
+    @property
+    def truth(self) -> Values:
+        """Precision and recall of the window."""
+        return np.array([self.positive[0] / SIZE[0], self.positive[0] / self.positive.sum()])
+
+
+def windows(mean: float, pattern: str, now: float, rng: np.random.Generator) -> list[Window]:
+    """Draw the windows up to a day, of which the last ended a share of the time before it."""
+    factor, matures = SLOWED.get(pattern, 1.0), MATURES * mean
+    turn = now - SINCE * matures
+    first = now - matures - CLOSED * WEEK
+    drawn = []
+    for week in range(math.floor(first / WEEK), math.floor(now / WEEK) + 1):
+        end = float(WEEK * week)
+        positive = rng.binomial(SIZE, RATES)
+        labeled = rng.hypergeometric(positive, SIZE - positive, LABELED)
+        grown = 1 + (factor - 1) * min(1.0, max(0.0, 1 - (now - end) / matures))
+        longer = mean * (grown if pattern == "slower" else 1.0)
+        came = [end + rng.gamma(2, longer / 2, count) for count in labeled]
+        if pattern == "sudden":
+            came = [np.where(day > turn, turn + (day - turn) * factor, day) for day in came]
+        drawn.append(Window(end, positive, (came[0], came[1])))
+    return drawn
+
+
+def followed(window: Window, now: float, matures: float) -> FollowedRound:
+    """Read the labels of a window as they come, up to now or until they have matured."""
+    last = min(now, window.end + matures)
+    days = np.unique([*np.arange(window.end, last, matures / READINGS), last])
+    readings = [
+        Reading(START + day * DAY, *(int((came <= day).sum()) for came in window.came))
+        for day in days
+    ]
+    return FollowedRound(START + window.end * DAY, bool(now >= window.end + matures), readings)
+
+
+class Found(NamedTuple):
+    """What a round showed early: share matured, ends, truth, whether it warned, final coverage."""
+
+    matured: float
+    ends: Values
+    truth: Values
+    warned: bool
+    final: Flags
+
+    @property
+    def values(self) -> Values:
+        """Coverage, half-width and error of the early estimate, then coverage of the final one."""
+        low, point, high = self.ends.T
+        covered = (low <= self.truth) & (self.truth <= high)
+        return np.array([covered, (high - low) / 2, point - self.truth, self.final])
+
+
+def played(mean: float, pattern: str, age: float, rng: np.random.Generator) -> Found | None:
+    """Simulate the rounds up to a day, and read one early; None if it shows no number."""
+    matures = MATURES * mean
+    now, seed = matures * age, int(rng.integers(2**31))
+    column = {"missing_means": "negative", "matures": f"{matures * 24:.0f}h"}
+    drawn = windows(mean, pattern, now, rng)
+    own = next(one for one in drawn if one.end == 0)
+    rounds = [followed(one, now, matures) for one in drawn if one is not own]
+    rounds.append(followed(own, now, matures))
+    row = early_row(own.counts(now), {True: column, False: column}, rounds, seed)
+    if row.matured is None or not row.metrics:
+        return None
+    ends = np.array([(one.low, one.point, one.high) for one in row.metrics], dtype=np.float64)
+    later = estimate(own.counts(math.inf), estimand="window", seed=seed)
+    low, high = np.array([(later[name].low, later[name].high) for name in METRICS]).T
+    final = (low <= own.truth) & (own.truth <= high)
+    return Found(row.matured, ends, own.truth, row.other_pace, final)
+
+
+def line_of(mean: float, pattern: str, age: float, rounds: int, seed: int) -> str:
+    """Describe many rounds of a setting."""
+    rng = np.random.default_rng([seed, int(mean), PATTERNS.index(pattern), round(100 * age)])
+    tries = [played(mean, pattern, age, rng) for _ in range(rounds)]
+    found = [one for one in tries if one is not None]
+    begin = f"{mean:>4} {pattern:<7} {age:4.2f}"
+    if not found:
+        return f"{begin}   no number"
+    values = np.mean([one.values for one in found], axis=0)
+    texts = "  ".join(" ".join(f"{value:6.3f}" for value in row) for row in values)
+    matured, warned = (
+        np.mean([getattr(one, name) for one in found]) for name in ("matured", "warned")
+    )
+    return f"{begin} {matured:6.2f}   {texts}  {1 - len(found) / rounds:6.2f} {warned:6.2f}"
+
+
+def alarms(late: float, paths: int) -> float:
+    """Alarms in a year of monitors at their limits that read each round once it has matured."""
+    flagged, missed = SIZE * RATES
+    truth = {"precision": RATES[0], "recall": flagged / (flagged + missed)}
+    limits = [Limit(metric, truth[metric], "at_least") for metric in METRICS]
+    watchers, rng = Paths(limits, YEAR, paths), np.random.default_rng(7)
+    window = RoundStrata(SIZE, np.array([True, False]), LABELED)
+    fired = 0
+    for week in range(REFERENCE + YEAR):
+        positive = rng.binomial(LABELED, RATES * (1 - late), (paths, 2))
+        if week < REFERENCE:
+            watchers.learn(window, positive)
+        else:
+            fired += int(watchers.close(window, positive).sum())
+    return fired / paths
+
+
+def main(rounds: int = 40, paths: int = 1000, seed: int = 1) -> None:
+    """Print both tables."""
+    print(
+        f"{'mean':<13}age matured  {'covered P, R':<16}half-widths     errors          final   ",
+        end="",
+    )
+    print("        silent  warns")
+    for mean, pattern, age in product(MEANS, PATTERNS, AGES):
+        print(line_of(mean, pattern, age, rounds, seed))
+    print(f"\nfalse alarms in 52 rounds, {paths} paths, one promised")
+    for late in LATE:
+        print(f"late {late:.1%}: {alarms(late, paths):.2f}")
