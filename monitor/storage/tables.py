@@ -79,7 +79,7 @@ def _version() -> tuple[Column[Any], Column[Any]]:
 
 
 def _interval(prefix: str, *ends: str) -> tuple[Column[Any], ...]:
-    """Hold a point and its interval, each null where there is none."""
+    """Hold a point and its interval, all nullable."""
     return tuple(Column(f"{prefix}{end}", Float) for end in ends or ("point", "low", "high"))
 
 

@@ -170,8 +170,8 @@ class ReviewCursor(BaseModel):
         read = {key: self._moved(key, current) for key, current in answer.items()}
         unread = {key: before for key, before in self.known.items() if key not in read}
         newest_unread = dict(list(unread.items())[-CURSOR_LIMIT:])
-        known = newest_unread | {key: current for key, current in read.items() if current}
-        return ReviewCursor(mark=marker, known=known)
+        states = newest_unread | {key: current for key, current in read.items() if current}
+        return ReviewCursor(mark=marker, known=states)
 
     def _moved(self, key: str, answer: Mapping[str, AnswerState]) -> dict[str, AnswerState]:
         """Return the present answers, each change later than the answer it changes.
