@@ -129,9 +129,8 @@ def test_a_dispute_on_which_no_limit_hangs_is_no_concern(scene):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.1, 0.3])
-def test_evidence_keeps_its_promise_beside_a_reader_who_says_1_to_everything(share):
-    """E[e] <= 1 with recall exactly at its limit, whatever share of the items is disputed.
+def test_evidence_keeps_its_promise_beside_a_reader_who_says_1_to_everything():
+    """E[e] <= 1 with recall exactly at its limit, though three of ten items are disputed.
 
     Counted by the majority, where a tie drops the item, it is far above 1: dropped are negatives.
     """
@@ -150,7 +149,7 @@ def test_evidence_keeps_its_promise_beside_a_reader_who_says_1_to_everything(sha
             answered, positive = [], []
             for count, rate in zip(labeled, (precision, missed), strict=True):
                 truth = rng.random(count) < rate
-                disputed = rng.random(count) < share
+                disputed = rng.random(count) < 0.3
                 kept = counted[truth.astype(int), disputed.astype(int)]
                 answered.append(int((kept >= 0).sum()))
                 positive.append(int((kept == 1).sum()))

@@ -188,17 +188,6 @@ def test_a_round_is_labeled_by_keyboard_with_undos_a_reload_and_answers_that_do_
     assert complaints == []
 
 
-@pytest.mark.slow
-def test_what_the_script_shows_is_what_the_server_shows(visits, browser):
-    visits.enter(browser, "ada")
-    browser.until(browser.is_ready)
-    by_server = normal(browser)
-    browser.answer("1")
-
-    assert normal(browser) == by_server
-    assert "Show all 9,000 characters" in by_server
-
-
 def normal(browser):
     """The item on the screen as its HTML, without the line breaks between elements."""
     script = """
@@ -367,29 +356,6 @@ def test_a_server_killed_in_the_middle_loses_nothing_and_doubles_nothing(shop, b
     assert len(given) == 12
     assert len(said(shop.folder)) == 12
     assert labels(shop.folder) == given
-
-
-@pytest.mark.slow
-def test_answers_that_waited_for_a_server_survive_a_reload(visits, browser):
-    visits.enter(browser, "wanda")
-    browser.until(browser.is_ready)
-    browser.until(browser.has_fetched)
-    offline(browser, yes=True)
-    waited = [browser.answer("1") for _ in range(4)]
-    browser.until(lambda: "Answers kept in this tab: 4" in browser.text("#notice"))
-    offline(browser, yes=False)
-    browser.driver.refresh()
-    browser.until(browser.is_sent)
-    browser.until(browser.is_ready)
-
-    assert [task for task, _ in visits.said("wanda")] == waited
-    assert browser.task not in waited
-
-
-def offline(browser, *, yes):
-    browser.driver.execute_cdp_cmd("Network.enable", {})
-    conditions = {"offline": yes, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
 
 
 def show(folder, shown):

@@ -108,18 +108,6 @@ def without_task(html, task):
 
 
 @pytest.mark.slow
-def test_without_javascript_all_kinds_show_too(folder):
-    with shop_with(folder, ALL_KINDS).running() as link, chromium(javascript=False) as browser:
-        browser.enter(link)
-
-        assert in_the_frame(browser) == "Your trip\nSee the train"
-        assert "to.city Brno" in browser.text("#item")
-        assert browser.find("#item img").size == {"width": 40, "height": 30}
-        assert not browser.find("#item .copy").is_displayed()
-        assert not browser.find("#search").is_displayed()
-
-
-@pytest.mark.slow
 def test_what_is_looked_for_is_marked_in_a_long_text_and_a_broken_picture_says_so(folder, browser):
     with shop_with(folder, {"subject": LONG, "picture": picture(png()[:20])}).running() as link:
         browser.enter(link).until(browser.is_ready)
