@@ -2,6 +2,7 @@
 
 import fcntl
 import functools
+import gc
 import os
 import shutil
 import sys
@@ -53,6 +54,13 @@ def pytest_collection_modifyitems(config, items):
         tiers.sort(item)
     config.hook.pytest_deselected(items=[item for item in items if not tiers.is_run(item)])
     items[:] = [item for item in items if tiers.is_run(item)]
+
+
+def pytest_collection_finish():
+    """Keep the garbage collector from walking through all modules and tests again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 @pytest.hookimpl(optionalhook=True)
