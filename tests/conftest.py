@@ -1,17 +1,17 @@
 """What all tests share: tiers, real servers, and stores on SQLite and on PostgreSQL."""
 
 import fcntl
-import functools
 import gc
 import os
 import shutil
+import sqlite3
 import sys
 import uuid
 from typing import Any
 
 import pytest
 import structlog
-from sqlalchemy import create_engine, event, text, update
+from sqlalchemy import create_engine, text, update
 from sqlalchemy.engine import make_url
 
 from monitor.storage import database as stores
@@ -43,9 +43,21 @@ class _Compiled(dict[Any, Any]):
         super().__setitem__((key[0].name, *key[1:]), compiled)
 
 
+class _Unsynced(sqlite3.Connection):
+    """Does not wait for the disk, as PostgreSQL here does not: no test cuts the power."""
+
+    def execute(self, sql, *values):
+        return super().execute(sql.replace("synchronous=FULL", "synchronous=OFF"), *values)
+
+
+def _engine(url, **options):
+    if make_url(url).get_backend_name() == "sqlite":
+        options["connect_args"] = {"factory": _Unsynced}
+    return create_engine(url, execution_options=_COMPILED, **options)
+
+
 _COMPILED = {"compiled_cache": _Compiled()}
-_ENGINE = functools.partial(create_engine, execution_options=_COMPILED)
-pytest.MonkeyPatch().setattr(stores, "create_engine", _ENGINE)
+pytest.MonkeyPatch().setattr(stores, "create_engine", _engine)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want
@@ -61,6 +73,10 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+
+
+def pytest_sessionfinish():
+    gc.unfreeze()  # or duckdb takes all of it for leaks
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -117,11 +133,6 @@ def store_url(request, tmp_path):
     return request.getfixturevalue("postgres_url")
 
 
-def _no_sync(connection, _):
-    """Do not wait for the disk, as PostgreSQL here does not: no test cuts the power."""
-    connection.execute("pragma synchronous=off")
-
-
 @pytest.fixture(scope="session")
 def store_tables(tmp_path_factory):
     """A SQLite store with this version's tables and nothing else: made once and copied."""
@@ -139,7 +150,6 @@ def database(request, store_url):
     if database.is_sqlite:
         tables = request.getfixturevalue("store_tables")
         shutil.copy(tables, store_url.removeprefix("sqlite:///"))
-        event.listen(database.engine, "connect", _no_sync)  # after what the product sets
     else:
         server, tables = map(request.getfixturevalue, ("postgres_server", "postgres_tables"))
         name = make_url(store_url).database
