@@ -28,7 +28,8 @@ STATS_VENV := $(VENV)/stats
 AUDIT_VENV := $(VENV)/audit
 LOWEST_VENV := $(VENV)/lowest
 ENVIRONMENTS := airflow dagster deploy-tools label-studio s3-server
-PIP := python -m pip --disable-pip-version-check install --quiet
+# What is never imported is never compiled; the rest is, once, by who imports it first.
+PIP := python -m pip --disable-pip-version-check install --quiet --no-compile
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 

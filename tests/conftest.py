@@ -1,17 +1,17 @@
 """What all tests share: tiers, real servers, and stores on SQLite and on PostgreSQL."""
 
 import fcntl
-import functools
 import gc
 import os
 import shutil
+import sqlite3
 import sys
 import uuid
 from typing import Any
 
 import pytest
 import structlog
-from sqlalchemy import create_engine, event, text, update
+from sqlalchemy import create_engine, text, update
 from sqlalchemy.engine import make_url
 
 from monitor.storage import database as stores
@@ -43,9 +43,21 @@ class _Compiled(dict[Any, Any]):
         super().__setitem__((key[0].name, *key[1:]), compiled)
 
 
+class _Unsynced(sqlite3.Connection):
+    """Does not wait for the disk, as PostgreSQL here does not: no test cuts the power."""
+
+    def execute(self, sql, *values):
+        return super().execute(sql.replace("synchronous=FULL", "synchronous=OFF"), *values)
+
+
+def _engine(url, **options):
+    if make_url(url).get_backend_name() == "sqlite":
+        options["connect_args"] = {"factory": _Unsynced}
+    return create_engine(url, execution_options=_COMPILED, **options)
+
+
 _COMPILED = {"compiled_cache": _Compiled()}
-_ENGINE = functools.partial(create_engine, execution_options=_COMPILED)
-pytest.MonkeyPatch().setattr(stores, "create_engine", _ENGINE)
+pytest.MonkeyPatch().setattr(stores, "create_engine", _engine)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want
@@ -137,11 +149,6 @@ def store_url(request):
     return _new_database(server, *template)
 
 
-def _no_sync(connection, _):
-    """Do not wait for the disk, as PostgreSQL here does not: no test cuts the power."""
-    connection.execute("pragma synchronous=off")
-
-
 @pytest.fixture(scope="session")
 def store_tables(tmp_path_factory):
     """A SQLite store with this version's tables and nothing else: made once and copied."""
@@ -156,8 +163,6 @@ def store_tables(tmp_path_factory):
 def database(store_url):
     """A store with this version's tables; its id, and so every draw, is the same each time."""
     database = Database(store_url)
-    if database.is_sqlite:
-        event.listen(database.engine, "connect", _no_sync)  # after what the product sets
     schema.check(database)
     with database.write() as connection:
         connection.execute(update(store).values(id=STORE_ID))

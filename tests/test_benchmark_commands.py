@@ -6,8 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-import pytest
-
 from benchmarks.harness import run
 
 ROOT = Path(__file__).parents[1]
@@ -59,13 +57,3 @@ def test_options_have_the_types_and_defaults_of_the_parameters_of_main():
         (Path("data"), (1.0,), "cells", 2, None, False),
         (Path("d"), (2.0, 3000.0), "cells", 1, None, True),
     ]
-
-
-def test_an_unknown_choice_is_refused(capsys):
-    def main(by: Literal["cells", "bands"] = "cells") -> None:
-        del by
-
-    with pytest.raises(SystemExit):
-        run("x", main, None, ["--by", "rows"])
-
-    assert "invalid choice: 'rows'" in capsys.readouterr().err

@@ -56,6 +56,7 @@ def test_check_refuses_a_judge_without_any_verdict(bare):
         ("{column: verdict}", "wanted either positive or threshold"),
         ("{column: score, threshold: 0.5}", "'score' is the score column"),
         ("{column: subject, positive: spam}", "label what the judge said"),
+        ("{column: v, positive: a, negative: [a, b]}", "both in positive and in"),
         ("{column: is_travel, positive: 1}", "is labeling.value, the truth"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_column_counts_passed_items_whole_and_answers_only_for_released_flagge
 
 
 def test_a_share_that_contradicts_the_probability_is_a_concern_of_check_and_of_the_round(blocker):
-    blocker.config(NEGATIVE, mark=MARK, probability=declared(0.01), budget=BUDGET)
+    blocker.config(NEGATIVE, mark=MARK, probability=declared(0.01))
 
     checked, _ = blocker.run("check"), blocker.run("run-once")
 

@@ -25,14 +25,3 @@ def test_a_query_by_hand_and_both_kinds_of_round_draw_the_same_items(path, strat
     for part, (_, size, drawn) in zip(later.strata, by_hand, strict=True):
         assert part.size == size
         assert [candidate.id for candidate in part.candidates] == [item["id"] for item in drawn]
-
-
-@pytest.mark.slow
-def test_it_prints_each_work_beside_the_bare_scan(capsys):
-    draw.main(rows=(2000,), threads=(1,), repeats=1, works=("bare", "later"))
-
-    title, _, bare, later = capsys.readouterr().out.splitlines()
-    assert title == "2,000 rows, 8 strata x 1000, threads 1"
-    assert bare.startswith("bare ")
-    assert " 1.0 " in bare
-    assert later.endswith(" MB")

@@ -96,18 +96,6 @@ def test_a_column_that_is_not_there_costs_no_round(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("judge", "why"),
-    [
-        ({"column": "text", "positive": "yes"}, "label what the judge said"),
-        ({"column": "score", "positive": 1}, "is the score column"),
-        ({"column": "v", "positive": "a", "negative": ["a", "b"]}, "both in positive and in"),
-    ],
-)
-def test_what_can_be_no_judge_says_why(judge, why):
-    assert why in settings_with().why_no_judge(Judge(**judge))
-
-
-@pytest.mark.parametrize(
     "judge",
     [
         {"column": "v"},

@@ -8,7 +8,7 @@ from benchmarks import uniform_draws as benchmark
 
 def larger(strata):
     """Share of random sets of samples that spread more, by what is counted."""
-    return {name: float(share) for name, _, share in benchmark.compared(strata, sets=100)}
+    return {name: float(share) for name, _, share in benchmark.compared(strata, sets=30)}
 
 
 def random_samples(size=30, taken=10):
