@@ -265,6 +265,13 @@ def test_what_does_not_fit_a_labeled_file_is_refused(labels, words, problem):
     assert problem in ended.err
 
 
+def test_a_class_with_a_single_label_is_refused(labels):
+    frame = pd.read_csv("labels.csv")
+    frame.head(1001).to_csv("labels.csv", index=False)
+
+    assert "a single label" in labels.run("threshold", *BY_CLASS, "--recall", 0.5).err
+
+
 def test_of_few_labels_of_a_kind_none_is_proposed(labels):
     pd.read_csv("labels.csv").assign(label=[1] * 5 + [0] * 1995).to_csv("labels.csv", index=False)
 
