@@ -7,9 +7,9 @@ normal law and the posterior in its place, an e-value that bets on the true rate
 of its kind; fewer rounds), and taking the last threshold whose estimate keeps the target.
 The rule was chosen on Phi1 with a good and a weak score at targets of .7, .8 and .9.
 
-`known` knows the variance of each estimate and where to start: what any test loses to these labels.
-The second table has it beside the rule where more rounds are pooled, and where plans are for a
-margin of precision half as wide as that of recall.
+The second table pools rounds, or plans for a margin of precision so many times narrower than that
+of recall. `known` is the loss of a normal test that knows the variance of each estimate and where
+to start: about what any test gives up to these labels.
 
 With `--data DIR` the windows of real predictions are drawn and labeled, by the plan of first rounds
 (benchmarks/real_data.py) and as a labeled file, half of each predicted class.
@@ -106,19 +106,25 @@ def main(
 
 def spent(rounds: int, classifiers: tuple[str, ...]) -> None:
     """Print what the rule gives up beside what any test would, by where the labels are."""
-    print("\nclassifier  score  rounds  margins  target           method     broken   none    loss")
+    print("\nclassifier  score  rounds  margins  target           broken   none    loss    known")
     for name, score, pooled, ratio in SPENT:
         if name not in classifiers:
             continue
         margins = {"precision": 0.05 / ratio, "recall": 0.05}
         played = play(cut(scored(name, score)), 1250 * pooled, rounds, 0, margins)
         for metric, target, oracle in targets(played):
-            for method in ("rule", "known"):
-                p = METHODS[method](played, metric, target)
-                chosen = choose(played.strata, metric, p, method)
-                row = f"{name:<10}  {score:<5}  {pooled:>6}  {f'1 : {ratio}':<7}  {metric:<9} "
-                found = _found(played, metric, target, oracle, chosen)
-                print(f"{row}{target:.3f}  {method:<9}  {found}", flush=True)
+            by_rule, by_known = (
+                _shares(
+                    played,
+                    metric,
+                    target,
+                    oracle,
+                    choose(played.strata, metric, p_values(played, metric, target), method),
+                )
+                for method, p_values in (("rule", rule), ("known", known))
+            )
+            row = f"{name:<10}  {score:<5}  {pooled:>6}  {f'1 : {ratio}':<7}  {metric:<9} "
+            print(f"{row}{target:.3f}  {_text(by_rule)}  {by_known[2]:+.3f}", flush=True)
 
 
 def real(data: Path, rounds: int) -> None:
@@ -332,7 +338,6 @@ def _functional(strata: ScoreStrata, metric: str, target: float) -> tuple[Values
 METHODS: dict[str, Callable[[Rounds, str, float], Values]] = {
     "rule": rule,
     "normal": normal,
-    "known": known,
     "posterior": posterior,
     "e-value": e_value,
     "estimate": estimate,

@@ -192,11 +192,16 @@ class MonitorConfig(Settings):
         return self
 
     @model_validator(mode="after")
-    def _a_threshold_is_there(self) -> MonitorConfig:
-        if self.threshold_target is not None and self.source.threshold is None:
+    def _the_threshold_can_be_tested(self) -> MonitorConfig:
+        if self.threshold_target is None:
+            return self
+        if self.source.threshold is None:
             message = "source.threshold is not set, so there is no threshold that could keep it"
-            raise SettingRefused(setting="threshold_target", why=message)
-        return self
+        elif self.judge is not None:
+            message = "a judge cuts the strata, so no threshold can be tested; leave out one"
+        else:
+            return self
+        raise SettingRefused(setting="threshold_target", why=message)
 
     @model_validator(mode="after")
     def _the_judge_is_read(self) -> MonitorConfig:

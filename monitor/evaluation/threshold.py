@@ -48,6 +48,9 @@ def propose_from_labels(rows: LabeledRows, drawn: EvaluationSample, goal: Goal) 
     warnings = balance_warnings(rows, drawn)
     design = design_of(rows, drawn)
     items = _items(rows, design)
+    if np.bincount(items.stratum).min() == 1:
+        message = "a stratum has a single label, so nothing is known of its spread; label more"
+        raise InputRefused(message)
     is_counted = drawn.sizes is not None
     total = int(items.size.sum()) if is_counted else _SHARE_OF
     edges = score_edges(rows.score, rows.threshold)

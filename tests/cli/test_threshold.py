@@ -166,21 +166,40 @@ def test_a_target_is_one_share(tmp_path, monkeypatch, target, problem):
     assert problem in ended.err + ended.out
 
 
-def test_a_target_without_a_threshold_is_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (
+            {
+                "threshold": ("      threshold: 0.5\n", ""),
+                "columns": ("score: score,", "score: score, predicted: predicted,"),
+            },
+            "no threshold that could keep it",
+        ),
+        (
+            {
+                "judge": (
+                    "    schedule:",
+                    "    judge: {column: predicted, positive: 1}\n    schedule:",
+                )
+            },
+            "a judge cuts the strata",
+        ),
+    ],
+)
+def test_a_target_that_no_threshold_can_be_tested_for_is_refused(
+    tmp_path, monkeypatch, changes, problem
+):
     place = Workplace(tmp_path)
     monkeypatch.chdir(tmp_path)
     place.predictions(predicted="(i % 10 = 0)::int")
-    place.config(
-        COLUMN,
-        threshold=("      threshold: 0.5\n", ""),
-        columns=("score: score,", "score: score, predicted: predicted,"),
-        target=("    labeling:", "    threshold_target: {recall: 0.8}\n    labeling:"),
-    )
+    target = ("    labeling:", "    threshold_target: {recall: 0.8}\n    labeling:")
+    place.config(COLUMN, target=target, **changes)
 
     ended = place.run("check")
 
     assert ended.code != 0
-    assert "no threshold that could keep it" in ended.err + ended.out
+    assert problem in ended.err + ended.out
 
 
 @pytest.fixture
@@ -244,6 +263,13 @@ def test_what_does_not_fit_a_labeled_file_is_refused(labels, words, problem):
 
     assert ended.code == 65
     assert problem in ended.err
+
+
+def test_a_class_with_a_single_label_is_refused(labels):
+    frame = pd.read_csv("labels.csv")
+    frame.head(1001).to_csv("labels.csv", index=False)
+
+    assert "a single label" in labels.run("threshold", *BY_CLASS, "--recall", 0.5).err
 
 
 def test_of_few_labels_of_a_kind_none_is_proposed(labels):
