@@ -84,10 +84,10 @@ def write_tasks(
 
     The header of the answer column is the question, so that it cannot be taken for an
     answer, sorted away or lost. A path appears whole or not at all, if ``new`` never in place of
-    another. Tasks come in the order of a hash of their keys, which reveals nothing about their
-    stratum and is the same on every export.
+    another. Tasks come in the order of their places, which reveals nothing about their stratum and
+    is the same on every export.
     """
-    shuffled = sorted(tasks, key=lambda task: export_order(task.key))
+    shuffled = sorted(tasks, key=export_order)
     shown_question = None if question is None else visible_lines(question)
     if format == "xlsx":
         if not isinstance(target, Path):
@@ -253,7 +253,8 @@ class _FileRows:
             rows = list(moved.values())
             return self._refused_whole(self._readable(), _sorted_reason(rows, compared)), None
         answered = [row for row in self._readable() if row.answer is not None]
-        if sorted_answers([(row.key, str(row.answer)) for row in answered]):
+        keyed = [(key, row) for row in answered if (key := self._key(row.key)) is not None]
+        if sorted_answers([(self.tasks[key], str(row.answer)) for key, row in keyed]):
             return self._refused_whole(answered, _SORTED_ANSWERS), None
         events: list[LabelEvent] = []
         refused: list[Refusal] = []

@@ -62,25 +62,27 @@ def moved_columns(
     return [next((cell[0] for cell in row if cell in shown), None) for row in rows]
 
 
-def export_order(key: str) -> bytes:
-    """Return what tasks are sorted by in a task file: random in their strata, equal each time."""
-    return hashlib.sha256(key.encode()).digest()
+def export_order(task: Task) -> str:
+    """Return what tasks are sorted by in a task file: their places, else hashes of their keys."""
+    return task.place or hashlib.sha256(task.key.encode()).hexdigest()
 
 
-def sorted_answers(rows: Sequence[tuple[str, str]]) -> bool:
-    """Return whether the answers of a file, in rows of key and answer, were sorted by themselves.
+def sorted_answers(rows: Sequence[tuple[Task, str]]) -> bool:
+    """Return whether the answers of a file were sorted by themselves.
 
-    The keys are in the random order of the export, while each answer is one block of rows. Honest
-    answers are so with a probability of ``d! a! b! ... / n!`` for ``n`` rows and ``d`` different
-    answers, given ``a``, ``b``, ... times. Below one in a million counts as sorted.
+    The rows, of task and answer, are in the random order of the export, while each answer is one
+    block of rows. Honest answers are so with a probability of ``d! a! b! ... / n!`` for ``n`` rows
+    and ``d`` different answers, given ``a``, ``b``, ... times. Below one in a million counts as
+    sorted.
 
-    >>> sorted_answers([("t1", "yes"), ("t2", "no")])
+    >>> from monitor.domain.model import Task
+    >>> sorted_answers([(Task("t1", "a"), "yes"), (Task("t2", "b"), "no")])
     False
     """
-    keys = [export_order(key) for key, _ in rows]
+    order = [export_order(task) for task, _ in rows]
     counts = Counter(answer for _, answer in rows)
     blocks = sum(1 for _ in groupby(answer for _, answer in rows))
-    if not 1 < len(counts) == blocks or keys != sorted(keys):
+    if not 1 < len(counts) == blocks or order != sorted(order):
         return False
     log_chance = lgamma(len(counts) + 1) - lgamma(len(rows) + 1)
     log_chance += sum(lgamma(count + 1) for count in counts.values())

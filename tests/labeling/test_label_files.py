@@ -35,6 +35,13 @@ def test_tasks_stand_in_an_order_that_does_not_tell_their_stratum(tmp_path):
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "t.csv").read_bytes()
 
 
+def test_tasks_with_places_stand_in_their_order(tmp_path):
+    write_tasks(tmp_path / "t.csv", list(FORTY.values()), "csv")
+
+    keys = [row[0] for row in rows_of(tmp_path / "t.csv")][1:]
+    assert [FORTY[key].place for key in keys] == [f"{place:02d}" for place in range(40)]
+
+
 def test_a_write_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     def break_off(stream, *_):
         stream.write("half")
@@ -186,7 +193,10 @@ def test_of_whole_rows_that_were_sorted_and_cells_that_a_spreadsheet_rewrote_all
     assert (len(found.events), found.refused) == (10, ())
 
 
-FORTY = {f"t{number}": Task(f"t{number}", f"item {number}") for number in range(40)}
+FORTY = {
+    f"t{number}": Task(f"t{number}", f"item {number}", place=f"{number * 7 % 40:02d}")
+    for number in range(40)
+}
 
 
 def filled(tmp_path, label):

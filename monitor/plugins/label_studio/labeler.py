@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
@@ -172,7 +173,7 @@ class LabelStudioLabeler:
         out = {task.key for _, task in _all_tasks(projects, round_projects)}
         missing = [task for task in tasks if task.key not in out]
         if missing:
-            projects.add(round_projects[0], missing)
+            projects.add(round_projects[0], sorted(missing, key=attrgetter("place")))
         imported = _all_tasks(projects, round_projects)
         _remove_surplus(projects, round_projects, imported)
         lost = {task.key for task in tasks} - {task.key for _, task in imported}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -147,9 +148,9 @@ class MlflowReviewLabeler:
         self, experiment: ReviewExperiment, round_name: str, queue_name: str, tasks: Sequence[Task]
     ) -> None:
         queue = experiment.queue(queue_name, self.settings.question)
-        # By their ids, which are hashes: an order that says nothing.
-        by_id = {self._trace_id(task.key): task for task in tasks}
-        by_id = {id_: by_id[id_] for id_ in sorted(by_id)}
+        # In an order that says nothing about their strata.
+        placed = sorted(tasks, key=attrgetter("place", "key"))
+        by_id = {self._trace_id(task.key): task for task in placed}
         out = {
             info["trace_id"] for infos in experiment.search(self._of(round_name)) for info in infos
         }

@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, delete, exists, func, select, update
+from sqlalchemy import Connection, Row, delete, exists, func, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
@@ -31,33 +32,28 @@ _ANSWERS = {answer.value: answer for answer in Answer}
 
 
 def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], list[str]]:
-    """Read the tasks of a round in their places, and the keys of those that are not out yet."""
+    """Read the tasks of a round, and the keys of those that are not out yet."""
     read = _read_tasks(connection, [round_id])
-    waiting = [task.key for task, sent in read if not sent]
-    tasks_ = [task for task, _ in read]
-    return (_placed(connection, round_id, tasks_) if waiting else tasks_), waiting
+    return [task for task, _ in read], [task.key for task, sent in read if not sent]
 
 
-def _placed(connection: Connection, round_id: int, tasks_: Sequence[Task]) -> list[Task]:
+def _places(rows: Sequence[Row[Any]]) -> dict[str, str]:
     """Shuffle tasks by hashes of their keys, but keep the order of the draw within a stratum.
 
     Any part that comes first is then what a smaller round would have drawn.
     """
-    query = select(items.c.id, items.c.stratum, items.c.order).where(items.c.round_id == round_id)
-    drawn = {row.id: (row.stratum, row.order) for row in connection.execute(query)}
-    similar = defaultdict[tuple[str, int], list[Task]](list)
-    for task in sorted(tasks_, key=lambda task: drawn[task.item_id][1]):
-        similar[drawn[task.item_id][0], task.slot].append(task)
-    digests = {
-        task.key: digest
-        for of_stratum in similar.values()
-        for task, digest in zip(of_stratum, sorted(map(_digest, of_stratum)), strict=True)
+    similar = defaultdict[tuple[int, str, int], list[str]](list)
+    for row in sorted(rows, key=attrgetter("order")):
+        similar[row.round_id, row.stratum, row.slot].append(row.key)
+    return {
+        key: digest
+        for keys in similar.values()
+        for key, digest in zip(keys, sorted(map(_digest, keys)), strict=True)
     }
-    return [replace(task, place=digests[task.key]) for task in tasks_]
 
 
-def _digest(task: Task) -> str:
-    return hashlib.sha256(task.key.encode()).hexdigest()
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()
 
 
 def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Task]:
@@ -205,8 +201,12 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
             tasks.c.sent_at.is_not(None),
             payloads.c.shown,
             rounds.c.window_end,
+            tasks.c.round_id,
+            items.c.stratum,
+            items.c.order,
         )
         .join(rounds, rounds.c.id == tasks.c.round_id)
+        .join(items, (items.c.round_id == tasks.c.round_id) & (items.c.id == tasks.c.item_id))
         .outerjoin(
             payloads,
             (payloads.c.round_id == tasks.c.round_id) & (payloads.c.item_id == tasks.c.item_id),
@@ -214,9 +214,11 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .where(tasks.c.round_id.in_(round_ids))
         .order_by(tasks.c.key)
     )
+    rows = connection.execute(query).all()
+    places = _places(rows)
     return [
-        (Task(key, item, shown or {}, window_end, slot, part=part), bool(sent))
-        for key, item, slot, part, sent, shown, window_end in connection.execute(query).all()
+        (Task(key, item, shown or {}, window_end, slot, part=part, place=places[key]), bool(sent))
+        for key, item, slot, part, sent, shown, window_end, *_ in rows
     ]
 
 
