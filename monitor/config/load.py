@@ -198,7 +198,10 @@ def _of_another_type(errors: list[ErrorDetails]) -> str:
         expected = re.sub(terms, plain, expected)
     hidden = not isinstance(value, str | int | float) or code.startswith(_MAY_HIDE)
     actual = _kind_of(value) if hidden else shown(value)
-    return f"{expected}, found {actual}{_hint(code, value)}"
+    choices = re.findall(r"'(.*?)'", expected) if code == "literal_error" else []
+    close = difflib.get_close_matches(str(value), choices, n=1)
+    hint = f"; did you mean {close[0]}?" if close else _hint(code, value)
+    return f"{expected}, found {actual}{hint}"
 
 
 def _hint(code: str, value: object) -> str:

@@ -20,6 +20,7 @@ CHANGE_NOTHING = {
     ("cli/commands/data_checks.py", "check_source"),
     ("cli/commands/data_checks.py", "check_truth"),
     ("cli/commands/data_checks.py", "_joined_window"),
+    ("cli/commands/data_checks.py", "rule_warnings"),
     ("cli/commands/data_checks.py", "_shown_warnings"),
     ("cli/commands/data_checks.py", "_unmatched_warnings"),
     ("rounds/forecast/simulate.py", "_window_size"),

@@ -3,6 +3,8 @@
 import os
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
 import yaml
 from sqlalchemy import create_engine, text
@@ -10,14 +12,20 @@ from sqlalchemy import create_engine, text
 from monitor.config.load import load_config
 from monitor.domain.model import Answer
 from monitor.service import loop
-from monitor.service.pages.labeling.task_queue import AnswerOutcome, TaskQueue
+from monitor.service.pages.labeling.outcome import AnswerOutcome
+from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.storage import schema
 from monitor.wiring import build
 from tests.workers import lives_until_one_is_whole
 
 SLOT = datetime(2025, 3, 10, 6, tzinfo=UTC)
 FLAGGED, ITEMS, CHECKS = 30, 120, 8
-COLUMN = {"kind": "column", "id": "case_id", "value": "verdict", "late_labels": "60d"}
+COLUMN: dict[str, Any] = {
+    "kind": "column",
+    "id": "case_id",
+    "value": "verdict",
+    "late_labels": "60d",
+}
 COLUMN |= {"positive": ["fraud"], "negative": ["fine"]}
 LABELING = [
     {**COLUMN, "for": "flagged", "table": "cases", "time": "known", "matures": "30d"}
@@ -127,7 +135,7 @@ def live(url, folder, at_points):
     for day in STAGES[begun:]:
         now = SLOT + timedelta(days=day)
         put_tables(url, day)
-        application = build(load_config(folder / "config.yaml"), clock=lambda now=now: now)
+        application = build(load_config(folder / "config.yaml"), clock=partial(_shown, now))
         schema.ready(application.database)
         for _ in range(2):
             for context in application.monitors:
@@ -140,13 +148,18 @@ def live(url, folder, at_points):
         application.database.close()
 
 
+def _shown(now):
+    """What the clock shows."""
+    return now
+
+
 def label(database, now, *, some):
     """Let a person answer what is on the page, or two screens of it."""
     desk = TaskQueue(database, lambda: now, lambda: ["fraud"])
     for _ in range(2 if some else 100):
         tasks = desk.screen("ada").tasks
         for task in tasks:
-            number = int(dict(task.shown)["shown"].removeprefix("item "))
+            number = int(str((task.shown or {})["shown"]).removeprefix("item "))
             answer = Answer.POSITIVE if is_fraud(number) else Answer.NEGATIVE
             outcome = desk.record_answer("ada", task.key, answer, task.revision)
             assert outcome is AnswerOutcome.TAKEN, outcome

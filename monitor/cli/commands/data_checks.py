@@ -235,7 +235,8 @@ def check_truth(
         *_unmatched_warnings(context, labeler),
     )
     if not reach.flagged.size + reach.passed.size:
-        return CheckResult(text, (*warnings, *rule_warnings(context, assigned)))
+        why = [*rule_warnings(context, assigned)] or [f"no item from {window} is of this labeler"]
+        return CheckResult(text, (*warnings, *why))
     classes = (("flagged", reach.flagged), ("passed", reach.passed))
     shares = " and ".join(f"{_share(part)} {name}" for name, part in classes if part.size)
     return CheckResult(f"{text}; {shares} items from {window} have a label", warnings)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.report import DecidingRow, ReportedEstimate
 from monitor.domain.settings import CREDIBLE_LEVEL, Audit, AuditCounts, RoundSettings
 from monitor.presentation.reasons import no_estimate_reason
+from monitor.rounds.estimation.checks import CheckedLabels
 from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.draws import ESTIMANDS
 from monitor.stats.estimation.cell_matrix import plain_counts
@@ -16,7 +17,6 @@ from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChan
 from monitor.stats.labels.label_error import METHOD, corrected_estimates
 
 if TYPE_CHECKING:
-    from monitor.rounds.estimation.checks import CheckedLabels
     from monitor.stats.core.counts import Counts, Interval
     from monitor.stats.estimation.posterior import MetricEstimate
     from monitor.stats.estimation.small_counts import FewLabels
@@ -39,10 +39,11 @@ def corrected_rows(
     ``checked`` what people say of a column's labels. Where labels are no better than chance by
     these or by the audit of the config, each has that as its reason.
     """
-    if settings.audit is None and checked is None:
+    audited = checked if settings.audit is None else settings.audit
+    if audited is None:
         return []
     try:
-        audit = checked.audit() if settings.audit is None else _audit_of(settings.audit)
+        audit = _audit_of(audited)
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
@@ -56,7 +57,9 @@ def corrected_rows(
     return reported_rows(observed, corners, basis=BASIS)
 
 
-def _audit_of(counts: Audit) -> LabelAudit | ClassAudits:
+def _audit_of(counts: Audit | CheckedLabels) -> LabelAudit | ClassAudits:
+    if isinstance(counts, CheckedLabels):
+        return counts.audit()
     if isinstance(counts, AuditCounts):
         return LabelAudit(**counts.model_dump())
     return ClassAudits(

@@ -256,6 +256,8 @@ def _right_draws(class_: _LatentClass, seed: int, points: int) -> _PartDraws:
         uniforms=sobol[:, 1:] + _HALF_CELL,
         pick=sobol[:, 0] + _HALF_CELL,
     )
+    # Points of two Sobol sequences are no independent pairs before they are shuffled.
+    rates = np.random.default_rng(seed).permutation(rates)
     sure = np.ones_like(rates)
     return _PartDraws(rates, sure, sure, float(points), float(FIRST_ANALYSIS))
 

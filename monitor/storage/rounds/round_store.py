@@ -27,8 +27,7 @@ from sqlalchemy import (
 
 from monitor.domain.label_parts import COLUMN, parts_of
 from monitor.domain.model import Window
-from monitor.domain.setting_types import parse_duration
-from monitor.domain.settings import RoundSettings
+from monitor.domain.settings import Labeling, RoundSettings
 from monitor.domain.state import RoundState
 from monitor.storage import queries
 from monitor.storage.claims import wait_for_turn, wait_if_recorded
@@ -102,7 +101,8 @@ class Round:
         own = parts_of(self.settings.labeling)[part].get("deadline")
         if self.deadline is None or own is None:
             return self.deadline
-        return self.deadline - self.settings.deadline + parse_duration(own)
+        wait = Labeling.model_validate({"deadline": own}).deadline
+        return self.deadline - self.settings.deadline + wait
 
     @property
     def people_deadline(self) -> datetime | None:

@@ -205,3 +205,31 @@ def test_an_audit_no_better_than_chance_is_refused():
         ),
     ):
         LabelAudit(tp=10, fn=20, tn=20, fp=20)
+
+
+def test_labels_of_a_class_without_an_audit_count_as_right():
+    counts = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48400)
+
+    corrected = corrected_estimates(counts, ClassAudits(None, None))
+
+    for row, plain in zip(corrected, estimates(counts), strict=True):
+        assert (row.metric, row.estimand) == (plain.metric, plain.estimand)
+        assert (row.low, row.high) == pytest.approx((plain.low, plain.high), abs=0.01)
+
+
+def test_the_labels_of_a_whole_window_are_corrected_like_those_of_a_large_sample():
+    audit = ClassAudits(LabelAudit(tp=300, fn=24, tn=72, fp=4), None)
+
+    def precision(flagged):
+        counts = Counts.of_matrix(
+            tp=3 * flagged // 4,
+            fp=flagged // 4,
+            fn=11,
+            tn=489,
+            flagged_size=flagged,
+            passed_size=20 * flagged,
+        )
+        [row, _] = corrected_estimates(counts, audit, estimands=("rate",))
+        return row.low, row.point, row.high
+
+    assert precision(1_000_000) == pytest.approx(precision(40_000), abs=0.005)
