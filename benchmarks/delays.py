@@ -21,7 +21,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 from monitor.stats.estimation.posterior import estimate
-from monitor.storage.labels.provisional_store import Reading
+from monitor.storage.labels.provisional_store import PositiveCount
 
 SIZE, LABELED, RATES = np.array([600, 20_000]), np.array([200, 1000]), np.array([0.85, 0.015])
 METRICS = ("precision", "recall")
@@ -78,7 +78,7 @@ def followed(window: Window, now: float, matures: float) -> FollowedRound:
     last = min(now, window.end + matures)
     days = np.unique([*np.arange(window.end, last, matures / READINGS), last])
     readings = [
-        Reading(START + day * DAY, *(int((came <= day).sum()) for came in window.came))
+        PositiveCount(START + day * DAY, *(int((came <= day).sum()) for came in window.came))
         for day in days
     ]
     return FollowedRound(START + window.end * DAY, bool(now >= window.end + matures), readings)

@@ -16,7 +16,7 @@ from monitor.storage.tables import provisionals, rounds
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PositiveCount:
     """Positive labels of the flagged and of the passed items of a round, at a time."""
 
     at: datetime
@@ -25,9 +25,12 @@ class Reading:
 
 
 def write_readings(
-    connection: Connection, round_id: int, readings: Sequence[Reading], row: ProvisionalRow | None
+    connection: Connection,
+    round_id: int,
+    readings: Sequence[PositiveCount],
+    row: ProvisionalRow | None,
 ) -> None:
-    """Store what was counted, and what the last count shows; nothing of a round that closes."""
+    """Store what was counted, and what the last count shows, None if the round closes."""
     stored: list[dict[str, Any]] = [
         {"round_id": round_id, **asdict(reading), "estimate": None} for reading in readings
     ]
@@ -54,13 +57,15 @@ def followed_rounds(connection: Connection, monitor_id: int, at_most: int) -> li
     ]
 
 
-def read_readings(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[Reading]]:
+def read_readings(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, list[PositiveCount]]:
     """Read how the labels of some rounds came, by round, the oldest first."""
     columns = provisionals.c["round_id", "at", "flagged", "passed"]
     query = select(*columns).where(provisionals.c.round_id.in_(round_ids))
-    result: dict[int, list[Reading]] = {}
+    result: dict[int, list[PositiveCount]] = {}
     for round_id, *reading in connection.execute(query.order_by(provisionals.c.at)):
-        result.setdefault(round_id, []).append(Reading(*reading))
+        result.setdefault(round_id, []).append(PositiveCount(*reading))
     return result
 
 
