@@ -166,7 +166,7 @@ def showed_estimate(context: MonitorContext, round_: Round) -> bool:
     if not followed_classes(round_.settings):
         return False
     with context.database.read() as connection:
-        return bool(provisional_store.shown_rows(connection, [round_.id], newest=False))
+        return bool(provisional_store.first_estimates(connection, [round_.id]))
 
 
 def followed_classes(settings: RoundSettings) -> Followed:

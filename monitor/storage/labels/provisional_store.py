@@ -69,16 +69,27 @@ def read_readings(
     return result
 
 
-def shown_rows(
-    connection: Connection, round_ids: Sequence[int], *, newest: bool
-) -> dict[int, ProvisionalRow]:
-    """Read the newest or the first that some rounds showed, by round; of the first with numbers."""
-    columns = provisionals.c["round_id", "estimate"]
-    query = select(*columns).where(
+def newest_rows(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:
+    """Read what some rounds show now, by round."""
+    newest = (
+        select(provisionals.c.round_id, func.max(provisionals.c.at).label("at"))
+        .where(provisionals.c.round_id.in_(round_ids))
+        .group_by(provisionals.c.round_id)
+        .subquery()
+    )
+    is_newest = (provisionals.c.round_id == newest.c.round_id) & (provisionals.c.at == newest.c.at)
+    query = select(provisionals.c["round_id", "estimate"]).join(newest, is_newest)
+    rows = connection.execute(query.where(provisionals.c.estimate.is_not(None)))
+    return {round_id: ProvisionalRow.model_validate(stored) for round_id, stored in rows}
+
+
+def first_estimates(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:
+    """Read the first numbers that some rounds showed, by round."""
+    query = select(provisionals.c["round_id", "estimate"]).where(
         provisionals.c.round_id.in_(round_ids), provisionals.c.estimate.is_not(None)
     )
     result: dict[int, ProvisionalRow] = {}
     for round_id, stored in connection.execute(query.order_by(provisionals.c.at)):
-        if newest or (round_id not in result and stored["metrics"]):
+        if round_id not in result and stored["metrics"]:
             result[round_id] = ProvisionalRow.model_validate(stored)
     return result

@@ -20,7 +20,7 @@ from monitor.domain.model import LabelKind
 from monitor.domain.report import AnswersRow, EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage.database import chunks, in_chunks
-from monitor.storage.labels import census_store, label_store, overlap_store, provisional_store
+from monitor.storage.labels import census_store, label_store, overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.overview.fleet_store import rounds_by_state
 from monitor.storage.queries import named, newest_round, of_monitor
@@ -29,7 +29,6 @@ from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.tables import label_events, monitors, rounds, strata, tasks
 
 if TYPE_CHECKING:
-    from monitor.domain.report import ProvisionalRow
     from monitor.storage.rounds.round_store import Round
 
 WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have not ended
@@ -116,12 +115,6 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
         answered = labeled.get(each, 0) + second.answered + whole.get(each, 0)
         result[each] = RoundProgress(items + second.wanted, answered, to_come)
     return result
-
-
-def read_provisional(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:
-    """Read what some rounds show before their labels have matured."""
-    read = partial(provisional_store.shown_rows, newest=True)
-    return in_chunks(connection, round_ids, read)
 
 
 def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
