@@ -125,7 +125,7 @@ def line_of(mean: float, pattern: str, age: float, rounds: int, seed: int) -> st
     rng = np.random.default_rng([seed, int(mean), PATTERNS.index(pattern), round(100 * age)])
     tries = [played(mean, pattern, age, rng) for _ in range(rounds)]
     found = [one for one in tries if one is not None]
-    begin = f"{mean:>4} {pattern:<7} {age:4.2f}"
+    begin = f"{mean:>4.0f} {pattern:<7} {age:4.2f}"
     if not found:
         return f"{begin}   no number"
     values = np.mean([one.values for one in found], axis=0)
@@ -153,14 +153,16 @@ def alarms(late: float, paths: int) -> float:
     return fired / paths
 
 
-def main(rounds: int = 40, paths: int = 1000, seed: int = 1) -> None:
+def main(
+    means: tuple[float, ...] = MEANS, rounds: int = 40, paths: int = 1000, seed: int = 1
+) -> None:
     """Print both tables."""
     print(
         f"{'mean':<13}age matured  {'covered P, R':<16}half-widths     errors          final   ",
         end="",
     )
     print("        silent  warns")
-    for mean, pattern, age in product(MEANS, PATTERNS, AGES):
+    for mean, pattern, age in product(means, PATTERNS, AGES):
         print(line_of(mean, pattern, age, rounds, seed))
     print(f"\nfalse alarms in 52 rounds, {paths} paths, one promised")
     for late in LATE:

@@ -111,9 +111,8 @@ def follow_labels(
         pause = timedelta(0) if closes else _pause(columns)
         if newest is not None and now <= newest + pause:
             return
-        ids = provisional_store.followed_rounds(connection, round_.monitor_id, FOLLOWED)
-        rounds = round_store.read_rounds(connection, {*ids, round_.id})
-        readings = provisional_store.read_readings(connection, [*{*ids, round_.id}])
+        readings = provisional_store.read_followed(connection, round_.monitor_id, FOLLOWED)
+        rounds = round_store.read_rounds(connection, {*readings, round_.id})
     tallies = labels.counts()
     reading = PositiveCount(
         now, *(_positives(tallies, columns, flagged) for flagged in (True, False))

@@ -44,28 +44,20 @@ def newest_reading(connection: Connection, round_id: int) -> datetime | None:
     return connection.execute(query).scalar()
 
 
-def followed_rounds(connection: Connection, monitor_id: int, at_most: int) -> list[int]:
-    """Read the ids of the newest closed and open rounds whose labels were counted as they came."""
+def read_followed(
+    connection: Connection, monitor_id: int, at_most: int
+) -> dict[int, list[PositiveCount]]:
+    """Read how the labels of the newest closed and the newest open rounds came, oldest first."""
     counted = select(provisionals.c.round_id).distinct()
     query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, rounds.c.id.in_(counted))
     newest = query.order_by(rounds.c.slot.desc()).limit(at_most)
-    states = (RoundState.CLOSED, RoundState.LABELING)
-    return [
-        each
-        for state in states
-        for each in connection.scalars(newest.where(rounds.c.state == state))
-    ]
-
-
-def read_readings(
-    connection: Connection, round_ids: Sequence[int]
-) -> dict[int, list[PositiveCount]]:
-    """Read how the labels of some rounds came, by round, the oldest first."""
-    columns = provisionals.c["round_id", "at", "flagged", "passed"]
-    query = select(*columns).where(provisionals.c.round_id.in_(round_ids))
     result: dict[int, list[PositiveCount]] = {}
-    for round_id, *reading in connection.execute(query.order_by(provisionals.c.at)):
-        result.setdefault(round_id, []).append(PositiveCount(*reading))
+    for state in (RoundState.CLOSED, RoundState.LABELING):
+        ids = list(connection.scalars(newest.where(rounds.c.state == state)))
+        columns = provisionals.c["round_id", "at", "flagged", "passed"]
+        counts = select(*columns).where(provisionals.c.round_id.in_(ids))
+        for round_id, *count in connection.execute(counts.order_by(provisionals.c.at)):
+            result.setdefault(round_id, []).append(PositiveCount(*count))
     return result
 
 
