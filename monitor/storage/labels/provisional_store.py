@@ -70,14 +70,14 @@ def newest_rows(connection: Connection, round_ids: Sequence[int]) -> dict[int, P
         .subquery()
     )
     is_newest = (provisionals.c.round_id == newest.c.round_id) & (provisionals.c.at == newest.c.at)
-    query = select(provisionals.c["round_id", "estimate"]).join(newest, is_newest)
+    query = select(provisionals.c.round_id, provisionals.c.estimate).join(newest, is_newest)
     rows = connection.execute(query.where(provisionals.c.estimate.is_not(None)))
     return {round_id: ProvisionalRow.model_validate(stored) for round_id, stored in rows}
 
 
 def first_estimates(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:
     """Read the first numbers that some rounds showed, by round."""
-    query = select(provisionals.c["round_id", "estimate"]).where(
+    query = select(provisionals.c.round_id, provisionals.c.estimate).where(
         provisionals.c.round_id.in_(round_ids), provisionals.c.estimate.is_not(None)
     )
     result: dict[int, ProvisionalRow] = {}
