@@ -21,7 +21,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 from monitor.stats.estimation.posterior import estimate
-from monitor.storage.labels.provisional_store import Reading
+from monitor.storage.labels.provisional_store import PositiveCount
 
 SIZE, LABELED, RATES = np.array([600, 20_000]), np.array([200, 1000]), np.array([0.85, 0.015])
 METRICS = ("precision", "recall")
@@ -78,7 +78,7 @@ def followed(window: Window, now: float, matures: float) -> FollowedRound:
     last = min(now, window.end + matures)
     days = np.unique([*np.arange(window.end, last, matures / READINGS), last])
     readings = [
-        Reading(START + day * DAY, *(int((came <= day).sum()) for came in window.came))
+        PositiveCount(START + day * DAY, *(int((came <= day).sum()) for came in window.came))
         for day in days
     ]
     return FollowedRound(START + window.end * DAY, bool(now >= window.end + matures), readings)
@@ -125,7 +125,7 @@ def line_of(mean: float, pattern: str, age: float, rounds: int, seed: int) -> st
     rng = np.random.default_rng([seed, int(mean), PATTERNS.index(pattern), round(100 * age)])
     tries = [played(mean, pattern, age, rng) for _ in range(rounds)]
     found = [one for one in tries if one is not None]
-    begin = f"{mean:>4} {pattern:<7} {age:4.2f}"
+    begin = f"{mean:>4.0f} {pattern:<7} {age:4.2f}"
     if not found:
         return f"{begin}   no number"
     values = np.mean([one.values for one in found], axis=0)
@@ -153,14 +153,16 @@ def alarms(late: float, paths: int) -> float:
     return fired / paths
 
 
-def main(rounds: int = 40, paths: int = 1000, seed: int = 1) -> None:
+def main(
+    means: tuple[float, ...] = MEANS, rounds: int = 40, paths: int = 1000, seed: int = 1
+) -> None:
     """Print both tables."""
     print(
         f"{'mean':<13}age matured  {'covered P, R':<16}half-widths     errors          final   ",
         end="",
     )
     print("        silent  warns")
-    for mean, pattern, age in product(MEANS, PATTERNS, AGES):
+    for mean, pattern, age in product(means, PATTERNS, AGES):
         print(line_of(mean, pattern, age, rounds, seed))
     print(f"\nfalse alarms in 52 rounds, {paths} paths, one promised")
     for late in LATE:

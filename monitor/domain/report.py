@@ -350,9 +350,9 @@ class ProvisionalMetric(Report):
 class ProvisionalRow(Report):
     """What a round showed while its labels still came.
 
-    ``matured`` is the share of the positive labels that had come, by those of earlier rounds;
+    ``matured`` is the share of the positive labels that had come, as earlier rounds got theirs;
     None where ``reason`` says why there is no number. ``other_pace`` says that the labels of
-    the newest rounds come faster or slower than those did.
+    the newest rounds come faster or slower.
     """
 
     at: datetime

@@ -294,9 +294,9 @@ class ColumnLabeler:
         }
         latest = self._latest()
         return {
-            item: datetime.fromtimestamp(min(known) / 1_000_000, UTC)
-            for item, known in times.items()
-            if known and 0 < min(known) <= latest
+            item: datetime.fromtimestamp(min(of_item) / 1_000_000, UTC)
+            for item, of_item in times.items()
+            if of_item and 0 < min(of_item) <= latest
         }
 
     def close(self, round_name: str) -> None:

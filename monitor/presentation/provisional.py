@@ -35,15 +35,16 @@ def provisional_line(row: ProvisionalRow) -> str:
     >>> from monitor.domain.report import ProvisionalMetric, ProvisionalRow
     >>> recall = ProvisionalMetric(metric="recall", point=0.6, low=0.5, high=0.7)
     >>> at = datetime(2025, 3, 3, tzinfo=UTC)
-    >>> print(provisional_line(ProvisionalRow(at=at, matured=0.6, metrics=[recall])))
-    provisional, 60 % matured: recall 0.600 [0.500, 0.700], if labels come as in earlier rounds
+    >>> provisional_line(ProvisionalRow(at=at, matured=0.6, metrics=[recall])).split(", if")[0]
+    'provisional, 60 % matured on 2025-03-03 00:00 UTC: recall 0.600 [0.500, 0.700]'
     >>> print(provisional_line(ProvisionalRow(at=at, reason=too_young_reason(0.02))))
     provisional: not estimable yet, 2 % matured
     """
     if row.matured is None or not row.metrics:
         return f"provisional: not estimable yet, {row.reason}"
     numbers = ", ".join(f"{each.metric} {interval_text(each)}" for each in row.metrics)
-    matured = f"provisional, {percent_text(row.matured, 2)} matured: {numbers}"
+    when = f"{percent_text(row.matured, 2)} matured on {minute_text(row.at)} UTC"
+    matured = f"provisional, {when}: {numbers}"
     if row.other_pace:
         return (
             f"{matured}, but labels do not come as in earlier rounds, so these numbers may be far "
@@ -54,4 +55,4 @@ def provisional_line(row: ProvisionalRow) -> str:
 
 def was_provisional_line(row: ProvisionalRow) -> str:
     """State what a closed round showed first."""
-    return f"on {minute_text(row.at)} UTC this round was {provisional_line(row)}"
+    return f"this round was {provisional_line(row)}"

@@ -86,9 +86,8 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
     round_, labels, copies = state.round, state.labels, state.copies
     answered = labels.answered
     planned = sum(part.planned for part in labels.strata)
-    is_waiting = _waits(state, context.clock(), is_whole=answered >= planned)
-    follow_labels(context, round_, labels, claim, closes=not is_waiting)
-    if is_waiting:
+    if _waits(state, context.clock(), is_whole=answered >= planned):
+        follow_labels(context, round_, labels, claim)
         _read_early(context, state, claim)
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
@@ -103,6 +102,7 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
         size = sum(part.size for part in labels.strata if not part.stratum.flagged)
         concerns[UNLABELED] = unlabeled_passed_sentence(size, answered, planned)
     _watch_by_todays_limits(context, round_, claim)
+    follow_labels(context, round_, labels, claim, closes=True)
     cut_short = second_wave.was_abandoned(labels.strata)
     reason = closed_reason(
         answered=answered,

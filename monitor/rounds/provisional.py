@@ -25,7 +25,7 @@ from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.reasons import Contradiction
 from monitor.storage.labels import provisional_store
-from monitor.storage.labels.provisional_store import Reading
+from monitor.storage.labels.provisional_store import PositiveCount
 from monitor.storage.rounds import round_claims, round_store
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class FollowedRound:
 
     end: datetime
     closed: bool
-    readings: Sequence[Reading]
+    readings: Sequence[PositiveCount]
 
     def age(self, at: datetime) -> float:
         """Age of its window in days."""
@@ -111,11 +111,12 @@ def follow_labels(
         pause = timedelta(0) if closes else _pause(columns)
         if newest is not None and now <= newest + pause:
             return
-        ids = provisional_store.followed_rounds(connection, round_.monitor_id, FOLLOWED)
-        rounds = round_store.read_rounds(connection, {*ids, round_.id})
-        readings = provisional_store.read_readings(connection, [*{*ids, round_.id}])
+        readings = provisional_store.read_followed(connection, round_.monitor_id, FOLLOWED)
+        rounds = round_store.read_rounds(connection, {*readings, round_.id})
     tallies = labels.counts()
-    reading = Reading(now, *(_positives(tallies, columns, flagged) for flagged in (True, False)))
+    reading = PositiveCount(
+        now, *(_positives(tallies, columns, flagged) for flagged in (True, False))
+    )
     new = [*([] if newest else _dated(context, round_, labels, columns)), reading]
     readings[round_.id] = [*readings.get(round_.id, []), *new]
     followed = [
@@ -133,7 +134,7 @@ def follow_labels(
 
 def _dated(
     context: MonitorContext, round_: Round, labels: RoundLabels, columns: Followed
-) -> list[Reading]:
+) -> list[PositiveCount]:
     """Return what would have been read before the first look, where all positive rows have a time.
 
     Strata that are counted whole have no items to look up.
@@ -155,7 +156,7 @@ def _dated(
     for step in sorted({0, *steps.values()}):
         came = Counter(flagged[item.stratum] for item in own if steps[item.id] <= step)
         if end + step * pause < now:
-            result.append(Reading(end + step * pause, came[True], came[False]))
+            result.append(PositiveCount(end + step * pause, came[True], came[False]))
     return result
 
 
@@ -164,7 +165,7 @@ def showed_estimate(context: MonitorContext, round_: Round) -> bool:
     if not followed_classes(round_.settings):
         return False
     with context.database.read() as connection:
-        return bool(provisional_store.shown_rows(connection, [round_.id], newest=False))
+        return bool(provisional_store.first_estimates(connection, [round_.id]))
 
 
 def followed_classes(settings: RoundSettings) -> Followed:

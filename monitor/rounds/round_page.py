@@ -25,7 +25,7 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.report import ProvisionalRow, RoundReport
+    from monitor.domain.report import RoundReport
     from monitor.storage.rounds.round_store import Round
 
 
@@ -58,7 +58,7 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
         snapshot=round_.snapshot,
         report=report,
         drawn=band_rows(drawn, round_.settings.sample),
-        provisional=None if report else _provisional(connection, round_),
+        provisional=provisional_store.newest_rows(connection, [round_.id]).get(round_.id),
         classes=report_with_classes(connection, round_),
         concerns=concerns,
         bad_rows=_issues(issues, are_bad=True),
@@ -66,11 +66,6 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
         events=round_transitions.read_events(connection, round_.id),
         settings=round_.settings.model_dump(mode="json"),
     )
-
-
-def _provisional(connection: Connection, round_: Round) -> ProvisionalRow | None:
-    shown = provisional_store.shown_rows(connection, [round_.id], newest=True)
-    return shown.get(round_.id)
 
 
 def read_report(

@@ -45,7 +45,8 @@ from monitor.rounds.past_limits import is_missed_limit, missed_limits, proposed_
 from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.reporting.surroundings import read_restated_rows
-from monitor.storage.labels import label_notes
+from monitor.storage.database import in_chunks
+from monitor.storage.labels import label_notes, provisional_store
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.overview import attention_store, many_rounds
 from monitor.storage.overview.many_rounds import MonitorRounds
@@ -169,7 +170,7 @@ def _read(
     closed = [of_monitor.closed.id for of_monitor in seen.values() if of_monitor.closed is not None]
     waiting = [round_.id for of_monitor in seen.values() for round_ in of_monitor.waiting]
     progress = many_rounds.read_progress(connection, waiting)
-    provisional = many_rounds.read_provisional(connection, waiting)
+    provisional = in_chunks(connection, waiting, provisional_store.newest_rows)
     estimates = many_rounds.read_shown(connection, closed)
     alerts_of = _by_monitor(alerts)
     held_up = _by_monitor(effect_store.find_waiting(connection, only))

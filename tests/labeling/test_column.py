@@ -92,6 +92,17 @@ def test_a_missing_row_means_negative_only_if_asked_and_only_once_mature(
     assert given(found).get("k3") == answer
 
 
+def test_a_positive_row_tells_since_when_unless_its_time_cannot_be_or_no_column_has_it(tmp_path):
+    rows = [("001", "1", "2026-02-20T06:00:00Z"), ("002", "0", "2026-02-20T06:00:00Z")]
+    write(tmp_path, [*rows, ("003", "1", "2099-01-01T00:00:00Z"), ("004", "1", "soon")])
+    items = ("001", "002", "003", "004", "005")
+
+    since = labeler_of(tmp_path, time="known_at").positive_since(items)
+
+    assert since == {"001": datetime(2026, 2, 20, 6, tzinfo=UTC)}
+    assert labeler_of(tmp_path).positive_since(items) == {}
+
+
 def test_an_item_without_a_prediction_time_never_matures(tmp_path):
     write(tmp_path, [])
     task = Task("k1", "001")

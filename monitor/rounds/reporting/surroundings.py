@@ -84,7 +84,7 @@ def read_surroundings(
 def _provisional(connection: Connection, rounds: Sequence[Round]) -> dict[int, ProvisionalRow]:
     """Read the first estimates of rounds whose labels took time."""
     ids = [round_.id for round_ in rounds if column_classes(round_.settings.labeling)]
-    return provisional_store.shown_rows(connection, ids, newest=False) if ids else {}
+    return provisional_store.first_estimates(connection, ids) if ids else {}
 
 
 def _concerns(

@@ -16,7 +16,7 @@ from monitor.storage.tables import provisionals, rounds
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PositiveCount:
     """Positive labels of the flagged and of the passed items of a round, at a time."""
 
     at: datetime
@@ -25,9 +25,12 @@ class Reading:
 
 
 def write_readings(
-    connection: Connection, round_id: int, readings: Sequence[Reading], row: ProvisionalRow | None
+    connection: Connection,
+    round_id: int,
+    readings: Sequence[PositiveCount],
+    row: ProvisionalRow | None,
 ) -> None:
-    """Store what was counted, and what the last count shows; nothing of a round that closes."""
+    """Store what was counted, and what the last count shows, None if the round closes."""
     stored: list[dict[str, Any]] = [
         {"round_id": round_id, **asdict(reading), "estimate": None} for reading in readings
     ]
@@ -41,39 +44,44 @@ def newest_reading(connection: Connection, round_id: int) -> datetime | None:
     return connection.execute(query).scalar()
 
 
-def followed_rounds(connection: Connection, monitor_id: int, at_most: int) -> list[int]:
-    """Read the ids of the newest closed and open rounds whose labels were counted as they came."""
+def read_followed(
+    connection: Connection, monitor_id: int, at_most: int
+) -> dict[int, list[PositiveCount]]:
+    """Read how the labels of the newest closed and the newest open rounds came, oldest first."""
     counted = select(provisionals.c.round_id).distinct()
     query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, rounds.c.id.in_(counted))
     newest = query.order_by(rounds.c.slot.desc()).limit(at_most)
-    states = (RoundState.CLOSED, RoundState.LABELING)
-    return [
-        each
-        for state in states
-        for each in connection.scalars(newest.where(rounds.c.state == state))
-    ]
-
-
-def read_readings(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[Reading]]:
-    """Read how the labels of some rounds came, by round, the oldest first."""
-    columns = provisionals.c["round_id", "at", "flagged", "passed"]
-    query = select(*columns).where(provisionals.c.round_id.in_(round_ids))
-    result: dict[int, list[Reading]] = {}
-    for round_id, *reading in connection.execute(query.order_by(provisionals.c.at)):
-        result.setdefault(round_id, []).append(Reading(*reading))
+    result: dict[int, list[PositiveCount]] = {}
+    for state in (RoundState.CLOSED, RoundState.LABELING):
+        ids = list(connection.scalars(newest.where(rounds.c.state == state)))
+        columns = provisionals.c["round_id", "at", "flagged", "passed"]
+        counts = select(*columns).where(provisionals.c.round_id.in_(ids))
+        for round_id, *count in connection.execute(counts.order_by(provisionals.c.at)):
+            result.setdefault(round_id, []).append(PositiveCount(*count))
     return result
 
 
-def shown_rows(
-    connection: Connection, round_ids: Sequence[int], *, newest: bool
-) -> dict[int, ProvisionalRow]:
-    """Read the newest or the first that some rounds showed, by round; of the first with numbers."""
-    columns = provisionals.c["round_id", "estimate"]
-    query = select(*columns).where(
+def newest_rows(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:
+    """Read what some rounds show now, by round."""
+    newest = (
+        select(provisionals.c.round_id, func.max(provisionals.c.at).label("at"))
+        .where(provisionals.c.round_id.in_(round_ids))
+        .group_by(provisionals.c.round_id)
+        .subquery()
+    )
+    is_newest = (provisionals.c.round_id == newest.c.round_id) & (provisionals.c.at == newest.c.at)
+    query = select(provisionals.c.round_id, provisionals.c.estimate).join(newest, is_newest)
+    rows = connection.execute(query.where(provisionals.c.estimate.is_not(None)))
+    return {round_id: ProvisionalRow.model_validate(stored) for round_id, stored in rows}
+
+
+def first_estimates(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:
+    """Read the first numbers that some rounds showed, by round."""
+    query = select(provisionals.c.round_id, provisionals.c.estimate).where(
         provisionals.c.round_id.in_(round_ids), provisionals.c.estimate.is_not(None)
     )
     result: dict[int, ProvisionalRow] = {}
     for round_id, stored in connection.execute(query.order_by(provisionals.c.at)):
-        if newest or (round_id not in result and stored["metrics"]):
+        if round_id not in result and stored["metrics"]:
             result[round_id] = ProvisionalRow.model_validate(stored)
     return result

@@ -20,13 +20,7 @@ from monitor.domain.model import LabelKind
 from monitor.domain.report import AnswersRow, EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage.database import chunks, in_chunks
-from monitor.storage.labels import (
-    census_store,
-    check_store,
-    label_store,
-    overlap_store,
-    provisional_store,
-)
+from monitor.storage.labels import census_store, check_store, label_store, overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import read_all_labels
 from monitor.storage.overview.fleet_store import rounds_by_state
@@ -36,7 +30,6 @@ from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.tables import label_events, monitors, rounds, strata, tasks
 
 if TYPE_CHECKING:
-    from monitor.domain.report import ProvisionalRow
     from monitor.storage.rounds.round_store import Round
 
 WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have not ended
@@ -127,12 +120,6 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
             items + second.wanted + checks, answered + second.answered, to_come
         )
     return result
-
-
-def read_provisional(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:
-    """Read what some rounds show before their labels have matured."""
-    read = partial(provisional_store.shown_rows, newest=True)
-    return in_chunks(connection, round_ids, read)
 
 
 def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
