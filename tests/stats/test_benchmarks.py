@@ -59,7 +59,7 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
         (
             "coverage",
             {},
-            {"by": "cells", "grid": "bent", "settings": 3, "replicates": 16},
+            {"by": "cells", "grid": "first", "settings": 3, "replicates": 16},
             "precision: never under 0.93 where        10\\+ are expected",
         ),
         (
