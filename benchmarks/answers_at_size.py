@@ -17,7 +17,14 @@ import numpy as np
 import structlog
 from sqlalchemy import Connection, func, insert, literal, select, update
 
-from benchmarks.copied_rounds import copy_closed, fill, mend_sequences, unchecked, write_config
+from benchmarks.copied_rounds import (
+    analyze,
+    copy_closed,
+    fill,
+    mend_sequences,
+    unchecked,
+    write_config,
+)
 from benchmarks.harness import store_on, timed, usage
 from benchmarks.statements import counted
 from monitor.config.load import load_config
@@ -241,18 +248,11 @@ def fill_both(path: Path, each: int, of_long: int, now: datetime) -> None:
     schema.ready(database)
     every = [config.settings_of(monitor) for monitor in config.monitors]
     fill(database, every[:-1], each, now)
-    _analyze(database)
+    analyze(database)
     fill_long(database, every[-1], page_of(config, database), of_long, now)
-    _analyze(database)
+    analyze(database)
     print(rows_of(database))
     database.close()
-
-
-def _analyze(database: Database) -> None:
-    """Let the planner know what there is, as autovacuum would by and by."""
-    with database.engine.connect() as connection:
-        connection.exec_driver_sql("analyze")
-        connection.commit()
 
 
 def page_of(config: Config, database: Database) -> Callable[[Clock], PageLabeler]:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 from scipy.stats import qmc
 
 from benchmarks.coverage_grid import (
@@ -21,7 +20,6 @@ from benchmarks.coverage_grid import (
 )
 from benchmarks.fast_rounds import Design, beta_quantiles, binomial_quantiles, expected_rarer
 from benchmarks.harness import Flags, Values, Whole
-from benchmarks.strata import shifted
 from monitor.stats.core.draws import Estimand
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.scaled_matrix import scaled_matrix
@@ -110,12 +108,13 @@ class Judged:
     point: Values
 
 
-def first_rounds(settings: int, seed: int, *, bent: bool = False) -> list[CellRounds]:
-    """Cut the settings of the coverage grid into cells; ``bent`` bends the truth."""
+def first_rounds(settings: int, seed: int) -> list[CellRounds]:
+    """Cut the settings of the coverage grid into cells."""
     made = []
     for setting in grid(settings, seed):
         claims = class_probabilities(setting.k, setting.precision, setting.recall)
-        made.append(cut_into_cells(setting, [(c, _truth(setting, c, bent=bent)) for c in claims]))
+        is_good = setting.score == "good"
+        made.append(cut_into_cells(setting, [(c, c if is_good else weakened(c)) for c in claims]))
     return made
 
 
@@ -223,18 +222,6 @@ def _with_edges(
 
 def _matrix(sizes: list[float], tp: Values, fn: Values) -> Matrix:
     return Matrix(tp=tp, fp=sizes[0] - tp, fn=fn, tn=sizes[1] - fn)
-
-
-def _truth(setting: Setting, claim: Values, *, bent: bool) -> Values:
-    if bent:
-        return wound(claim)
-    return claim if setting.score == "good" else weakened(claim)
-
-
-def wound(claim: Values) -> Values:
-    """Give true probabilities whose log odds wind around .7 of what is claimed."""
-    logit = special.logit(np.clip(claim, 1e-15, 1 - 1e-15))
-    return shifted(0.7 * logit + 0.8 * np.sin(1.3 * logit), float(claim.mean()))
 
 
 def whole_positives(size: Whole, rate: Values, is_flagged: Flags) -> Whole:

@@ -322,7 +322,12 @@ def fill_store(path: Path, rounds: int) -> None:
     schema.ready(database)
     every = [config.settings_of(monitor) for monitor in config.monitors]
     fill(database, every, rounds, datetime.now(UTC))
-    with database.engine.connect() as connection:  # as autovacuum would by and by
+    analyze(database)
+    database.close()
+
+
+def analyze(database: Database) -> None:
+    """Let the planner know what there is, as autovacuum would by and by."""
+    with database.engine.connect() as connection:
         connection.exec_driver_sql("analyze")
         connection.commit()
-    database.close()

@@ -1,11 +1,10 @@
 """Measure how often 95 % intervals hold the truth, where it is hard: by bands, or by score cells.
 
-Settings of `coverage_grid`, the named ones with five times the rounds; `bent`: the log odds of the
-truth wind around .7 of what the score claims. Groups go by the labels of the rarer answer that a
-design can expect; a metric that the labels leave no doubt of is not counted, and limits of single
-settings are widened by 3 standard errors. Other methods see the same rounds in bands. With
-``--heavy`` one cell holds 97 % of the passed items with 200 labels, another has 60 labels and a
-rate of .15, all rounds enumerated.
+Settings of `coverage_grid`, the named ones with five times the rounds. Groups go by the labels of
+the rarer answer that a design can expect; a metric that the labels leave no doubt of is not
+counted, and limits of single settings are widened by 3 standard errors. Other methods see the same
+rounds in bands. With ``--heavy`` one cell holds 97 % of the passed items with 200 labels, another
+has 60 labels and a rate of .15, all rounds enumerated.
 """
 
 import math
@@ -68,7 +67,7 @@ class Result:
 
 def main(
     by: Literal["bands", "cells"] = "bands",
-    grid: Literal["first", "bent", "second"] = "first",
+    grid: Literal["first", "second"] = "first",
     settings: int = 150,
     seed: int = 3,
     replicates: int = 1000,
@@ -86,10 +85,7 @@ def main(
             for number, cell in enumerate(bands)
         ]
     else:
-        if grid == "second":
-            cells = second_rounds(settings, seed)
-        else:
-            cells = first_rounds(settings, seed, bent=grid == "bent")
+        cells = (first_rounds if grid == "first" else second_rounds)(settings, seed)
         results = [run_cells(design, replicates, number) for number, design in enumerate(cells)]
     print(f"{len(results)} settings, {sum(r.rounds for r in results)} rounds")
     say_groups(results)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
 from benchmarks.copied_rounds import fill_store, write_config
 from benchmarks.harness import store_on
@@ -30,21 +30,11 @@ def main(sqlite: bool = False, monitors: int = 1000, rounds: int = 100) -> None:
     with tempfile.TemporaryDirectory() as folder, store_on(not sqlite) as url:
         config = write_config(Path(folder), url, monitors)
         fill_store(config, rounds)
-        engine = reader_of(Database(load_config(config).store_url))
+        engine = Database(load_config(config).store_url).engine
         print("   rows  seconds  query")
         for line in measured(engine):
             print(line)
         engine.dispose()
-
-
-def reader_of(database: Database) -> Engine:
-    """Return what dashboards read a store by; on PostgreSQL that is a user of their own."""
-    if database.is_sqlite:
-        return database.engine
-    with database.engine.begin() as connection:
-        connection.exec_driver_sql((grafana.FOLDER / "reader.sql").read_text())
-    database.close()
-    return create_engine(database.engine.url.set(username="pr_monitor_reader"))
 
 
 def measured(engine: Engine) -> Iterator[str]:

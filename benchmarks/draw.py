@@ -36,55 +36,6 @@ def bands(strata: int) -> BandEdges:
     )
 
 
-def in_postgres(
-    url: str, rows: int, edges: BandEdges, candidates: int, works: Sequence[str], repeats: int
-) -> None:
-    """Print the figures of the works in PostgreSQL."""
-    draw_engines.fill(url, rows)
-    with FRESH.Pool(1, maxtasksperchild=1) as pool:
-        every = [*works] * repeats
-        costs = _turns(pool, draw_engines.in_postgres, every, url, WINDOW, edges, candidates)
-    print(f"PostgreSQL, {rows:,} rows, {len(edges.strata())} strata x {candidates}")
-    show(costs, "files")
-
-
-def in_spark(
-    rows: int, edges: BandEdges, candidates: int, works: Sequence[str], repeats: int, threads: int
-) -> None:
-    """Print the figures of the works by Spark."""
-    with tempfile.TemporaryDirectory() as folder, FRESH.Pool(1, maxtasksperchild=1) as pool:
-        path = Path(folder) / "predictions.parquet"
-        pool.apply(draw_engines.write, (path, rows))
-        arguments = (path, threads, WINDOW, edges, candidates)
-        how = {"works": works, "repeats": repeats}
-        costs: Costs = pool.apply(draw_engines.in_spark, arguments, how)
-    print(f"Spark, {rows:,} rows, {len(edges.strata())} strata x {candidates}")
-    show(costs, "Spark")
-
-
-def in_duckdb(
-    rows: int,
-    edges: BandEdges,
-    candidates: int,
-    works: Sequence[str],
-    repeats: int,
-    threads: Sequence[int],
-    ending: str,
-) -> None:
-    """Print the figures of the works by DuckDB, for each number of threads."""
-    with tempfile.TemporaryDirectory() as folder, FRESH.Pool(1, maxtasksperchild=1) as pool:
-        path = Path(folder) / f"predictions{ending}"
-        pool.apply(draw_engines.write, (path, rows))
-        for number in threads:
-            every, where = [*works] * repeats, (path, number)
-            costs = _turns(pool, draw_engines.in_duckdb, every, *where, WINDOW, edges, candidates)
-            print(
-                f"{rows:,} rows, {len(edges.strata())} strata x {candidates}, threads "
-                f"{number or 'as many as DuckDB takes'}"
-            )
-            show(costs)
-
-
 def _turns(pool: Pool, run: Callable[..., Cost], works: Sequence[str], *arguments: Any) -> Costs:
     """Run works in turn, each in a process of its own."""
     costs: Costs = {work: [] for work in works}
@@ -124,10 +75,23 @@ def main(
     chosen = works or WORKS
     with postgres() if engine == "postgres" else nullcontext("") as url:
         for number in map(int, rows):
-            common = (number, edges, candidates, chosen, repeats)
-            if engine == "postgres":
-                in_postgres(url, *common)
-            elif engine == "spark":
-                in_spark(*common, threads[-1])
-            else:
-                in_duckdb(*common, threads, DELTA if engine == "delta" else ".parquet")
+            what, how = f"{number:,} rows, {strata} strata x {candidates}", (edges, candidates)
+            with tempfile.TemporaryDirectory() as name, FRESH.Pool(1, maxtasksperchild=1) as pool:
+                path = Path(name) / f"predictions{DELTA if engine == 'delta' else '.parquet'}"
+                if engine == "postgres":
+                    draw_engines.fill(url, number)
+                    print(f"PostgreSQL, {what}")
+                    run, where = draw_engines.in_postgres, (url, WINDOW, *how)
+                    show(_turns(pool, run, [*chosen] * repeats, *where), "files")
+                    continue
+                pool.apply(draw_engines.write, (path, number))
+                if engine == "spark":
+                    turns = {"works": chosen, "repeats": repeats}
+                    asked = (path, threads[-1], WINDOW, *how)
+                    print(f"Spark, {what}")
+                    show(pool.apply(draw_engines.in_spark, asked, turns), "Spark")
+                    continue
+                for each in threads:
+                    print(f"{what}, threads {each or 'as many as DuckDB takes'}")
+                    one = (path, each, WINDOW, *how)
+                    show(_turns(pool, draw_engines.in_duckdb, [*chosen] * repeats, *one))

@@ -3,7 +3,7 @@
 Population: logit p ~ N(-8.898, 5.160^2), y ~ Bernoulli(p), flagged from .4768 (Shang et al. 2023,
 Table 4). Limits lie 3 points under precision and 5 under recall; the promise is one false alarm a
 year over both. Others: the predictive range of Algorithm 2 of that paper, mean +- 3 standard
-deviations, "5 points under the mean", and a Bernoulli CUSUM tuned to the same promise.
+deviations, and "5 points under the mean".
 """
 
 import math
@@ -30,7 +30,7 @@ DESIGNS = {  # bands and labels per class
 METRICS = ("precision", "recall")
 ROOM = {"precision": 0.03, "recall": 0.05}
 REFERENCE, YEAR, QUIET, DROPPED = 12, 52, 8, 26
-RULES = ("ours", "predictive 95 %", "mean +- 3 sd", "baseline - .05", "Bernoulli CUSUM")
+RULES = ("ours", "predictive 95 %", "mean +- 3 sd", "baseline - .05")
 HEADS = "".join(f"{name:>20}" for name in RULES)
 DROPS = [(metric, by) for metric in METRICS for by in (0.03, 0.05, 0.10, 0.15)]
 
@@ -40,9 +40,8 @@ def main(paths: int = 2000, designs: tuple[str, ...] = tuple(DESIGNS)) -> None:
     for name in designs:
         scenario = drawn_from_population(*DESIGNS[name])
         print(f"\n{name} labels a round, {paths} paths: {scenario.labeled.tolist()}")
-        threshold = tuned_threshold(scenario)
-        show_quiet(scenario, paths, threshold)
-        show_drops(scenario, paths, threshold)
+        show_quiet(scenario, paths)
+        show_drops(scenario, paths)
 
 
 def drawn_from_population(bands: tuple[int, int], labels: tuple[int, int]) -> Scenario:
@@ -78,18 +77,6 @@ def rates_at(scenario: Scenario, precision: Values, recall: Values) -> Values:
     return moved_to(*known, {"precision": precision, "recall": recall}, most=1.0)
 
 
-class Truth(Protocol):
-    """What the labels of a round are drawn from: sizes, and rates of shape (H,) or (paths, H)."""
-
-    def __call__(self, rng: np.random.Generator) -> tuple[RoundStrata, Values]:
-        """Return the window and the rates of one more round."""
-
-
-def steady(scenario: Scenario) -> Truth:
-    """Make every round like the last."""
-    return lambda _: (scenario.window, scenario.rates)
-
-
 class Rule(Protocol):
     """A rule that watches all paths at once."""
 
@@ -122,27 +109,7 @@ class Ranges:
         return np.asarray(((found < self._low) | (found > self._high)).any(axis=-1))
 
 
-class Cusum:
-    """Bernoulli CUSUM per metric, from the reference's rates towards a ten-point drop."""
-
-    def __init__(self, scenario: Scenario, before: Values, threshold: float) -> None:
-        self._before = before
-        self._after = np.stack([scaled(scenario, before, metric, 0.10) for metric in METRICS])
-        self._threshold = threshold
-        self._sums = np.zeros((len(METRICS), len(before)))
-
-    def close(self, window: RoundStrata, positive: Whole) -> Flags:
-        """Judge one more round."""
-        negative = window.labeled - positive
-        gain = positive * np.log(self._after / self._before)
-        gain = gain + negative * (np.log1p(-self._after) - np.log1p(-self._before))
-        self._sums = np.maximum(0, self._sums + gain.sum(axis=-1))
-        fired = self._sums >= self._threshold
-        self._sums[fired] = 0
-        return np.asarray(fired.any(axis=0))
-
-
-def rules(scenario: Scenario, reference: Whole, threshold: float) -> dict[str, Rule]:
+def rules(scenario: Scenario, reference: Whole) -> dict[str, Rule]:
     """Make every rule from the same reference, shape ``(rounds, paths, H)``."""
     chunks = estimates(scenario.window, reference)  # (rounds, paths, 2)
     mean, spread = chunks.mean(axis=0), chunks.std(axis=0, ddof=1)
@@ -152,7 +119,6 @@ def rules(scenario: Scenario, reference: Whole, threshold: float) -> dict[str, R
         Ranges(*predicted(scenario, reference)),
         Ranges(mean - 3 * spread, mean + 3 * spread),
         Ranges(mean - 0.05, open_end),
-        Cusum(scenario, pooled_rates(scenario, reference), threshold),
     )
     return dict(zip(RULES, made, strict=True))
 
@@ -166,19 +132,6 @@ def estimates(window: RoundStrata, positive: Whole) -> Values:
     return np.stack([tp / flagged, tp / np.maximum(tp + fn, 1e-9)], axis=-1)
 
 
-def pooled_rates(scenario: Scenario, reference: Whole) -> Values:
-    """Rates of all reference rounds together with half a count, shape ``(paths, H)``."""
-    return np.asarray((0.5 + reference.sum(axis=0)) / (1 + len(reference) * scenario.labeled))
-
-
-def scaled(scenario: Scenario, rates: Values, metric: str, drop: float) -> Values:
-    """Rates of each path after a metric fell, the wrong answers of its class grown."""
-    up, size = scenario.is_flagged, scenario.size
-    found = (size * rates)[:, up].sum(axis=1, keepdims=True)
-    among = size[up].sum() if metric == "precision" else (size * rates).sum(axis=1, keepdims=True)
-    return moved_to(size, up, rates, {metric: found / among - drop})
-
-
 def predicted(scenario: Scenario, reference: Whole, draws: int = 400) -> tuple[Values, Values]:
     """Range of the next round's estimates at 95 % (Algorithm 2), two arrays ``(paths, 2)``."""
     rng = np.random.default_rng(3)
@@ -188,20 +141,6 @@ def predicted(scenario: Scenario, reference: Whole, draws: int = 400) -> tuple[V
     found = estimates(scenario.window, rng.binomial(scenario.labeled, rates))
     low, high = np.quantile(found, [0.025, 0.975], axis=0)
     return low, high
-
-
-def tuned_threshold(scenario: Scenario) -> float:
-    """Smallest CUSUM threshold that keeps the promise when the rates are known and steady."""
-    rng, paths = np.random.default_rng(4), 1000
-    low, high = 0.0, 40.0
-    known = np.broadcast_to(scenario.rates, (paths, scenario.rates.size))
-    year = rng.binomial(scenario.labeled, scenario.rates, (YEAR, *known.shape))
-    while high - low > 0.05:
-        middle = (low + high) / 2
-        rule = Cusum(scenario, known, middle)
-        alarms = sum(rule.close(scenario.window, week).sum() for week in year) / paths
-        low, high = (middle, high) if alarms > 1 else (low, middle)
-    return high
 
 
 @dataclass
@@ -228,13 +167,13 @@ class Tally:
 
 
 def play(
-    scenario: Scenario, stretches: Sequence[tuple[Truth, int]], paths: int, threshold: float
+    scenario: Scenario, stretches: Sequence[tuple[Scenario, int]], paths: int
 ) -> dict[str, Tally]:
     """Run every rule over the rounds of all stretches; the last stretch is what is returned."""
     rng = np.random.default_rng(2024)
     shape = (REFERENCE, paths, scenario.size.size)
     reference = rng.binomial(scenario.labeled, scenario.rates, shape)
-    watching = rules(scenario, reference, threshold)
+    watching = rules(scenario, reference)
     fired: dict[str, list[Flags]] = {name: [] for name in watching}
     for window, positive in answers(stretches, paths, rng):
         for name, rule in watching.items():
@@ -244,36 +183,35 @@ def play(
 
 
 def answers(
-    stretches: Sequence[tuple[Truth, int]], paths: int, rng: np.random.Generator
+    stretches: Sequence[tuple[Scenario, int]], paths: int, rng: np.random.Generator
 ) -> Iterator[tuple[RoundStrata, Whole]]:
     """Draw the labels of every round."""
-    for truth, rounds in stretches:
+    for s, rounds in stretches:
         for _ in range(rounds):
-            window, rates = truth(rng)
-            yield window, rng.binomial(window.labeled, rates, (paths, window.size.size))
+            yield s.window, rng.binomial(s.labeled, s.rates, (paths, s.size.size))
 
 
-def show_quiet(scenario: Scenario, paths: int, threshold: float) -> None:
+def show_quiet(scenario: Scenario, paths: int) -> None:
     """Print the alarms of years in which every limit is kept."""
     truths = {
-        "no drift": steady(scenario),
-        "prevalence doubled": steady(scenario.with_prevalence(2)),
-        "both at the limit": steady(at_limits(scenario)),
+        "no drift": scenario,
+        "prevalence doubled": scenario.with_prevalence(2),
+        "both at the limit": at_limits(scenario),
     }
     print(f"{'alarms in a year (s.e.), any':<28}" + HEADS)
     for name, truth in truths.items():
-        tallies = play(scenario, [(truth, YEAR)], paths, threshold)
+        tallies = play(scenario, [(truth, YEAR)], paths)
         cells = [f"{m:6.2f} ({e:.2f}) {a:4.0%}" for m, e, a in map(Tally.a_year, tallies.values())]
         print(f"{name:<28}" + "".join(f"{cell:>20}" for cell in cells))
 
 
-def show_drops(scenario: Scenario, paths: int, threshold: float) -> None:
+def show_drops(scenario: Scenario, paths: int) -> None:
     """Print how many drops were found within 4 rounds, and the median."""
     print(f"{'found in 4 (s.e.), median':<28}" + HEADS)
     for metric, by in DROPS:
         after = scenario.dropped(metric, by)
-        stretches = [(steady(scenario), QUIET), (steady(after), DROPPED)]
-        tallies = play(scenario, stretches, paths, threshold)
+        stretches = [(scenario, QUIET), (after, DROPPED)]
+        tallies = play(scenario, stretches, paths)
         cells = [
             f"{share:5.3f} ({error:.3f}) {median:>4}"
             for (share, error), median in ((t.found(4), t.median()) for t in tallies.values())

@@ -7,7 +7,6 @@ import logging
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -129,47 +128,17 @@ def show_beside_mlflow() -> None:
         print(f"{metric:<11}{truth:>7.3f}{default:>9.3f}  {point:.3f} [{low:.3f}, {high:.3f}]")
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """How often the intervals of one metric held the truth, and on which side they missed it."""
-
-    below: float
-    above: float
-    width: float
-    sets: int
-
-    @property
-    def share(self) -> float:
-        """Share of the sets whose interval held the truth."""
-        return 1 - self.below - self.above
-
-    @property
-    def error(self) -> float:
-        """Its standard error."""
-        return math.sqrt(self.share * (1 - self.share) / self.sets)
-
-
-def coverage(draw: Draw, sets: int, seed: int = SEED) -> dict[str, Coverage]:
-    """Draw sets and count how often precision's and recall's intervals hold the truth."""
+def ends_of(draw: Draw, sets: int, seed: int = SEED) -> dict[str, np.ndarray]:
+    """Draw sets; returns the ends of precision's and recall's intervals, shape ``(sets, 2)``."""
     rng = np.random.default_rng(seed)
     ends: dict[str, list[tuple[float, float]]] = {metric: [] for metric in TRUTH}
     for _ in range(sets):
         frame, said = draw(rng)
         found = evaluated(frame, **said)
-        for metric, list_ in ends.items():
+        for metric, rows in ends.items():
             row = found.estimate(metric)
-            list_.append((row["low"], row["high"]))
-    return {metric: _counted(np.array(ends[metric]), truth) for metric, truth in TRUTH.items()}
-
-
-def _counted(ends: np.ndarray, truth: float) -> Coverage:
-    low, high = ends.T
-    return Coverage(
-        below=float(np.mean(truth < low)),
-        above=float(np.mean(truth > high)),
-        width=float(np.mean(high - low)),
-        sets=len(ends),
-    )
+            rows.append((row["low"], row["high"]))
+    return {metric: np.array(rows) for metric, rows in ends.items()}
 
 
 def show_coverage(sets: int) -> None:
@@ -177,10 +146,13 @@ def show_coverage(sets: int) -> None:
     print(f"\n{sets} sets each          metric     covered  (se)    truth below / above  width")
     for name, draw in WAYS.items():
         print(name)
-        for metric, found in coverage(draw, sets).items():
+        for metric, ends in ends_of(draw, sets).items():
+            (low, high), truth = ends.T, TRUTH[metric]
+            below, above = float(np.mean(truth < low)), float(np.mean(truth > high))
+            share = 1 - below - above
             print(
-                f"{'':<25}{metric:<11}{found.share:.3f}  ({found.error:.4f})  "
-                f"{found.below:.3f} / {found.above:.3f}        {found.width:.3f}"
+                f"{'':<25}{metric:<11}{share:.3f}  ({math.sqrt(share * (1 - share) / sets):.4f})  "
+                f"{below:.3f} / {above:.3f}        {np.mean(high - low):.3f}"
             )
 
 

@@ -39,7 +39,6 @@ from benchmarks.harness import store_on
 from monitor import wiring
 from monitor.config.load import load_config
 from monitor.domain.model import MLFLOW
-from monitor.service import worker_pool
 from monitor.service.loop import TICK, MonitorWork
 from monitor.storage import schema
 from monitor.storage.tables import effects, rounds
@@ -80,25 +79,23 @@ Figures = dict[str, float]
 
 
 class Case(NamedTuple):
-    """What is measured: how many monitors, processes and monitors at a time in each."""
+    """What is measured: how many monitors and processes."""
 
     monitors: int
     replicas: int
-    lanes: int
 
 
 def main(
     postgres: bool = False,
     monitors: tuple[int, ...] = (10, 100, 1000),
     replicas: tuple[int, ...] = (1,),
-    lanes: tuple[int, ...] = (worker_pool.WORKERS,),
     repeats: int = 1,
     told: int = 10,
 ) -> None:
     """Print a line for each case."""
-    heads = ("monitors", "replicas", "lanes", *HEADS)
+    heads = ("monitors", "replicas", *HEADS)
     print("  ".join(f"{head:>11}" for head in heads))
-    for case in map(Case._make, product(monitors, replicas, lanes)):
+    for case in map(Case._make, product(monitors, replicas)):
         found = [measure(case, told, on_postgres=postgres) for _ in range(repeats)]
         cells = [f"{number}" for number in case]
         for head in HEADS:
@@ -115,10 +112,7 @@ def measure(case: Case, told: int, *, on_postgres: bool) -> Figures:
         ExitStack() as all_,
     ):
         write_config(Path(folder), store, case.monitors)
-        replicas = [
-            all_.enter_context(Replica(Path(folder), case.lanes, told))
-            for _ in range(case.replicas)
-        ]
+        replicas = [all_.enter_context(Replica(Path(folder), told)) for _ in range(case.replicas)]
         begun = time.monotonic()
         played = _play(replicas, case.monitors)
         took = time.monotonic() - begun
@@ -161,9 +155,9 @@ def write_config(
 class Replica:
     """A service in a process of its own, which does what it is asked to and tells its figures."""
 
-    def __init__(self, folder: Path, lanes: int, told: int) -> None:
+    def __init__(self, folder: Path, told: int) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(folder), str(lanes), str(told)],
+            [sys.executable, "-P", __file__, str(folder), str(told)],
             env=os.environ | {"PYTHONPATH": PYTHONPATH},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -208,8 +202,7 @@ def obey(service: "Service", told: int) -> None:
 class Service:
     """The loops of a service, ticked by hand on a clock that stands still."""
 
-    def __init__(self, folder: Path, lanes: int = worker_pool.WORKERS) -> None:
-        worker_pool.WORKERS = lanes
+    def __init__(self, folder: Path) -> None:
         self._now = MONDAY
         self._application = wiring.build(
             load_config(folder / "config.yaml"), clock=lambda: self._now
@@ -330,4 +323,4 @@ def _seconds() -> float:
 
 
 if __name__ == "__main__":
-    obey(Service(Path(sys.argv[1]), int(sys.argv[2])), int(sys.argv[3]))
+    obey(Service(Path(sys.argv[1])), int(sys.argv[2]))

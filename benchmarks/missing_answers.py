@@ -108,7 +108,7 @@ def _coverage(kind: str, share: float, number: int) -> str:
         name: [] for name in ("plain", "bounds", "pooled", "pooled bounds", "left out")
     }
     width: dict[str, list[Values]] = {name: [] for name in held}
-    partial, first = [], []
+    partial = []
     for _ in range(number):
         _, up, labeled = drawn(RATES, missing, (WEEKS,), rng)
         history = [_round(u, n) for u, n in zip(up, labeled, strict=True)]
@@ -120,7 +120,6 @@ def _coverage(kind: str, share: float, number: int) -> str:
             _note(held, width, "plain", _ends([own]), truth)
             _note(held, width, "bounds", _ends([own, *corners]), truth)
         partial += [one.is_partial for one in history]
-        first.append(next((i for i, one in enumerate(history, 1) if one.is_partial), None))
         kept = [one for one in history[:-1] if not one.is_partial] + history[-1:]
         _note(held, width, "pooled", _ends(_pooled(history, bounded=False)), truth)
         _note(held, width, "pooled bounds", _ends(_pooled(history, bounded=True)), truth)
@@ -130,10 +129,7 @@ def _coverage(kind: str, share: float, number: int) -> str:
         f" ({np.mean(width[name], axis=0)[1]:.2f})"
         for name in held
     ]
-    soon = [one for one in first if one is not None]
-    said = f"partial {np.mean(partial):.2f} of rounds"
-    said += f", first in round {np.mean(soon):.1f}" if len(soon) == number else ""
-    return "; ".join([*parts, said])
+    return "; ".join([*parts, f"partial {np.mean(partial):.2f} of rounds"])
 
 
 def _round(up: Whole, labeled: Whole) -> Round:

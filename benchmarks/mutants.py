@@ -2,8 +2,7 @@
 
 Each subpackage has its share of the sample, and 40 mutants at least. Not among them is what changes
 messages, defaults of parameters, docstrings and decorated functions. Tests run against a mutant
-until one fails; one that takes a minute of CPU fails as well. ``--near`` runs only the tests next
-to it: a lower bound of the share killed, in a tenth of the time.
+until one fails; one that takes a minute of CPU fails as well.
 """
 
 import os
@@ -137,9 +136,8 @@ def choose(sample: int, seed: int) -> dict[str, tuple[int, list[Mutant]]]:
 class Run:
     """Takes the place of pytest's own loop: the tests once against each mutant."""
 
-    def __init__(self, chosen: list[Mutant], farthest: int) -> None:
-        self.chosen, self.farthest = chosen, farthest
-        self.survivors: list[Mutant] = []
+    def __init__(self, chosen: list[Mutant]) -> None:
+        self.chosen, self.survivors = chosen, list[Mutant]()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run them, first on what is not changed; each time in a process of its own."""
@@ -169,8 +167,7 @@ class Run:
         tests = session.items
         if mutant is not None:
             mutant.install()
-            near = [each for each in tests if mutant.distance(each) <= self.farthest]
-            tests = sorted(near, key=mutant.distance)
+            tests = sorted(tests, key=mutant.distance)
         for test, following in zip(tests, [*tests[1:], None], strict=True):
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
             session.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
@@ -199,10 +196,10 @@ def _line(name: str, total: int, ran: int, killed: int, share: float, draws: Val
     return f"{name:<12}{total:>8}{ran:>6}{killed:>8}{share:>8.3f}  {low:.3f}-{high:.3f}"
 
 
-def main(sample: int = 400, seed: int = 1, near: bool = False) -> None:
+def main(sample: int = 400, seed: int = 1) -> None:
     """Choose, run and show."""
     chosen = choose(sample, seed)
-    run = Run([each for _, ran in chosen.values() for each in ran], 1 if near else 2)
+    run = Run([each for _, ran in chosen.values() for each in ran])
     os.environ["HYPOTHESIS_PROFILE"] = "mutants"
     tests = ["tests/stats", str(STATS), "--confcutdir=tests/stats", "-m", "not simulation"]
     pytest.main(["-q", "-s", "-p", "no:cacheprovider", *tests], plugins=[run])

@@ -1,7 +1,5 @@
 """What people are asked for a block of classes: by each monitor, or once for all of them.
 
-    python -m benchmarks one_answer [--classes 3 10 30] [--sample "{max_labels: 200}"]
-
 A Parquet file with the class that a classifier chose, right in .75 of cases; a monitor for each
 class with this sample a round. Their rounds are put on the labeling page and answered by the
 truth, once with a question of yes or no for each monitor and once with ``answer: class``. Prints

@@ -95,7 +95,7 @@ Betas = tuple[Values, Values, Values]
 Runs = Mapping[bool, Run]
 
 
-QUIET, YEAR, DRAWS = 11, 52, 400
+QUIET, DRAWS = 11, 400
 DESIGNS = ("3+5:200+1050", "4+10:60+300", "1+1:307+4408", "1+1:60+300")
 SHARES = (1.0, 0.25, ROBUST_WEIGHT)  # the round alone, and two ways of pooling
 
@@ -290,7 +290,6 @@ def print_metric(simulation: Simulation, metric: str) -> tuple[float, float]:
     lags = [(look.lag, look.mean_lag) for looks in told.values() for look in looks.values()]
     point, mean = (max(each, key=abs) for each in zip(*lags, strict=True))
     print(f"farthest lag {point:+.3f}; of the mean of the posterior {mean:+.3f}")
-    print(year(simulation, metric))
     after = [look.covered[ROBUST_WEIGHT] for looks in steps.values() for look in looks.values()]
     return min(after), still.covered[ROBUST_WEIGHT]
 
@@ -316,26 +315,6 @@ def by_round(looks: Mapping[int, Look]) -> str:
     cells = [f"{look.covered[ROBUST_WEIGHT]:.3f} {look.lag:+.3f}" for look in looks.values()]
     return "".join(
         f"   {f'round {place}:'} {cell}" for place, cell in zip(looks, cells, strict=True)
-    )
-
-
-def year(simulation: Simulation, metric: str) -> str:
-    """Write the mean error and the root mean square error over a year in which nothing changes."""
-    runs, rate = simulation.quiet, simulation.window.rate
-    truth = float(simulation.window.value(metric, rate))
-    pooled, own = [], []
-    for t in range(1, YEAR + 1):
-        positive = simulation.labeled(rate, [5, t])
-        pooled.append(simulation.points(metric, positive, runs) - truth)
-        own.append(simulation.window.value(metric, positive / simulation.labels) - truth)
-        runs = simulation.after(runs, positive, QUIET + t)
-    errors, own_errors = np.array(pooled), np.array(own)
-    spread = errors.mean(axis=0).std() / simulation.replicates**0.5
-    ratio = np.sqrt(np.mean(errors**2) / np.mean(own_errors**2))
-    return (
-        f"a quiet year: bias of the point {errors.mean():+.4f} (s.e. {spread:.4f}; round alone "
-        f"{own_errors.mean():+.4f}), rmse {np.sqrt(np.mean(errors**2)):.4f} ({ratio:.2f} of the "
-        "round alone)"
     )
 
 

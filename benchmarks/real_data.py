@@ -9,7 +9,6 @@ as wide on average.
 import csv
 import gzip
 import math
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -260,7 +259,6 @@ def say_targets(rows: Sequence[Row]) -> None:
 
 def main(data: Path, seeds: int = 800) -> None:
     """Run every window at both budgets."""
-    begun = time.perf_counter()
     every = list(windows(data))
     rows: list[Row] = []
     for budget in BUDGETS:
@@ -277,4 +275,3 @@ def main(data: Path, seeds: int = 800) -> None:
         rows += here
     print()
     say_targets(rows)
-    print(f"{time.perf_counter() - begun:.0f} s")

@@ -68,8 +68,8 @@ def rules(count: int, streams: int, few: int) -> Iterator[tuple[str, Rule, int]]
     yield "ours", detector, streams
     yield "ours, with a verdict", detector_with_verdict, 2 * few
     yield "exact test each round", exact_test, streams
-    for window in (4, WINDOW):
-        yield f"z-test, last {window}", z_test(count, window), streams
+    for last in (4, WINDOW):
+        yield f"z-test, last {last}", z_test(count, last), streams
     for drop in DROPS[1:]:
         yield f"cusum that knows {drop:.2f}", cusum(count, drop), streams
     if find_spec("glide") is None:

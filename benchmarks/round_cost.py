@@ -227,27 +227,22 @@ class Mlflow:
 
 
 def _drawing(report: RoundReport) -> float:
-    """Draw all figures of a round; before, they were PNGs."""
-    owners = {"timeline": "figures", "p3": "curve_figures", "curves": "curve_figures"}
+    """Draw all figures of a round."""
+    from monitor.report import curve_figures, figures  # noqa: PLC0415  not before rounds are played
+
     begun = time.process_time()
-    for name, module in owners.items():  # by name: the other tree has other ones
-        owner = _loaded(f"report.{module}") or _loaded(f"tracking.{module}")
-        draw = getattr(owner, f"{name}_svg", None) or getattr(owner, f"{name}_png")
+    for draw in (figures.timeline_svg, curve_figures.p3_svg, curve_figures.curves_svg):
         draw(report)
     return 1e3 * (time.process_time() - begun)
 
 
 def _writing(report: RoundReport) -> float:
-    """Make the HTML report of a round once more; before, there was none."""
+    """Make the HTML report of a round once more."""
+    from monitor.report.html import report_html  # noqa: PLC0415  as above
+
     begun = time.process_time()
-    if (owner := _loaded("report.html")) is not None:
-        owner.report_html(report)
+    report_html(report)
     return 1e3 * (time.process_time() - begun)
-
-
-def _loaded(module: str) -> Any:
-    """Find a module that delivering a report has loaded; None where the tree has none such."""
-    return sys.modules.get(f"monitor.{module}")
 
 
 def _memory() -> float:

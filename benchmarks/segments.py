@@ -2,8 +2,7 @@
 
 Six segments hold 40 to 1 % of every band. They are equal, or their log odds differ by a normal
 amount of sd .5 per class, or one is worse in both classes. `own` takes every cell of stratum
-and segment alone, `pooled` adds the stratum's rate over all segments, worth 2 labels a cell, `ours`
-is `monitor.stats.estimation.segments`.
+and segment alone, `ours` is `monitor.stats.estimation.segments`.
 """
 
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from scipy import special
 
 from benchmarks import label_error
 from benchmarks.harness import Values, Whole
-from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, round_posterior
 from monitor.stats.estimation.posterior import estimates
@@ -56,17 +54,7 @@ def own(segment: Counts, whole: Counts) -> JointPosterior:
     return round_posterior(segment)
 
 
-def pooled(segment: Counts, whole: Counts) -> JointPosterior:
-    """Add the stratum's rate over all segments, worth two labels a cell."""
-    rest = round_posterior(whole).mean()
-    y, n, up = segment.positive, segment.labeled, whole.is_flagged
-    alpha, beta = 2 * rest + y, 2 * (1 - rest) + n - y
-    return JointPosterior(
-        BetaMixture.single(alpha[up], beta[up]), BetaMixture.single(alpha[~up], beta[~up])
-    )
-
-
-PRIORS: dict[str, Prior] = {"own": own, "pooled": pooled, "ours": segment_posterior}
+PRIORS: dict[str, Prior] = {"own": own, "ours": segment_posterior}
 
 
 def shifts(scenario: str, design: Design, rng: np.random.Generator) -> Values:

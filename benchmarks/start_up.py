@@ -1,13 +1,10 @@
 """What it costs to start a command, in processor time, beside an empty Python.
 
-Each a process of its own with bytecode cached: the median of user and system seconds, its ratio to
-``python -c pass``, and which heavy packages are imported.
+Each a process of its own with bytecode cached: the median of user and system seconds, and its ratio
+to ``python -c pass``.
 """
 
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +15,6 @@ import monitor
 from benchmarks.harness import usage
 
 TREE = Path(monitor.__file__).parents[1]
-HEAVY = ("mlflow", "pandas", "duckdb", "scipy", "numpy", "sqlalchemy", "pydantic", "rich")
 COMMANDS = {
     "pr-monitor --help": ["--help"],
     "status": ["status"],
@@ -55,7 +51,7 @@ ROUNDS = 3
 
 def main(monitors: tuple[int, ...] = (1, 50), repeats: int = 7) -> None:
     """Print a line for each number of monitors and command."""
-    print(f"{'monitors':>8}  {'':<22}{'now':>8}{'x pass':>8}  imports")
+    print(f"{'monitors':>8}  {'':<22}{'now':>8}{'x pass':>8}")
     for number in monitors:
         with tempfile.TemporaryDirectory() as folder:
             measure(_filled(Path(folder) / "monitor", number), number, repeats)
@@ -87,30 +83,13 @@ def measure(folder: Path, monitors: int, repeats: int) -> None:
         for name, words in works.items()
     }
     for name, now in found.items():
-        imports = ", ".join(heavy_imports(folder, works[name])) or "none of the heavy packages"
-        print(
-            f"{monitors:>8}  {name:<22}{now:>8.2f}{now / found['python -c pass']:>8.1f}  {imports}"
-        )
+        print(f"{monitors:>8}  {name:<22}{now:>8.2f}{now / found['python -c pass']:>8.1f}")
 
 
 def seconds(folder: Path, arguments: list[str]) -> float:
     """Return user and system seconds of one process."""
     used = usage(arguments, cwd=folder, env=_environment(folder))
     return used.ru_utime + used.ru_stime
-
-
-def heavy_imports(folder: Path, arguments: list[str]) -> list[str]:
-    """Name the heavy packages that a process imports."""
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", *arguments],
-        cwd=folder,
-        env=os.environ | _environment(folder),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    return [name for name in HEAVY if name in loaded]
 
 
 def command(words: list[str]) -> list[str]:

@@ -7,22 +7,94 @@ all that one pass sends, what begins and ends transactions apart. Passes do not 
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, event
 
-from benchmarks.growth import Stage
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, LabelEvent
+from monitor.domain.sample_settings import Sample
+from monitor.domain.settings import Limits, MonitorSettings, RoundSettings, Schedule
 from monitor.rounds import run
+from monitor.rounds.context import MonitorContext
 from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.labels import label_store
+from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
+from monitor.testing import MemoryLabeler, MemorySource
+
+MONDAY = datetime(2016, 1, 4, 6, tzinfo=UTC)
+WEEK = timedelta(days=7)
+ITEMS = 4_000
 
 Sent = tuple[str, str]
 """Text of a statement and its values."""
 
 _FRAMES = ("pragma", "begin", "commit", "rollback", "set local")
+
+
+class Stage:
+    """A classifier whose weeks are made when they are looked at, and a clock."""
+
+    def __init__(self, database: Database) -> None:
+        self.now = MONDAY
+        self.source = MemorySource([], threshold=0.5)
+        self.labeler = MemoryLabeler()
+        settings = RoundSettings(
+            threshold=0.5,
+            schedule=Schedule(cron="0 6 * * MON"),
+            sample=Sample(max_labels=400),
+            limits=Limits.model_validate({"precision": 0.6, "recall": 0.3}),
+            deadline=timedelta(days=5),
+            late_labels=timedelta(days=90),
+        )
+        self.context = MonitorContext(
+            settings=MonitorSettings(name="mail", round=settings),
+            database=database,
+            source=self.source,
+            labeler=self.labeler,
+            clock=lambda: self.now,
+        )
+
+    def play(self, number: int) -> None:
+        """Run a whole round; its labels are there, so it is closed too."""
+        self.begin(number)
+        run.run(self.context)
+        if number == 1:
+            run.run(self.context)  # its second wave
+
+    def change_a_label(self, back: int) -> Round:
+        """Let people change one answer in the round so many places back, and return that."""
+        labeler = self.labeler
+        with self.context.database.write() as connection:
+            round_ = round_store.find_rounds(connection, "mail")[-1 - back]
+            tasks = label_store.all_tasks(connection, [round_.id])
+            task = tasks[min(tasks)]
+            was = labeler.answers[task.item_id]
+            other = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
+            labeler.answers[task.item_id] = other
+            event = LabelEvent(task.key, labeler.annotator, other, at=self.now)
+            label_store.add_events(connection, labeler.name, [event], self.now)
+        return round_
+
+    def begin(self, number: int) -> None:
+        """Let the week of a round be over, with its predictions and what people answer."""
+        self.now = MONDAY + number * WEEK
+        rng = np.random.default_rng(number)
+        score = rng.beta(0.6, 3, ITEMS)
+        positive = rng.random(ITEMS) < score**1.3
+        start = self.now - WEEK
+        self.source.rows = [
+            {"id": f"{number}-{i}", "time": start + i * WEEK / ITEMS, "score": float(score[i])}
+            for i in range(ITEMS)
+        ]
+        self.labeler.answers.update(
+            (f"{number}-{i}", Answer.POSITIVE if up else Answer.NEGATIVE)
+            for i, up in enumerate(positive)
+        )
 
 
 class Statements:

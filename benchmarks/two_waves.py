@@ -1,8 +1,7 @@
 """A first round in two waves of a fixed total, beside the same labels in one wave.
 
 Mean half-widths and coverage of precision and recall with the shares of truths below / above
-(`hidden`: misses in the lowest band take ten points of recall; `chosen`: cells that the method was
-chosen on), and labels for half-widths of .05.
+(`hidden`: misses in the lowest band take ten points of recall), and labels for half-widths of .05.
 """
 
 from dataclasses import dataclass, replace
@@ -20,10 +19,6 @@ from monitor.stats.design.score_bands import affordable_bands
 from monitor.stats.design.two_waves import first_wave, second_wave
 
 POINTS, CHUNK = 2000, 40
-CHOSEN = (
-    *("Phi1 good 1800", "Phi1 weak 1800", "Phi1 inverted 1800", "Phi1 good 600"),
-    *("Phi1 weak 600", "Phi1 inverted 600", "Phi1 hidden 600", "Phi3 good 450"),
-)
 SCORES = ("good", "weak", "flat", "inverted", "hidden")
 LABELS = {"Phi1": (1800, 600), "Phi2": (1800,), "Phi3": (450,)}
 
@@ -134,9 +129,8 @@ def say(cell: FirstRound, rounds: int) -> None:
     for waves in (1, 2):
         width, below, above = result(cell, waves, rounds)
         cover = 1 - below - above
-        chosen = " chosen" if waves == 2 and cell.name in CHOSEN else ""
         print(
             f"{cell.name if waves == 1 else '':<31}{waves}   {width[0]:.4f} {width[1]:.4f}   "
             f"{cover[0]:.3f} {cover[1]:.3f}   {below[0]:.3f}/{above[0]:.3f} "
-            f"{below[1]:.3f}/{above[1]:.3f}{chosen}"
+            f"{below[1]:.3f}/{above[1]:.3f}"
         )

@@ -1,7 +1,5 @@
 """Whether the md5 rule draws each item, and each pair of items, as often as chance would.
 
-``python -m benchmarks uniform_draws [--seeds 2000] [--kind unicode] [--postgres URL]``
-
 Draws one window by the seeds of so many weekly rounds of a monitor, from DuckDB and from SQLite
 (and from PostgreSQL where an address is given), which have to agree, and counts how often each item
 was drawn of each stratum, each pair of items of one stratum, and each pair of items of two strata.
