@@ -216,7 +216,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
     )
     return [
         (Task(key, item, shown or {}, window_end, slot, part=part), bool(sent))
-        for key, item, slot, part, sent, shown, window_end in connection.execute(query).all()
+        for key, item, slot, part, sent, shown, window_end in connection.execute(query)
     ]
 
 
@@ -287,7 +287,7 @@ def _only_statements(
     )
     locations: dict[str, tuple[int, str]] = {}
     current: dict[tuple[int, str], dict[str, str | None]] = {}
-    for key, round_id, item, annotator, kind, answer in connection.execute(query).all():
+    for key, round_id, item, annotator, kind, answer in connection.execute(query):
         location = locations[key] = (round_id, item)
         of_item = current.setdefault(location, {})
         if annotator is not None:
