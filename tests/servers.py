@@ -149,9 +149,9 @@ def _postgres_in(folder):
 def start(folder, control, port=None):
     """Start PostgreSQL and return its port; None where another program was given that one too."""
     port = port or free_port()
-    options = f"-c port={port} -c listen_addresses=127.0.0.1 -c fsync=off -c autovacuum=off"
-    options += f" -c unix_socket_directories={folder} -c max_connections=200"
-    options += " -c full_page_writes=off -c jit=off"
+    options = f"-c port={port} -c listen_addresses=127.0.0.1 -c max_connections=200"
+    options += f" -c unix_socket_directories={folder} -c fsync=off -c full_page_writes=off"
+    options += " -c autovacuum=off -c jit=off"  # for hundreds of databases, each of which is small
     command = [*control, "-o", options, "-l", str(folder / "log"), "start"]
     quiet = subprocess.DEVNULL  # a pipe would stay open as long as the server
     done = subprocess.run(command, check=False, stdout=quiet, stderr=quiet)

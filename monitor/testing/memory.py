@@ -93,7 +93,7 @@ class MemorySource:
         """Count every stratum and return its first items by md5(seed, id)."""
         self._answer()
         self.scans += 1
-        inside = _inside(self.rows, window)
+        inside = [row for row in self.rows if within(row, window)]
         newest = _newest_version(inside)
         rows = [row for row in inside if row.get("model_version") == newest]
         in_order = sorted(rows, key=lambda row: self._fixed_order(seed, row))
@@ -118,17 +118,8 @@ class MemorySource:
         members: dict[str, list[Candidate]] = {stratum.name: [] for stratum in strata}
         bad: Counter[BadRow] = Counter()
         taken: set[str] = set()
-        mates = {
-            (flagged, verdict): [
-                stratum
-                for stratum in strata
-                if stratum.flagged == flagged and stratum.verdict in {None, verdict}
-            ]
-            for flagged in (False, True)
-            for verdict in Verdict
-        }
         for row in rows:
-            location = self._location(row, mates)
+            location = self._location(row, strata)
             # A bad row takes no id: of a bad and a good one with the same id the good one stays.
             if isinstance(location, BadRow):
                 bad[location] += 1
@@ -145,7 +136,7 @@ class MemorySource:
     def count(self, window: Window) -> int:
         """Count the rows inside the window."""
         self._answer()
-        return len(_inside(self.rows, window))
+        return sum(within(row, window) for row in self.rows)
 
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
         """Return what labelers may see for each id: texts, and mappings as they are."""
@@ -180,18 +171,21 @@ class MemorySource:
             message = "the source in memory was set to be down"
             raise SourceUnavailable(message)
 
-    def _location(
-        self, row: Row, mates: Mapping[tuple[bool, Verdict], Sequence[Stratum]]
-    ) -> str | BadRow:
-        """Name of the row's stratum, by the strata of its kind, or why it is in none."""
+    def _location(self, row: Row, strata: Sequence[Stratum]) -> str | BadRow:
+        """Name of the row's stratum, or the reason why it is in none."""
         problem = self._problem(row)
         if problem is not None:
             return problem
         score = row.get("score")
+        flagged = self._flagged(row)
         verdict = verdict_of(None if self.judge is None else row.get(self.judge))
-        strata = mates[self._flagged(row), verdict]
-        for stratum in strata:
-            if holds(stratum, score, alone=len(strata) == 1):
+        mates = [
+            stratum
+            for stratum in strata
+            if stratum.flagged == flagged and stratum.verdict in {None, verdict}
+        ]
+        for stratum in mates:
+            if holds(stratum, score, alone=len(mates) == 1):
                 return stratum.name
         return BadRow.NO_SCORE if score is None else BadRow.IN_NO_STRATUM
 
@@ -231,12 +225,6 @@ class MemorySource:
 def within(row: Row, window: Window) -> bool:
     """Whether the row's time is known and is in the window."""
     return row["time"] is not None and window.start <= row["time"] < window.end
-
-
-def _inside(rows: Iterable[Row], window: Window) -> list[Row]:
-    """Rows of which `within` holds, found without a call for each."""
-    start, end = window.start, window.end
-    return [row for row in rows if row["time"] is not None and start <= row["time"] < end]
 
 
 def verdict_of(judged: bool | None) -> Verdict:

@@ -289,7 +289,7 @@ def _only_statements(
     )
     locations: dict[str, tuple[int, str]] = {}
     current: dict[tuple[int, str], dict[str, str | None]] = {}
-    for key, round_id, item, annotator, kind, answer in connection.execute(query).all():
+    for key, round_id, item, annotator, kind, answer in connection.execute(query):
         location = locations[key] = (round_id, item)
         of_item = current.setdefault(location, {})
         if annotator is not None:

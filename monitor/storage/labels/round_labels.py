@@ -369,7 +369,7 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
         .order_by(items.c.round_id, items.c.stratum, items.c.order)
     )
     result: defaultdict[int, list[DrawnItem]] = defaultdict(list)
-    for row in connection.execute(query).all():
+    for row in connection.execute(query):
         item = DrawnItem(
             row.id, row.stratum, row.score, row.segments or {}, row.wave, row.challenged
         )
