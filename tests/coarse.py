@@ -16,7 +16,7 @@ def coarse():
     """Estimate by few points, and simulate drops to come on few paths."""
     with pytest.MonkeyPatch.context() as patch, few_points(POINTS):
         for simulated in (alert_power, smallest_drops):
-            patch.setitem(simulated.__kwdefaults__, "paths", 40)
+            patch.setitem(simulated.__kwdefaults__ or {}, "paths", 40)
         patch.setattr(delay, "_FINEST", 0.02)
         yield
 

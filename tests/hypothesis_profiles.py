@@ -8,7 +8,9 @@ from hypothesis import Phase, settings
 def load() -> None:
     """Set what every property test inherits; a busy machine makes no example wrong."""
     settings.register_profile("here", deadline=None)
-    settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+    settings.register_profile(
+        "ci", deadline=None, derandomize=True, print_blob=True, max_examples=50
+    )
     settings.register_profile(
         "mutants",  # whether a test fails, the same each time; not by how little
         deadline=None,

@@ -20,7 +20,8 @@ def imported(node):
     if isinstance(node, ast.ImportFrom):
         yield str(node.module).partition(".")[0]
     for child in ast.iter_child_nodes(node):
-        yield from imported(child)
+        if not isinstance(child, ast.expr):
+            yield from imported(child)
 
 
 def declared():

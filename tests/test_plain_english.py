@@ -32,6 +32,7 @@ def trees():
     return [ast.parse(path.read_text()) for path in sorted(MONITOR.rglob("*.py"))]
 
 
+@cache
 def parts(name):
     return {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 

@@ -70,9 +70,9 @@ def dangers(source):
 
 
 def _dangers_of(call):
-    name = ast.unparse(call.func)
-    if name in BUILT_IN or name.rpartition(".")[2] in MODEL_LOADERS:
-        yield name
+    last = getattr(call.func, "attr", None) or getattr(call.func, "id", None)
+    if last in MODEL_LOADERS or (last in BUILT_IN and isinstance(call.func, ast.Name)):
+        yield ast.unparse(call.func)
     words = {word.arg: word.value for word in call.keywords}
     for word in words.keys() & {"shell", "allow_pickle"}:
         if not isinstance(words[word], ast.Constant) or words[word].value:

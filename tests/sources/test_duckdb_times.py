@@ -1,13 +1,9 @@
 """Times in files: offsets, zones, changes of clocks."""
 
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
-from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Window
@@ -63,40 +59,6 @@ def test_times_as_pandas_writes_them_are_read_in_every_unit(tmp_path, unit, zone
 
     assert sizes == [1, 2]
     assert source.span() == (edge - last.floor("us"), edge + last.floor("us"))
-
-
-PRAGUE = ZoneInfo("Europe/Prague")
-
-
-@given(
-    minutes=st.lists(
-        st.integers(min_value=0, max_value=60 * 72), min_size=1, max_size=30, unique=True
-    ),
-    cut=st.integers(min_value=0, max_value=60 * 72),
-    autumn=st.booleans(),
-)
-@settings(
-    max_examples=4,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    derandomize=True,
-)
-def test_over_a_change_of_clocks_windows_share_no_row_and_lose_none(tmp_path, minutes, cut, autumn):
-    start = datetime(2026, 10, 24, tzinfo=UTC) if autumn else datetime(2026, 3, 28, tzinfo=UTC)
-    times = [start + timedelta(minutes=m) for m in minutes]
-    rows = [
-        (str(n), t.astimezone(PRAGUE).replace(tzinfo=None).isoformat(), "0.9", "")
-        for n, t in enumerate(times)
-    ]
-    source = csv_source(tmp_path, rows, time_zone="Europe/Prague")
-    middle = start + timedelta(minutes=cut)
-    edges = [start - timedelta(days=1), middle, start + timedelta(days=5)]
-
-    sizes = [source.scan(Window(a, b), TWO, 99, "s").size for a, b in pairwise(edges)]
-
-    assert sum(sizes) == len(rows)
-    unclear = sum(abs(t - middle) <= timedelta(hours=1) for t in times)
-    assert abs(sizes[0] - sum(t < middle for t in times)) <= (unclear if autumn else 0)
 
 
 CLOCK_CHANGES = {

@@ -113,7 +113,7 @@ def test_a_history_without_a_first_phase_is_pooled_as_before_one_existed():
 def test_intervals_of_a_round_hold_the_truth_and_would_not_if_shares_were_taken_as_known():
     design = Asked.of("Phi1", "weak", "TPR .9, FPR .01")
 
-    held, _ = of_round(design, 300, 500, seed=5)
+    held, _ = of_round(design, 300, 250, seed=5)
 
     window, rate, known = held
     assert window.min() > 0.92
@@ -125,7 +125,7 @@ def test_intervals_of_a_round_hold_the_truth_and_would_not_if_shares_were_taken_
 def test_pooled_intervals_hold_the_truth_and_would_not_if_shares_were_taken_as_known():
     design = Asked.of("Phi1", "weak", "TPR .9, FPR .01")
 
-    held, _ = of_rounds(design, 300, 200, seed=6)
+    held, _ = of_rounds(design, 300, 100, seed=6)
 
     pooled, known = held
     assert pooled.min() > 0.92
