@@ -37,7 +37,7 @@ def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], li
     return [task for task, _ in read], [task.key for task, sent in read if not sent]
 
 
-def _places(rows: Sequence[Row[Any]]) -> dict[str, str]:
+def _sort_keys(rows: Sequence[Row[Any]]) -> dict[str, str]:
     """Shuffle tasks by hashes of their keys, but keep the order of the draw within a stratum.
 
     Any part that comes first is then what a smaller round would have drawn.
@@ -215,9 +215,12 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .order_by(tasks.c.key)
     )
     rows = connection.execute(query).all()
-    places = _places(rows)
+    sort_keys = _sort_keys(rows)
     return [
-        (Task(key, item, shown or {}, window_end, slot, part=part, place=places[key]), bool(sent))
+        (
+            Task(key, item, shown or {}, window_end, slot, part=part, place=sort_keys[key]),
+            bool(sent),
+        )
         for key, item, slot, part, sent, shown, window_end, *_ in rows
     ]
 
