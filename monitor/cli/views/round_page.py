@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 _COUNT = re.compile(r"[\d,]+|-|")
 _UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
 _WITHOUT_REPORT: dict[str, Any] = {
-    **{name: [] for name in ("estimates", "segments", "evidence", "alerts", "notices", "cells")},
+    **{
+        name: []
+        for name in ("estimates", "segments", "evidence", "alerts", "notices", "cells", "checks")
+    },
     **dict.fromkeys(
         ("pooled_coverage", "answers", "agreement", "cause", "challenger", "judge", "program")
     ),
