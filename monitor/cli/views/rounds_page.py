@@ -34,7 +34,10 @@ ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("ro
 _COUNT = re.compile(r"[\d,]+|-|")
 _UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
 _WITHOUT_REPORT: dict[str, Any] = {
-    **{name: [] for name in ("estimates", "segments", "evidence", "alerts", "notices", "cells")},
+    **{
+        name: []
+        for name in ("estimates", "segments", "evidence", "alerts", "notices", "cells", "checks")
+    },
     **dict.fromkeys(
         ("pooled_coverage", "answers", "agreement", "cause", "challenger", "judge", "program")
     ),
