@@ -1,10 +1,11 @@
 """The words and the picture of a run, without any MLflow."""
 
 import math
+from datetime import UTC, datetime
 
 import pytest
 
-from monitor.domain.report import AgreementRow, AnswersRow
+from monitor.domain.report import AgreementRow, AnswersRow, ProvisionalMetric, ProvisionalRow
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import as_far_as_fits, describe
 from monitor.tracking.values import metrics, segments_table
@@ -146,6 +147,16 @@ def test_corrected_estimates_have_a_column_of_their_own():
     assert head[3] == "this round, corrected for label errors"
     assert (first[3], second[3]) == ("0.900 [0.800, 0.950]", "not estimable")
     assert "Recall: not estimable: why." in text
+
+
+def test_what_a_round_showed_before_its_labels_were_there_is_said_with_its_share_and_time():
+    recall = ProvisionalMetric(metric="recall", point=0.55, low=0.4, high=0.7)
+    early = ProvisionalRow(at=datetime(2025, 3, 3, tzinfo=UTC), matured=0.6, metrics=[recall])
+
+    text = describe(make_report(provisional=early))
+
+    assert "was provisional, 60 % matured on 2025-03-03 00:00 UTC: recall 0.550" in text
+    assert "was provisional" not in describe(make_report())
 
 
 def test_text_from_the_config_cannot_break_out_of_its_table_cell():
