@@ -10,23 +10,6 @@ import pytest
 
 from tests.cli.workplace import PEOPLE
 
-
-def refused(place, sentence):
-    """Both `check` and `run-once` say it, `status` remembers it, and the exit code is 65."""
-    checked, ran = place.run("check"), place.run("run-once")
-    status = place.run("status")
-
-    assert f"PROBLEM  source of mail: {sentence}" in checked.lines
-    assert f"mail: {sentence}" in ran.err.splitlines()
-    until = place.until(status)
-    assert f"  problem: round 1 waits until {until} UTC: {sentence}" in status.lines
-    assert (
-        f"mail: round 1 (due {place.at(place.slot)} UTC) is open and waits until {until} UTC"
-        in (ran.lines)
-    )
-    assert (checked.code, ran.code) == (65, 65)
-
-
 # The predictions
 
 
@@ -38,16 +21,6 @@ def test_where_may_ask_for_one_of_several_letters(place):
 
     assert "where leaves out rows" not in checked.out
     assert any(line.startswith("ok       source of mail: 100 pred") for line in checked.lines)
-
-
-def test_a_column_that_is_not_there(place):
-    place.config(column=("score: score", "score: scor"))
-
-    refused(
-        place,
-        "predictions.parquet has no column 'scor' (columns.score); its columns are mail_id, "
-        "scored_at, score, subject, is_travel; did you mean 'score'?",
-    )
 
 
 def test_a_window_without_rows_is_waited_for(place):
