@@ -352,7 +352,7 @@ class ProvisionalRow(Report):
 
     ``matured`` is the share of the positive labels that had come, as earlier rounds got theirs;
     None where ``reason`` says why there is no number. ``other_pace`` says that the labels of
-    the newest rounds come faster or slower.
+    the newest rounds come faster or slower, so that ``metrics`` mislead and are not shown.
     """
 
     at: datetime

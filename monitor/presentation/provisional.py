@@ -44,13 +44,9 @@ def provisional_line(row: ProvisionalRow) -> str:
         return f"provisional: not estimable yet, {row.reason}"
     numbers = ", ".join(f"{each.metric} {interval_text(each)}" for each in row.metrics)
     when = f"{percent_text(row.matured, 2)} matured on {minute_text(row.at)} UTC"
-    matured = f"provisional, {when}: {numbers}"
-    if row.other_pace:
-        return (
-            f"{matured}, but labels do not come as in earlier rounds, so these numbers may be far "
-            "off"
-        )
-    return f"{matured}, if labels come as in earlier rounds"
+    if row.other_pace:  # measured: most of the numbers would be wrong
+        return f"provisional, {when}: not estimable, labels do not come as in earlier rounds"
+    return f"provisional, {when}: {numbers}, if labels come as in earlier rounds"
 
 
 def was_provisional_line(row: ProvisionalRow) -> str:
