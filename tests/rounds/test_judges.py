@@ -44,6 +44,10 @@ def play(scene, number, verdict=good, **changes):
     scene.run(number)
     scene.finish(number)
     assert scene.round(number).state is RoundState.CLOSED
+    return judge_of(scene, number)
+
+
+def judge_of(scene, number):
     return JudgeRow.model_validate(scene.report(number)["judge"])
 
 
@@ -95,7 +99,7 @@ def true_values(scene, number):
 
 def test_a_round_knows_its_classifier_and_its_judge_by_the_labels_of_people(two):
     scene = two
-    first, second = (JudgeRow.model_validate(scene.report(number)["judge"]) for number in (1, 2))
+    first, second = judge_of(scene, 1), judge_of(scene, 2)
 
     true = true_values(scene, 2)
     for metric in ("precision", "recall"):
@@ -125,7 +129,7 @@ def test_a_good_judge_narrows_recall_from_its_second_round_on_and_a_useless_one_
     for number in (1, 2):
         play(useless, number, lambda _, rng: bool(rng.random() < 0.3), count=3000)
     for scene in (two, useless):
-        saved[scene.name] = JudgeRow.model_validate(scene.report(2)["judge"]).saved
+        saved[scene.name] = judge_of(scene, 2).saved
         found = own_estimate(scene, 2, "recall")
         widths[scene.name] = found["high"] - found["low"]
     plain = Scene(two.database, settings(sample=CELLS), name="plain")
