@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """Look for garbage less often, and never among the modules and tests: a sixth of all CPU."""
+    """Look for garbage less often, and never among the modules and tests: a tenth of all CPU."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)

@@ -106,6 +106,7 @@ def test_a_round_knows_its_classifier_and_its_judge_by_the_labels_of_people(two)
         found = own_estimate(scene, 2, metric)
         assert found["low"] <= true[metric] <= found["high"]
     assert first.pooled is None
+    assert first.alone and second.alone and second.pooled
     assert (second.alone.rounds, second.pooled.rounds) == (1, 2)
     assert second.pooled.labeled == first.alone.labeled + second.alone.labeled
     for name in ("tpr", "fpr"):
@@ -129,7 +130,7 @@ def test_a_good_judge_narrows_recall_from_its_second_round_on_and_a_useless_one_
     for number in (1, 2):
         play(useless, number, lambda _, rng: bool(rng.random() < 0.3), count=3000)
     for scene in (two, useless):
-        saved[scene.name] = judge_of(scene, 2).saved
+        saved[scene.name] = judge_of(scene, 2).saved or 0.0
         found = own_estimate(scene, 2, "recall")
         widths[scene.name] = found["high"] - found["low"]
     plain = Scene(two.database, settings(sample=CELLS), name="plain")
