@@ -9,8 +9,8 @@ import numpy as np
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.errors import InputRefused
 from monitor.domain.sample_settings import Cells
-from monitor.evaluation.result import balance_warnings
 from monitor.evaluation.designs import SEED, EvaluationDesign, design_of
+from monitor.evaluation.result import balance_warnings
 from monitor.rounds.forecast.threshold import Proposal, proposal_of
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.thresholds import LabeledScores

@@ -106,7 +106,9 @@ def test_a_round_knows_its_classifier_and_its_judge_by_the_labels_of_people(two)
         found = own_estimate(scene, 2, metric)
         assert found["low"] <= true[metric] <= found["high"]
     assert first.pooled is None
-    assert first.alone and second.alone and second.pooled
+    assert first.alone
+    assert second.alone
+    assert second.pooled
     assert (second.alone.rounds, second.pooled.rounds) == (1, 2)
     assert second.pooled.labeled == first.alone.labeled + second.alone.labeled
     for name in ("tpr", "fpr"):
