@@ -31,6 +31,7 @@ def import_for_workers() -> None:
     import monitor.stats
     import monitor.stats.drift.rare_events
     import monitor.stats.drift.volume
+    import monitor.stats.labels.delays
 
     import_for_adapters()
 
