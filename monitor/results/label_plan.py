@@ -146,6 +146,8 @@ def sentences(forecast: PlanForecast) -> list[str]:
     lines = [f"{plan.total:,} labels{cost}{gives}."]
     if free := forecast.planned.prospect.free_labels:
         lines.append(f"Columns have {free:,} of them, people give {plan.total - free:,}.")
+    if checks := forecast.planned.checks:
+        lines.append(f"People check {checks:,} labels of columns besides.")
     if forecast.planned.two_waves:
         lines.append(_TWO_WAVES)
     assurance = forecast.outlook.assurance

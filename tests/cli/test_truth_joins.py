@@ -119,7 +119,7 @@ def test_check_warns_of_a_labeler_whose_value_no_item_of_the_last_window_has(bar
     assert "no item from" not in bare.run("check").out
 
 
-def test_check_says_how_many_labels_of_a_column_people_check(bare):
+def test_check_and_plan_say_how_many_labels_of_a_column_people_check(bare):
     bare.predictions()
     checked = COLUMN.replace("{", "{for: flagged, checks: 9, ", 1)
     bare.config(f"[{checked}, {{for: passed, kind: files}}]")
@@ -127,3 +127,4 @@ def test_check_says_how_many_labels_of_a_column_people_check(bare):
     found = bare.run("check").out
 
     assert "all flagged items are counted; people check 9 of its items a round" in found
+    assert "People check 9 labels of columns besides." in bare.run("plan").out

@@ -14,6 +14,7 @@ import numpy as np
 
 from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused, SourceRefused
+from monitor.domain.label_parts import checks_of
 from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
@@ -45,7 +46,7 @@ class PlannedWindow:
 
     ``two_waves`` is whether its labels go out in two waves; margins assume a single wave.
     ``first_phase`` is how many items a judge is to be asked about, in how many calls; empty without
-    such a one.
+    such a one. ``checks`` is how many labels of columns people check besides.
     """
 
     prospect: Prospect
@@ -54,6 +55,7 @@ class PlannedWindow:
     window: Window | None = None
     two_waves: bool = False
     first_phase: Mapping[str, int] = field(default_factory=dict)
+    checks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class PlanForecast:
             "expected": prospect.expected if self._has_rates else {},
             "labels": plan.total,
             "free_labels": prospect.free_labels,
+            "checks": self.planned.checks,
             "two_waves": self.planned.two_waves,
             "cost": plan.cost,
             "margins": dict(plan.margins),
@@ -191,7 +194,8 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     names = tuple(band.name for band in bands)
     basis = PLAN_SOURCES[prospect.prior_rates.source] if existing is None else _basis(context, seen)
     two_waves = existing is None and has_two_waves(seen.frame, round_.settings)
-    return PlannedWindow(prospect, names, basis, round_.window, two_waves, first_phase)
+    checks = sum(each.items for each in checks_of(round_.settings.labeling).values())
+    return PlannedWindow(prospect, names, basis, round_.window, two_waves, first_phase, checks)
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:
