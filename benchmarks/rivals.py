@@ -30,12 +30,12 @@ THRESHOLD = 0.3  # at .5 these classifiers raise no false alarm, and there is no
 
 def main(labels: tuple[int, ...] = (50, 100), replicates: int = 2000) -> None:
     """Print a line for each data set and number of labels."""
-    heads = "".join(f"{f'{name}: sis':>18}{'ours':>7}{'covered':>9}" for name in NAMES)
-    print(f"{'':<22}{'items':>6}{'labels':>7}{heads}")
+    heads = "".join(f"{f'{name}: sis':>15}{'ours':>7}{'covered':>9}" for name in NAMES)
+    print(f"{'':<14}{'items':>6}{'labels':>7}{heads}")
     for window in windows():
         for budget in labels:
             rng = np.random.default_rng(budget)
-            print(f"{window.name:<22}{len(window.score):6}{budget:7}", end="")
+            print(f"{window.name:<14}{len(window.score):6}{budget:7}", end="")
             print(compared(window, budget, replicates, rng))
 
 
@@ -65,7 +65,7 @@ def compared(window: Window, labels: int, replicates: int, rng: np.random.Genera
     theirs, own = np.nanmin(ways, axis=0), errors(points, truth)
     held = ["", *(f"{share:.3f}" for share in covered)]
     return "".join(
-        f"{plain[i] / theirs[i]:18.2f}{plain[i] / own[i]:7.2f}{held[i]:>9}"
+        f"{plain[i] / theirs[i]:15.2f}{plain[i] / own[i]:7.2f}{held[i]:>9}"
         for i in range(len(NAMES))
     )
 
