@@ -180,11 +180,10 @@ def _mariadb_in(folder):
     setup = mariadb_program("mariadb-install-db")
     user = f"--user={pwd.getpwuid(os.geteuid()).pw_name}"
     data = f"--datadir={folder / 'data'}"
-    subprocess.run(
-        [setup, "--no-defaults", user, data, "--auth-root-authentication-method=normal"],
-        check=True,
-        capture_output=True,
-    )
+    rules = ["--force", "--auth-root-authentication-method=normal"]  # also where no name resolves
+    words = [setup, "--no-defaults", user, data, *rules]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
     port = free_port()
     options = [f"--socket={folder / 'socket'}", f"--port={port}", "--bind-address=127.0.0.1"]
     options += ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M"]
