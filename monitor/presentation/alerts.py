@@ -287,7 +287,7 @@ def alert_cause(alert: Limited, report: RoundReport) -> str | None:
     return cause_near_alert(report.cause) if alert.side == "at_least" else report.cause.sentence
 
 
-def evidence_sentence(row: EvidenceRow, *, fires: bool) -> str:
+def evidence_sentence(row: EvidenceRow, *, fires: bool, is_revised: bool = False) -> str:
     """Return how much evidence there is against a limit, or why it is missing.
 
     >>> from monitor.domain.report import EvidenceRow
@@ -299,9 +299,11 @@ def evidence_sentence(row: EvidenceRow, *, fires: bool) -> str:
     if row.log_evidence is not None:
         fires_at = evidence_text(row.log_threshold)
         parts.append(f"evidence {evidence_text(row.log_evidence)}, an alert fires at {fires_at}")
-    if fires and row.log_evidence is not None and row.log_evidence < row.log_threshold:
-        parts.append("reached within the round, not at its end")
-    if fires:
+    if is_revised:
+        parts.append("the alert fired here, by answers that have changed since")
+    elif fires:
+        if row.log_evidence is not None and row.log_evidence < row.log_threshold:
+            parts.append("reached within the round, not at its end")
         parts.append("the alert fired here")
     return f"limit {limit_text(row.metric, row.side, row.limit)}: {', '.join(parts)}"
 

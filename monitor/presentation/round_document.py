@@ -323,7 +323,9 @@ def _evidence(report: RoundReport) -> list[str]:
         return []
     lines = []
     for row in report.evidence:
-        lines.append(evidence_sentence(row, fires=fired_by(report, row)))
+        states = _fired_by(report, row)
+        is_revised = AlertState.REVISED in states
+        lines.append(evidence_sentence(row, fires=bool(states), is_revised=is_revised))
         alert = _open_alert(report, row)
         if alert is not None and alert.recovery is not None:
             lines.append(recovery_sentence(alert, alert.recovery))
@@ -340,7 +342,13 @@ def _evidence(report: RoundReport) -> list[str]:
 
 def fired_by(report: RoundReport, row: EvidenceRow) -> bool:
     """Whether an alert on a limit fired in this round, though it may have ended since."""
-    return any(alert.fired_in_round == report.round for alert in _alerts_on(report, row))
+    return bool(_fired_by(report, row))
+
+
+def _fired_by(report: RoundReport, row: EvidenceRow) -> set[str]:
+    """Return the states of the alerts that fired on a limit in this round."""
+    alerts = [one for one in _alerts_on(report, row) if one.limit == row.limit]
+    return {alert.state for alert in alerts if alert.fired_in_round == report.round}
 
 
 def _open_alert(report: RoundReport, row: EvidenceRow) -> AlertRow | None:

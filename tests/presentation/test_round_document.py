@@ -117,7 +117,7 @@ def test_a_round_fired_an_alert_though_it_has_ended_since():
 
     [evidence] = [one for one in round_sections(report) if one.kind == SectionKind.EVIDENCE]
 
-    assert [line.endswith("the alert fired here") for line in evidence.lines] == [True, False]
+    assert ["the alert fired here" in line for line in evidence.lines] == [True, False]
     assert [row["fires"] for row in page_json(page(report))["evidence"]] == [True, False]
 
 

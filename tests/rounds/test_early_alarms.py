@@ -8,6 +8,7 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
 from monitor.domain.settings import Limits
 from monitor.presentation.alerts import LIMIT_CHANGED
+from monitor.presentation.round_document import page_sections
 from monitor.rounds import versions
 from monitor.rounds.round_page import read_page
 from monitor.storage.results import alert_store
@@ -49,12 +50,12 @@ def tasks_of(scene, number=3):
     return [task.item_id for task in sorted(tasks, key=lambda task: task.place)]
 
 
-def answer_until_it_fires(scene):
-    items = tasks_of(scene)
+def answer_until_it_fires(scene, number=3):
+    items, before = tasks_of(scene, number), len(scene.alerts())
     for count in range(10, len(items), 10):
         scene.labeler.answers |= {item: scene.truth[item] for item in items[:count]}
         scene.run()
-        if scene.alerts():
+        if len(scene.alerts()) > before:
             return count
     return None
 
@@ -157,6 +158,42 @@ def test_a_limit_that_changes_before_the_closing_ends_it(fired):
 
     [alert] = scene.alerts()
     assert (alert.state, alert.ended_why) == (AlertState.RESOLVED, LIMIT_CHANGED)
+
+
+def test_an_alert_goes_on_under_a_limit_that_changes_before_the_closing_and_is_missed_as_well(
+    fired,
+):
+    scene = fired
+    limits = Limits.model_validate({"precision": 0.65})
+    scene.settings = scene.settings.model_copy(update={"limits": limits})
+
+    scene.finish(3)
+
+    [alert] = scene.alerts()
+    assert (alert.state, alert.limit) == (AlertState.FIRING, 0.65)
+    assert [each["event"] for each in told(scene)] == ["alert.firing"]
+    assert scene.overview().status == "alert"
+
+
+def test_after_an_alert_that_a_person_ended_the_next_one_is_revised_as_any_other(fired):
+    scene = fired
+    scene.finish(3)
+    scene.play(4, **BAD)  # while the first alert is open
+    [alert] = scene.alerts()
+    scene.write(
+        alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=scene.now, round_id=None
+    )
+    scene.draw(5, **BAD)
+    answer_until_it_fires(scene, 5)
+
+    scene.judge_flagged(5, Answer.POSITIVE)
+    scene.finish(5)
+    scene.judge_flagged(5, Answer.POSITIVE)
+    scene.run()
+
+    assert states(scene)[-1] == (5, AlertState.REVISED)
+    shown = "\n".join(map(str, page_sections(scene.read(read_page, "mail", 5, None))))
+    assert "the alert fired here, by answers that have changed since" in shown
 
 
 def test_a_round_that_is_abandoned_ends_it(fired):

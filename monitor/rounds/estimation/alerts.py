@@ -46,18 +46,23 @@ def freeze_evidence(
     """Read the evidence of a closing round, which may fire what did not fire while it was open.
 
     ``alerts`` are its monitor's. One that the round fired while it was open is revised if its
-    evidence would not fire any more; either way the evidence after this round starts anew.
+    evidence would not fire any more; either way the evidence after this round starts anew. Where
+    its limit has changed, it goes on if the round misses the new one as well.
     """
-    early = {(a.metric, a.side): a for a in alerts if a.fired_round_id == due.id}
-    open_before = _firing(alerts)
+    own = {(a.metric, a.side): a for a in alerts if a.fired_round_id == due.id}
+    # Those that another round has closed under were open before this closing, as older ones are.
+    overtaken = alert_store.followed_by_closings(connection, [a.id for a in own.values()])
+    reread = [own.get((each.limit.metric, each.limit.side)) for each in estimate.readings]
+    open_now = _firing(alerts)
     # First, since a limit whose alert has ended gathers evidence again, in this very round.
-    moves = _end_unwatched(connection, open_before, due, now)
+    others = [alert for alert in open_now if alert not in reread]
+    moves = _end_unwatched(connection, others, due, now)
     ended = {move.alert.id for move in moves}
     last = evidence_store.last_readings(connection, due.monitor_id)
     firing = {
-        side: a
-        for a in open_before
-        if a.id not in ended and _is_before(a, due, last.get(side := (a.metric, a.side)))
+        (a.metric, a.side): a
+        for a in open_now
+        if a.id not in ended and (a.fired_round_id != due.id or a.id in overtaken)
     }
     disputed = disputed_metrics(connection, [due.id]).get(due.id, set()) if firing else set()
     readings: Readings = {}
@@ -67,10 +72,15 @@ def freeze_evidence(
         reading = _next_reading(last.get(side), match, due, alert)
         if alert is not None and reading.ends_alert and alert.metric not in disputed:
             moves += _end(connection, alert, AlertState.RESOLVED, due, now)
-        if alert is None and side in early:
-            if not reading.fires:
-                moves += _end(connection, early[side], AlertState.REVISED, due, now)
-            reading = replace(reading, fires=True)
+        if alert is None and (fired := own.get(side)) is not None:
+            is_same = fired.limit == reading.limit
+            if reading.fires and not is_same:
+                moves += _keep(connection, fired, reading.limit)
+            elif not reading.fires:
+                state = AlertState.REVISED if is_same else AlertState.RESOLVED
+                why = None if is_same else LIMIT_CHANGED
+                moves += _end(connection, fired, state, due, now, why)
+            reading = replace(reading, fires=reading.fires or is_same)
         elif reading.fires:
             moves.append(_fire(connection, due, side, reading, now))
         readings[side] = reading
@@ -114,12 +124,6 @@ def _next_reading(
         log_recovery=match.log_recovery if _is_after(due, alert) else None,
         log_path=match.log_path,
     )
-
-
-def _is_before(alert: StoredAlert, due: Round, last: LimitReading | None) -> bool:
-    """Whether an alert was open before a closing; its own, if another round has closed since."""
-    has_closed_since = last is not None and last.log_m is None
-    return alert.fired_round_id != due.id or has_closed_since
 
 
 def _is_after(due: Round, alert: StoredAlert | None) -> bool:
@@ -304,6 +308,13 @@ def _fire(
         connection, round_=due, metric=side[0], side=side[1], limit=reading.limit, now=now
     )
     return AlertMove("alert.firing", alert)
+
+
+def _keep(connection: Connection, alert: StoredAlert, limit: float) -> list[AlertMove]:
+    """Let an open alert go on under another limit; people know of it already."""
+    if not alert_store.change_limit(connection, alert.id, limit):
+        return []
+    return [AlertMove(None, replace(alert, limit=limit))]
 
 
 def _end(

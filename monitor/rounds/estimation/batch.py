@@ -102,9 +102,12 @@ class HistoryBatch:
 
 @dataclass(frozen=True, slots=True)
 class AlertMove:
-    """An alert that fired, resolved or was revised, and why, where its kind does not say so."""
+    """An alert that fired, resolved or was revised, and why, where its kind does not say so.
 
-    event: str
+    ``event`` is None for one that goes on under another limit, which nobody is told.
+    """
+
+    event: str | None
     alert: StoredAlert
     why: str | None = None
 

@@ -83,6 +83,8 @@ def _notices(
     """Notify people of alert moves, and the log of what was unusual about a round that closes."""
     effects: list[NewEffect] = []
     for move in evidence.moves:
+        if move.event is None:
+            continue
         notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
         effects += _to_all(due, notice)
     if report.version == due.first_version:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -72,6 +72,22 @@ def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str,
     return {row.id: row.round_id for row in connection.execute(query) if row.round_id is not None}
 
 
+def followed_by_closings(connection: Connection, alert_ids: Collection[str]) -> set[str]:
+    """Find, of some alerts, those since whose firing a round has closed about their limit."""
+    closed = (
+        select(evidence.c.round_id)
+        .join(rounds, rounds.c.id == evidence.c.round_id)
+        .where(
+            rounds.c.monitor_id == alerts.c.monitor_id,
+            evidence.c.metric == alerts.c.metric,
+            evidence.c.side == alerts.c.side,
+            rounds.c.closed_at > alerts.c.fired_at,
+        )
+        .exists()
+    )
+    return {*connection.scalars(select(alerts.c.id).where(alerts.c.id.in_(alert_ids), closed))}
+
+
 def fire(
     connection: Connection, *, round_: Round, metric: str, side: str, limit: float, now: datetime
 ) -> StoredAlert:
@@ -93,6 +109,12 @@ def fire(
     )
     [alert] = _alerts(connection, alerts.c.id == alert_id)
     return alert
+
+
+def change_limit(connection: Connection, alert_id: str, limit: float) -> bool:
+    """Let an open alert go on under another limit; false if it has ended."""
+    is_open = (alerts.c.id == alert_id) & (alerts.c.state == AlertState.FIRING)
+    return connection.execute(update(alerts).where(is_open).values(limit=limit)).rowcount == 1
 
 
 def end(
