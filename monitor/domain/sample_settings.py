@@ -50,10 +50,14 @@ class Cost(Settings):
 
 
 class Explored(Settings):
-    """The segment that a round explores, ``column`` and ``value``; ``items`` are by stratum."""
+    """The segment that a round explores, ``column`` and ``value``, and its ``items`` by stratum.
+
+    A rare value may have fewer items than were ``planned``.
+    """
 
     column: str
     value: str
+    planned: int
     items: dict[str, int]
 
 
@@ -79,7 +83,8 @@ class Sample(Settings):
     that is asked, count none so.
 
     ``segments: explore`` keeps a fifth of ``max_labels`` for the value of a segment column that
-    looks worst by the rounds before: estimates rest on the other four fifths alone.
+    looks worst by the rounds before. The first round of a history asks for the other four fifths
+    alone, on which estimates and plans always rest.
     """
 
     margin: Margin = Margin()

@@ -78,10 +78,10 @@ def segment_name(row: WorseSegmentRow) -> str:
     return ", ".join(f"{column} {value}" for column, value in row.segment.items())
 
 
-def explored_sentence(explored: Explored, items: int) -> str:
-    """Describe what a round explores; of a rare segment there may be fewer items than planned."""
-    planned = sum(explored.items.values())
-    fewer = "" if items == planned else f" of the {planned:,} planned"
+def explored_sentence(explored: Explored) -> str:
+    """Describe what a round explores, and whether that is fewer items than planned."""
+    items = sum(explored.items.values())
+    fewer = "" if items == explored.planned else f" of the {explored.planned:,} planned"
     return (
         f"{items:,} more items{fewer} are of {explored.column} {explored.value}, which looks worst "
         "by the rounds before: they count for this segment alone"

@@ -6,8 +6,11 @@ from monitor.domain.model import Answer
 from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
+from monitor.presentation.round_document import SectionKind, round_sections
 from monitor.rounds.estimation.segment_search import round_evidence
 from monitor.rounds.restore import _as_planned
+from monitor.rounds.sampling.explore import explore
+from monitor.rounds.sampling.window_scan import scan_window
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.results import estimate_store, redo_store, segment_store
 from monitor.storage.samples import frame_store
@@ -91,10 +94,11 @@ def test_a_round_waits_for_the_explored_items_and_counts_them_for_their_segment_
     assert sum(clients) == 240
     assert report.segment_search is not None
     assert report.segment_search.worse[0].segment == {"country": "SK"}
-    assert notes(scene, 2)[-1] == (
+    [section] = [s for s in round_sections(report) if s.kind is SectionKind.SEGMENTS]
+    assert [section.lines[-1], notes(scene, 2)[-1]] == [
         "60 more items are of country SK, which looks worst by the rounds before: they count for "
         "this segment alone"
-    )
+    ] * 2
 
 
 def test_estimates_are_those_of_the_sample_whatever_people_say_of_explored_items(scene):
@@ -122,6 +126,8 @@ def test_other_names_are_compared_by_the_sample_alone(scene):
             assert sum(of[0] for of in ours[name].sums) > sum(of[0] for of in alone[name].sums)
         else:
             assert ours[name] == alone[name]
+    of_value = [item for item in scene.items(2) if country_of(scene)[item] == "SK"]
+    assert sum(of[0] for of in ours[("country", "SK"),].sums) == len(of_value)
     [stored] = scene.read(segment_store.read_evidence, [round_.id]).values()
     assert {name: of.sums for name, of in stored.items()} == {
         name: of.sums for name, of in ours.items()
@@ -157,6 +163,34 @@ def test_a_round_that_explored_nothing_explores_nothing_when_it_is_done_again(sc
     planned = _as_planned(scene.settings, scene.report(1))
 
     assert (planned.explored, sum((planned.planned or {}).values())) == (None, 240)
+
+
+def test_score_cells_explore_too_once_the_two_waves_of_the_first_round_are_over(database):
+    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country", "client"])
+    cells = Sample(max_labels=300, segments="explore")
+    scene = Scene(database, settings(sample=cells), source)
+    drawn(scene, 1)
+    assert scene.finish(1).state is RoundState.CLOSED
+    drawn(scene, 2)
+
+    assert (len(scene.items(1)), len(scene.items(2))) == (240, 300)
+    assert (len(beside(scene, 1)), len(beside(scene, 2))) == (0, 60)
+    explored = scene.round(2).settings.explored
+    assert scene.finish(2).state is RoundState.CLOSED
+    assert sum(row["planned"] for row in scene.report(2)["cells"]) == 240
+    assert sum(explored.items.values()) == 60
+
+
+def test_strata_without_a_sample_as_of_counted_classes_are_not_explored(scene):
+    round_ = scene.round(2)
+    scan = scan_window(scene.context, round_)
+
+    sizes = [0 if not part.stratum.flagged else 100 for part in scan.frame.strata]
+    explored, items = explore(scene.context, round_, scan, sizes, is_repeated=False)
+
+    assert explored.explored is not None
+    assert explored.explored.items == {"flagged": 25}
+    assert {item.stratum for item in items} == {"flagged"}
 
 
 def test_a_rare_value_is_explored_as_far_as_it_goes_and_the_round_says_so(database):

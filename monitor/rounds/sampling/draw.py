@@ -18,6 +18,7 @@ from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
+from monitor.presentation.segments import explored_sentence
 from monitor.presentation.windows import (
     changed_sentence,
     ended_before_sentence,
@@ -32,7 +33,7 @@ from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.completeness import doubts
-from monitor.rounds.sampling.explore import explore, explored_notes
+from monitor.rounds.sampling.explore import explore
 from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
 from monitor.rounds.sampling.items import broken_pictures, checked_sizes, doubled, items_of
 from monitor.rounds.sampling.opinions import of_present_judge
@@ -244,8 +245,8 @@ def _write_sample(
         source = as_counted(context.source, frame.snapshot)
         shown = source.show([item.id for item in out], round_.window) if out else {}
     _refuse_changed(out, shown, settings)
-    broken = broken_pictures(shown.values(), settings)
-    answers = (*notes, *untestable, *invalid.notes, *broken, *explored_notes(settings, extra))
+    answers = [*notes, *untestable, *invalid.notes, *broken_pictures(shown.values(), settings)]
+    answers += [] if settings.explored is None else [explored_sentence(settings.explored)]
     now = context.clock()
     with context.database.write() as connection:
         round_claims.hold(connection, claim)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.sample_settings import Explored
-from monitor.presentation.segments import explored_sentence
 from monitor.rounds.estimation.segment_search import worst_so_far
 from monitor.rounds.sampling.items import items_of
 from monitor.storage.results.past_counts import read_past
@@ -40,14 +39,10 @@ def explore(
     settings = round_.settings
     chosen = settings.explored if is_repeated else _chosen(context, round_, scan, sizes)
     items = [] if chosen is None else _next_items(scan.frame, sizes, chosen)
+    if chosen is not None:
+        drawn = Counter(item.stratum for item in items)
+        chosen = chosen.model_copy(update={"items": dict(drawn)})
     return settings.model_copy(update={"explored": chosen}), items
-
-
-def explored_notes(settings: RoundSettings, items: Sequence[Item]) -> list[str]:
-    """Describe what is explored; a rare value may have fewer items than planned."""
-    if settings.explored is None:
-        return []
-    return [explored_sentence(settings.explored, len(items))]
 
 
 def _chosen(
@@ -72,7 +67,8 @@ def _chosen(
     for part, size in zip(frame.strata, sizes, strict=True):
         items[part.stratum.name] = (before + size) // PER_LABEL - before // PER_LABEL
         before += size
-    return Explored(column=worst[0], value=worst[1], items=items)
+    planned = sum(items.values())
+    return Explored(column=worst[0], value=worst[1], planned=planned, items=items)
 
 
 def _next_items(frame: Frame, sizes: Sequence[int], explored: Explored) -> list[Item]:
