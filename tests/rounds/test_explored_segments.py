@@ -11,7 +11,7 @@ from monitor.rounds.estimation.segment_search import round_evidence
 from monitor.rounds.restore import _as_planned
 from monitor.rounds.sampling.explore import explore
 from monitor.rounds.sampling.window_scan import scan_window
-from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.labels.round_labels import read_labels, read_recurring
 from monitor.storage.results import estimate_store, redo_store, segment_store
 from monitor.storage.samples import frame_store
 from monitor.testing import MemorySource
@@ -204,3 +204,27 @@ def test_a_rare_value_is_explored_as_far_as_it_goes_and_the_round_says_so(databa
 
     assert 0 < found < 60
     assert notes(scene, 2)[-1].startswith(f"{found} more items of the 60 planned are of")
+
+
+def test_explored_items_that_come_back_count_once_for_segments_and_as_any_other_for_limits(scene):
+    scene.label()
+    back = beside(scene, 2)
+    start = scene.now
+    by_id = {row["id"]: row for row in scene.source.rows}
+    scene.source.rows += [by_id[item] | {"time": start} for item in back]
+    drawn(scene, 3)
+    round_ = scene.round(3)
+    returned = {*scene.items(3)} & {*back}
+
+    of_sample, explored = (
+        scene.read(read_recurring, [round_], explored=explored)[round_.id]
+        for explored in (False, True)
+    )
+
+    assert returned
+    assert (of_sample & returned, explored & returned) == (set(), returned)
+    scene.label()
+    [stored] = scene.read(segment_store.read_evidence, [round_.id]).values()
+    new = [item for item in scene.items(3) if item not in explored]
+    of_value = [item for item in new if country_of(scene)[item] == "SK"]
+    assert sum(of[0] for of in stored[("country", "SK"),].sums) == len(of_value)

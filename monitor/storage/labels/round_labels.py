@@ -227,6 +227,7 @@ class RoundLabels:
                 for part in self.strata
             ),
             items=tuple(item for item in self.items if item.id not in ids),
+            explored=None if self.explored is None else self.explored.without(ids),
         )
 
     def with_explored_apart(self) -> RoundLabels:
