@@ -290,6 +290,21 @@ class MonitorConfig(Settings):
             raise SettingRefused(setting="sample.max_labels", why=f"all {why}; give a number")
         return self
 
+    @model_validator(mode="after")
+    def _segments_can_be_explored(self) -> MonitorConfig:
+        if self.sample.segments is not None and (why := self._why_not_explored()):
+            raise SettingRefused(setting="sample.segments", why=why)
+        return self
+
+    def _why_not_explored(self) -> str | None:
+        if self.sample.max_labels == "all":
+            return "max_labels: all labels every item, so none is left to explore; leave it out"
+        if self.classes is not None:
+            return "a block of classes has one sample, which no class may change; leave it out"
+        if not getattr(getattr(self.source, "columns", None), "segments", ()):
+            return "there is no segment to explore; list columns in source.columns.segments"
+        return None
+
     def _why_not_all(self) -> str | None:
         if not isinstance(self.labeling, ColumnSettings):
             return "is for one labeler of kind column, whose labels cost nothing"

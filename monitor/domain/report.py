@@ -16,6 +16,7 @@ from monitor.domain.challenger import ChallengerRow
 from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
 from monitor.domain.judge import Ends, JudgeRow
 from monitor.domain.payload import Report
+from monitor.domain.sample_settings import Explored
 
 
 class Status(StrEnum):
@@ -444,7 +445,8 @@ class RoundReport(Report):
     ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
     and in quiet times; None if its way of pooling was not measured. ``strata`` are the score
     bands; ``cells`` what labels were drawn from, empty where that is the bands. ``snapshot`` is the
-    state of the source that it was drawn from, where that can be read again. ``restated``
+    state of the source that it was drawn from, where that can be read again. ``explored`` counts
+    items that were drawn beside the sample and that no estimate of the round rests on. ``restated``
     are the restatements up to this version, the oldest first, and ``program`` is the release that
     computed it; None in reports of releases that did not say. ``registered`` is
     the version that the alias in ``model`` named for the window; None if there is no alias, or
@@ -502,6 +504,7 @@ class RoundReport(Report):
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
     snapshot: str | None = None
+    explored: Explored | None = None
     restated: list[RestatedRow] = Field(default_factory=list)
     program: str | None = None
     registered: str | None = None

@@ -45,7 +45,12 @@ from monitor.presentation.rows import (
     next_round_sentences,
     score_range_text,
 )
-from monitor.presentation.segments import search_line, search_tables, segment_tables
+from monitor.presentation.segments import (
+    explored_sentence,
+    search_line,
+    search_tables,
+    segment_tables,
+)
 from monitor.presentation.status import proposal_cautions
 from monitor.presentation.table import Table
 
@@ -430,6 +435,7 @@ def _segments(report: RoundReport) -> Section:
     is_estimated = report.judge is not None and report.judge.first_phase is not None
     lines = [SEGMENTS_OF_JUDGED] if tables and is_estimated else []
     lines += filter(None, [search_line(search)])
+    lines += [] if report.explored is None else [explored_sentence(report.explored)]
     return Section(SectionKind.SEGMENTS, "Segments", tables, lines)
 
 

@@ -13,6 +13,7 @@ from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
     from monitor.domain.report import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
+    from monitor.domain.sample_settings import Explored
 
 
 def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
@@ -75,6 +76,16 @@ _WORSE = {
 def segment_name(row: WorseSegmentRow) -> str:
     """Name a segment, or a pair: ``country CZ, client A``."""
     return ", ".join(f"{column} {value}" for column, value in row.segment.items())
+
+
+def explored_sentence(explored: Explored) -> str:
+    """Describe what a round explores, and whether that is fewer items than planned."""
+    items = sum(explored.items.values())
+    fewer = "" if items == explored.planned else f" of the {explored.planned:,} planned"
+    return (
+        f"{items:,} more items{fewer} are of {explored.column} {explored.value}, which looks worst "
+        "by the rounds before: they count for this segment alone"
+    )
 
 
 def worse_sentence(row: WorseSegmentRow, *, others: int) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import MonitorError
 from monitor.domain.report import AlertRow
+from monitor.domain.sample_settings import Explored
 from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import RESTORED
@@ -175,11 +176,13 @@ def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> Ro
         for row in strata
         if row.get("first_wave") is not None
     }
+    explored = None if report is None else report.get("explored")
     return settings.model_copy(
         update={
             "planned": planned or None,
             "first_wave": first or None,
             "snapshot": None if report is None else report.get("snapshot"),
+            "explored": None if explored is None else Explored.model_validate(explored),
         }
     )
 

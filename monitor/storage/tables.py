@@ -25,6 +25,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -190,6 +191,8 @@ items = define_table(
     Column("predicted", Boolean, nullable=False),
     Column("segments", JSON(none_as_null=True)),
     Column("challenged", Boolean),  # whether the challenger flags it; nobody who labels sees it
+    # Of the segment that the round explores, beside its sample.
+    Column("explored", Boolean, nullable=False, default=False, server_default=false()),
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
     Index(None, "id", "round_id"),  # finds the rounds that asked about an item before
 )

@@ -248,6 +248,14 @@ def test_a_round_keeps_the_kind_of_answer_and_the_classes_that_it_was_opened_wit
             assert kept.settings.question == asked.monitors[0].labeling.question
 
 
+def test_no_class_explores_segments_of_the_sample_that_all_share(refused):
+    explored = CLASSES + "    sample: {segments: explore}\n"
+
+    assert any(
+        "sample.segments: a block of classes has one sample" in fault for fault in refused(explored)
+    )
+
+
 def test_a_monitor_that_has_the_name_of_one_of_a_block_is_refused(refused):
     alone = EACH.split("- name")[1].replace("{column}", "travel")
     alone = alone.replace("    for_each: {column: [travel, finance]}\n", "")

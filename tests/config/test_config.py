@@ -93,6 +93,17 @@ def test_strata_by_score_without_a_score_are_refused_rather_than_ignored(refused
     ]
 
 
+def test_segments_are_explored_only_where_there_are_some(load, refused):
+    asked = changed("max_labels: 2000", "max_labels: 2000, segments: explore")
+    explored = asked.replace("score: score, ", "score: score, segments: [country], ")
+
+    assert load(explored).monitors[0].settings().round.sample.base == 1600
+    assert refused(asked) == [
+        "config.yaml:14, monitors[mail-travel].sample.segments: there is no segment to explore; "
+        "list columns in source.columns.segments"
+    ]
+
+
 @pytest.mark.parametrize(
     ("asked", "cells"),
     [

@@ -1,6 +1,6 @@
 """Labels that are counted whole: the matrices that items have, on each engine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ class Fraud:
     labeling: Any = None
     source: Any = None
     ways: Any = ("items", "census")
+    sample: Any = field(default_factory=dict)
 
     def __post_init__(self):
         self.write("predictions", PREDICTIONS)
@@ -70,7 +71,11 @@ class Fraud:
         }
         most = {"items": 200_000, "census": "all", "list": 40}
         monitors = [
-            {**one, "name": way, "sample": {"max_labels": most[way], "second_wave": None}}
+            {
+                **one,
+                "name": way,
+                "sample": {"max_labels": most[way], "second_wave": None, **self.sample},
+            }
             for way in self.ways
         ]
         config = {"mlflow": {"tracking_uri": "http://127.0.0.1:9"}, "monitors": monitors}
@@ -239,6 +244,13 @@ def test_in_a_list_the_class_of_a_column_is_counted_and_people_get_the_budget(fr
     whole = fraud.rows("select sum(size - planned) from strata where flagged")
     assert drawn == [(0, 40)]
     assert whole == [(0,)]
+
+
+def test_no_segment_is_explored_where_all_labels_are_counted(fraud):
+    fraud.ways, fraud.sample = ["census"], {"segments": "explore"}
+
+    with pytest.raises(ConfigRefused, match="all labels every item, so none is left to explore"):
+        fraud.config()
 
 
 def test_all_is_refused_of_labels_that_people_give(fraud):

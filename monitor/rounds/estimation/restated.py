@@ -178,7 +178,8 @@ def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> Rou
             checks[item] = checks[item].plus(statement)
         elif item in items:
             answers.setdefault(item, []).append(statement)
-    return replace(labels, said=answers, checks=tuple(checks.values()))
+    explored = None if labels.explored is None else _with_statements(labels.explored, rows)
+    return replace(labels, said=answers, checks=tuple(checks.values()), explored=explored)
 
 
 def _lost_a_class(member: Member) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,13 @@ from monitor.domain.report import ErrorCount, NoticeRow, SegmentSearchRow, Worse
 from monitor.domain.segments import OTHER
 from monitor.domain.state import RoundState
 from monitor.presentation.segments import segment_name, worse_sentence
-from monitor.stats.detection.worse_segments import ODDS, log_ratios, worse_segments
+from monitor.stats.detection.worse_segments import (
+    ODDS,
+    log_e_values,
+    log_ratios,
+    worse_segments,
+)
+from monitor.storage.labels.round_labels import read_recurring
 from monitor.storage.results import segment_store
 from monitor.storage.results.segment_store import Name, SegmentEvidence
 
@@ -56,18 +62,37 @@ def segment_searches(
     ids = [each.id for each in batch.earlier][-MOST_ROUNDS:]
     affected = [member.round for member in batch.affected]
     evidence = segment_store.read_evidence(connection, [*ids, *(each.id for each in affected)])
+    explored = read_recurring(connection, affected, explored=True)
     frozen = {*restating, *(version.round_id for version in batch.restated if version.own)}
     result: dict[int, SegmentSearch] = {}
     for round_ in affected:
         fresh = None
         is_new = round_.label_revision != round_.estimated_revision or round_.id not in evidence
         if is_new and round_.id not in frozen:
-            labels = batch.labels[round_.id].without(batch.recurring[round_.id])
+            excluded = batch.recurring[round_.id] | explored[round_.id]
+            labels = batch.labels[round_.id].without(excluded)
             fresh = evidence[round_.id] = round_evidence(round_, labels)
         ids.append(round_.id)
         searched = [evidence[each] for each in ids[-MOST_ROUNDS:] if each in evidence]
         result[round_.id] = SegmentSearch(_search(searched), fresh)
     return result
+
+
+def worst_so_far(
+    connection: Connection, round_ids: Sequence[int], values: Collection[tuple[str, str]]
+) -> tuple[str, str] | None:
+    """Choose the value of a segment column that has the largest e-value; None without evidence.
+
+    round_ids: The closed rounds of a history, in slot order.
+    values: What to choose from: pairs of column and value.
+    """
+    read = segment_store.read_evidence(connection, round_ids[-MOST_ROUNDS:])
+    rounds = [read[each] for each in round_ids if each in read]
+    singles = {name for of_round in rounds for name in of_round if len(name) == 1}
+    names = sorted(name for name in singles if name[0] in values)
+    if not names:
+        return None
+    return names[int(log_e_values(_stacked(names, rounds)[1]).argmax())][0]
 
 
 def search_notices(row: SegmentSearchRow | None) -> list[NoticeRow]:
@@ -84,32 +109,62 @@ def round_evidence(round_: Round, labels: RoundLabels) -> dict[Name, SegmentEvid
     """Compare each segment and pair of a round with the rest of its strata, by class.
 
     People and columns may differ in what they call positive, so only labels of one labeler are
-    compared: strata are cut by labeler.
+    compared: strata are cut by labeler. Items of the explored value count for it and its pairs;
+    among the others, one that holds much of what was explored would look worse than it is.
     """
+    sample = _of_strata(round_, labels)
+    extra = None if labels.explored is None else _of_strata(round_, labels.explored)
+    strata = sample.strata | (extra.strata if extra else {})
+    names = sorted({name for name, _ in sample.labeled | (extra or sample).labeled} - {()})
+    counts = sample.counts(((), *names), strata)
+    is_flagged = np.array([*strata.values()], dtype=bool)
+    result = _evidence(names, counts, is_flagged)
+    if extra and round_.settings.explored is not None:
+        value = round_.settings.explored.column, round_.settings.explored.value
+        more = extra.counts(names, strata)
+        for index, name in enumerate(names):
+            if value in name:
+                both = np.stack([counts[0], counts[index + 1]]) + more[index]
+                result |= _evidence([name], both, is_flagged)
+    return result
+
+
+class _Labels(NamedTuple):
+    """Labels and errors of each segment and pair in each stratum, and of all items as ``()``.
+
+    ``strata`` has each stratum, cut by labeler, and whether it is flagged.
+    """
+
+    strata: dict[tuple[str, int], bool]
+    labeled: Counter[tuple[Name, tuple[str, int]]]
+    wrong: Counter[tuple[Name, tuple[str, int]]]
+
+    def counts(self, names: Sequence[Name], strata: Collection[tuple[str, int]]) -> Ints:
+        """Lay out labels and errors, of shape (names, 2, strata)."""
+        return np.array(
+            [
+                [[of[name, stratum] for stratum in strata] for of in (self.labeled, self.wrong)]
+                for name in names
+            ]
+        ).reshape(-1, 2, len(strata))
+
+
+def _of_strata(round_: Round, labels: RoundLabels) -> _Labels:
     closed = round_.state is RoundState.CLOSED
     answers = labels.answers_by(corrected_evidence_label if closed else evidence_label)
     flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
     rules = rules_of(round_.settings.labeling)
-    strata: dict[tuple[str, int], bool] = {}
-    labeled: Counter[tuple[Name, tuple[str, int]]] = Counter()
-    wrong: Counter[tuple[Name, tuple[str, int]]] = Counter()
+    result = _Labels({}, Counter(), Counter())
     for item in labels.items:
         answer, up = answers.get(item.id), flagged[item.stratum]
         if answer not in (Answer.POSITIVE, Answer.NEGATIVE):
             continue
         stratum = item.stratum, part_of(rules, predicted=up, segments=item.segments)
-        strata[stratum] = up
+        result.strata[stratum] = up
         for name in ((), *_names(item.segments)):
-            labeled[name, stratum] += 1
-            wrong[name, stratum] += (answer is Answer.POSITIVE) != up
-    names = sorted({name for name, _ in labeled} - {()})
-    counts = np.array(
-        [
-            [[of[name, stratum] for stratum in strata] for of in (labeled, wrong)]
-            for name in ((), *names)
-        ]
-    ).reshape(-1, 2, len(strata))
-    return _evidence(names, counts, np.array([*strata.values()], dtype=bool))
+            result.labeled[name, stratum] += 1
+            result.wrong[name, stratum] += (answer is Answer.POSITIVE) != up
+    return result
 
 
 def _names(segments: Mapping[str, str]) -> Iterator[Name]:
@@ -130,7 +185,7 @@ def _evidence(
     for chosen in (is_flagged, ~is_flagged):
         [labels, errors], own = counts[0][:, chosen], counts[1:][:, :, chosen]
         n, y = own[:, 0], own[:, 1]
-        expected = (n * errors / labels).sum(axis=1).round(2)
+        expected = (n * errors / np.maximum(labels, 1)).sum(axis=1).round(2)
         sums.append(np.stack([n.sum(axis=1), y.sum(axis=1), expected], axis=1))
         ratios.append(log_ratios(labels, errors, n, y).round(4))
     by_name = zip(np.stack(sums, axis=1).tolist(), np.stack(ratios, axis=1).tolist(), strict=True)
@@ -140,12 +195,7 @@ def _evidence(
 def _search(rounds: Sequence[Mapping[Name, SegmentEvidence]]) -> SegmentSearchRow:
     """Name the segments that are worse; half of the prior is for values, half for pairs."""
     names = sorted({name for of_round in rounds for name in of_round})
-    sums = np.zeros((len(names), len(rounds), 2, 3))
-    ratios = np.zeros((len(names), len(rounds), 2, len(ODDS)))
-    for i, name in enumerate(names):
-        for r, of_round in enumerate(rounds):
-            if name in of_round:
-                sums[i, r], ratios[i, r] = of_round[name]
+    sums, ratios = _stacked(names, rounds)
     of_size = Counter(map(len, names))
     prior = np.array([1 / of_size[len(name)] / len(of_size) for name in names])
     worse = []
@@ -165,6 +215,19 @@ def _search(rounds: Sequence[Mapping[Name, SegmentEvidence]]) -> SegmentSearchRo
             )
         )
     return SegmentSearchRow(searched=len(names), rounds=len(rounds), level=LEVEL, worse=worse)
+
+
+def _stacked(
+    names: Sequence[Name], rounds: Sequence[Mapping[Name, SegmentEvidence]]
+) -> tuple[Floats, Floats]:
+    """Lay out the evidence: sums (names, rounds, 2, 3), and ratios (names, rounds, 2, odds)."""
+    sums = np.zeros((len(names), len(rounds), 2, 3))
+    ratios = np.zeros((len(names), len(rounds), 2, len(ODDS)))
+    for i, name in enumerate(names):
+        for r, of_round in enumerate(rounds):
+            if name in of_round:
+                sums[i, r], ratios[i, r] = of_round[name]
+    return sums, ratios
 
 
 def _counted(sums: Floats) -> ErrorCount:

@@ -25,6 +25,7 @@ MARGIN = 0.1
 
 def segment_rows(
     cells: Sequence[SegmentCell],
+    base: Sequence[SegmentCell],
     drawn: Sequence[StratumTally],
     settings: RoundSettings,
     *,
@@ -33,6 +34,7 @@ def segment_rows(
     """Estimate every segment of a round.
 
     cells: Sizes and labels per stratum, segment column and value, all of the round.
+    base: The same without what the round explored, which others are compared with.
     drawn: The strata of the round, each class from low to high score.
     """
     by_cells = settings.sample.cells is not None
@@ -40,9 +42,12 @@ def segment_rows(
     rows: list[SegmentRow] = []
     for segment in sorted({cell.segment for cell in cells}):
         segment_cells = [cell for cell in cells if cell.segment == segment]
-        all_values = _counts(segment_cells, strata)
+        base_cells = [cell for cell in base if cell.segment == segment]
+        by_value, explored = dict(_by_value(base_cells)), _counts(segment_cells, strata)
+        whole = _counts(base_cells, strata)
         for value, cells_of in _by_value(segment_cells):
             part = _counts(cells_of, strata)
+            all_values = whole if cells_of == by_value[value] else explored
             borrowing = segment_estimates(
                 part, all_values, metrics=METRICS, seed=seed, cells=by_cells
             )

@@ -255,7 +255,7 @@ def forecast_monitor(
         )
         raise InputRefused(message)
     if not margins and max_labels is None:
-        margins, max_labels = settings.sample.margin.wanted(), settings.sample.budget
+        margins, max_labels = settings.sample.margin.wanted(), settings.sample.base
     return forecast_plan(
         scan_to_plan(context),
         margins=margins,

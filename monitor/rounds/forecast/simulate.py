@@ -324,7 +324,7 @@ def _planned(
             is_free=free_strata(is_flagged, settings),
         ),
         margins=settings.sample.margin.wanted() or None,
-        max_labels=settings.sample.budget,
+        max_labels=settings.sample.base,
         assurance=settings.sample.assurance,
     )
     return Scenario.of(size, plan.labels, is_flagged, rates), plan

@@ -74,7 +74,7 @@ def rates_of_cells(
 
 
 def _labels_of(sample: Sample) -> int:
-    return _ALL if sample.max_labels == "all" else sample.max_labels
+    return _ALL if sample.max_labels == "all" else sample.base
 
 
 def edges_of(

@@ -18,6 +18,7 @@ from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
+from monitor.presentation.segments import explored_sentence
 from monitor.presentation.windows import (
     changed_sentence,
     ended_before_sentence,
@@ -32,6 +33,7 @@ from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.completeness import doubts
+from monitor.rounds.sampling.explore import explore
 from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
 from monitor.rounds.sampling.items import broken_pictures, checked_sizes, doubled, items_of
 from monitor.rounds.sampling.opinions import of_present_judge
@@ -235,13 +237,16 @@ def _write_sample(
         for item in drawn
         if item.order < check_of[item.stratum][0]
     }
+    sampled = [0 if n or first else m for n, m in zip(counted, expected, strict=True)]
+    settings, extra = explore(context, round_, scan, sampled, is_repeated=before is not None)
+    out = [*drawn, *extra]
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         source = as_counted(context.source, frame.snapshot)
-        shown = source.show([item.id for item in drawn], round_.window) if drawn else {}
-    _refuse_changed(drawn, shown, settings)
-    broken = broken_pictures(shown.values(), settings)
-    answers = (*notes, *untestable, *invalid.notes, *broken)
+        shown = source.show([item.id for item in out], round_.window) if out else {}
+    _refuse_changed(out, shown, settings)
+    answers = [*notes, *untestable, *invalid.notes, *broken_pictures(shown.values(), settings)]
+    answers += [] if settings.explored is None else [explored_sentence(settings.explored)]
     now = context.clock()
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
@@ -254,11 +259,12 @@ def _write_sample(
         frame_store.add_items(
             connection,
             round_.id,
-            drawn,
+            out,
             shown=shown,
             doubled=doubled(drawn, settings),
             rules=rules_of(settings.labeling),
             checkers=checkers,
+            explored={item.id for item in extra},
         )
         for part, census in censuses.items():
             census_store.write_census(connection, round_.id, part, census, now)
@@ -275,7 +281,7 @@ def _write_sample(
             RoundState.OPEN,
             RoundState.LABELING,
             reason=drawn_reason(
-                len(drawn),
+                len(out),
                 frame.size,
                 later=0 if first is None else sum(expected) - len(drawn),
                 counted=sum(counted),

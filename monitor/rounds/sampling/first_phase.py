@@ -197,7 +197,8 @@ def _concern(sentence: str) -> Concern:
 def resolved_settings(settings: RoundSettings) -> dict[str, Any]:
     """Return what a drawn round has to keep of its settings that was not known when it opened."""
     judge = settings.judge
-    if not isinstance(judge, OnDemandJudge) or judge.resolved is None:
+    is_resolved = isinstance(judge, OnDemandJudge) and judge.resolved is not None
+    if not is_resolved and settings.explored is None:
         return {}
     return {"settings": settings.model_dump(mode="json")}
 

@@ -36,7 +36,7 @@ def plan_labels(
     return allocate(
         prospect_of(frame, prior_rates, settings, seed),
         margins=settings.sample.margin.wanted() or None,
-        max_labels=settings.sample.budget,
+        max_labels=settings.sample.base,
         assurance=settings.sample.assurance,
     )
 

@@ -122,9 +122,13 @@ def scanned_strata(edges: BandEdges, settings: RoundSettings) -> tuple[Stratum, 
 
 
 def _candidates(settings: RoundSettings) -> int:
-    """Items to draw of each stratum: all that may be labeled, or judged."""
+    """Items to draw of each stratum: all that may be labeled, or judged.
+
+    Twice as many where a segment is explored, whose items come after the sample.
+    """
     judged = settings.judge.items if isinstance(settings.judge, OnDemandJudge) else 0
-    return max(settings.sample.budget, judged)
+    per_label = 1 if settings.sample.segments is None else 2
+    return max(per_label * settings.sample.budget, judged)
 
 
 def _newest_history(

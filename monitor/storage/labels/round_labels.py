@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, case, or_, select
@@ -35,7 +35,8 @@ class DrawnItem:
     """An item of a round's sample, with its values of the segment columns.
 
     ``wave`` is 1, or 2 where it was handed out after answers to others. ``challenged`` is whether
-    the challenger flags it; None if it made no decision.
+    the challenger flags it; None if it made no decision. ``explored`` ones are no part of the
+    sample.
     """
 
     id: str
@@ -44,6 +45,7 @@ class DrawnItem:
     segments: Mapping[str, str]
     wave: int = 1
     challenged: bool | None = None
+    explored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ class RoundLabels:
     anybody spoke of, in the order of acceptance; ``adjudicator`` decides where people disagree.
     ``censuses`` has the strata whose labels are all counted, of which no item is drawn, by part.
     ``checks`` has the answers of people to items that a column labels, which do not label them.
+    ``explored`` has the labels of the segment that the round explores, apart from the rest.
     """
 
     label_revision: int
@@ -106,6 +109,7 @@ class RoundLabels:
     said: Mapping[str, Sequence[Statement]]
     censuses: Mapping[int, Census] = field(default_factory=dict)
     checks: tuple[CheckedItem, ...] = ()
+    explored: RoundLabels | None = None
 
     @cached_property
     def census(self) -> dict[Cell, tuple[int, int, int]]:
@@ -132,9 +136,19 @@ class RoundLabels:
         return sum(part.labeled + part.declined for part in self.counts())
 
     @property
+    def all_answered(self) -> int:
+        """The same with what the round explores."""
+        return self.answered + (0 if self.explored is None else self.explored.answered)
+
+    @property
     def unchecked(self) -> int:
         """Items that people are to check and have not."""
         return sum(one.truth(self.adjudicator) is None for one in self.checks)
+
+    @property
+    def unexplored(self) -> int:
+        """Items of the explored segment that have no answer."""
+        return 0 if self.explored is None else len(self.explored.items) - self.explored.answered
 
     @cached_property
     def check_counts(self) -> dict[bool, CheckCounts]:
@@ -213,7 +227,25 @@ class RoundLabels:
                 for part in self.strata
             ),
             items=tuple(item for item in self.items if item.id not in ids),
+            explored=None if self.explored is None else self.explored.without(ids),
         )
+
+    def with_explored_apart(self) -> RoundLabels:
+        """Take the items of the explored segment out of the sample, with all that was said."""
+        chosen = {item.id for item in self.items if item.explored}
+        if not chosen:
+            return self
+        extra, sample = (
+            replace(
+                self,
+                items=tuple(one for one in self.items if one.explored is flag),
+                said={item: of for item, of in self.said.items() if (item in chosen) is flag},
+            )
+            for flag in (True, False)
+        )
+        sizes = Counter(item.stratum for item in extra.items)
+        strata = tuple(replace(part, planned=sizes[part.stratum.name]) for part in self.strata)
+        return replace(sample, explored=replace(extra, strata=strata, censuses={}))
 
     def several_answers(self) -> list[SeveralAnswers]:
         """Find the items that two people or more answered with 1 or 0, in the order of their ids.
@@ -287,7 +319,7 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
             items=tuple(drawn.get(round_.id, ())),
             said=reported.get(round_.id, {}),
             censuses=censuses.get(round_.id, {}),
-        )
+        ).with_explored_apart()
         for round_ in rounds
     }
     return result | {each: _with_checks(result[each], items) for each, items in checked.items()}
@@ -317,16 +349,21 @@ def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
     )
 
 
-def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:
+def read_recurring(
+    connection: Connection, rounds: Sequence[Round], *, explored: bool = False
+) -> dict[int, frozenset[str]]:
     """Find the items of some rounds that another round of the monitor had asked about, by round.
 
     That is a round, of any history, that had closed before this one did; of one that has not
-    closed yet, any that has.
+    closed yet, any that has. Its sample counts, or else what it ``explored``.
     """
-    return in_chunks(connection, [round_.id for round_ in rounds], _recurring)
+    ids = [round_.id for round_ in rounds]
+    return in_chunks(connection, ids, partial(_recurring, explored=explored))
 
 
-def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
+def _recurring(
+    connection: Connection, round_ids: Sequence[int], *, explored: bool
+) -> dict[int, frozenset[str]]:
     earlier, same_item = rounds_table.alias("before"), items.alias("asked")
     this = rounds_table
     closed_first = or_(
@@ -340,6 +377,7 @@ def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, fr
         .where(
             same_item.c.id == items.c.id,
             same_item.c.round_id != items.c.round_id,
+            same_item.c.explored.is_(explored),
             earlier.c.monitor_id == this.c.monitor_id,
             earlier.c.state == RoundState.CLOSED,
             closed_first,
@@ -361,7 +399,7 @@ def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, fr
 def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DrawnItem]]:
     query = (
         select(
-            *items.c["round_id", "id", "stratum", "score", "segments", "challenged"],
+            *items.c["round_id", "id", "stratum", "score", "segments", "challenged", "explored"],
             case((items.c.order >= strata.c.first_wave, 2), else_=1).label("wave"),
         )
         .join_from(items, strata)
@@ -371,7 +409,13 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
     result: defaultdict[int, list[DrawnItem]] = defaultdict(list)
     for row in connection.execute(query):
         item = DrawnItem(
-            row.id, row.stratum, row.score, row.segments or {}, row.wave, row.challenged
+            row.id,
+            row.stratum,
+            row.score,
+            row.segments or {},
+            row.wave,
+            row.challenged,
+            row.explored,
         )
         result[row.round_id].append(item)
     return result

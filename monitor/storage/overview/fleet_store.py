@@ -25,6 +25,7 @@ from monitor.storage.tables import (
     effects,
     estimates,
     evidence,
+    items,
     label_events,
     monitors,
     rounds,
@@ -146,6 +147,12 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
         .group_by(strata.c.round_id)
         .subquery()
     )
+    explored = (
+        select(func.count())
+        .where(items.c.round_id == rounds.c.id, items.c.explored.is_(True))
+        .correlate(rounds)
+        .scalar_subquery()
+    )
     answered = (
         select(
             label_events.c.round_id, func.count(label_events.c.item_id.distinct()).label("received")
@@ -158,7 +165,7 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
     query = (
         select(
             monitors.c.name,
-            func.sum(planned.c.wanted),
+            func.sum(planned.c.wanted + explored),
             func.coalesce(func.sum(answered.c.received), 0),
             func.min(rounds.c.deadline),
         )

@@ -27,6 +27,7 @@ from monitor.storage.overview.fleet_store import rounds_by_state
 from monitor.storage.queries import named, newest_round, of_monitor
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_lists, round_store
+from monitor.storage.samples.frame_store import explored_counts
 from monitor.storage.tables import label_events, monitors, rounds, strata, tasks
 
 if TYPE_CHECKING:
@@ -193,7 +194,11 @@ def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tu
         .where(strata.c.round_id.in_(round_ids))
         .group_by(strata.c.round_id)
     )
-    return {each: (int(items), int(unsent)) for each, items, unsent in connection.execute(query)}
+    explored = explored_counts(connection, round_ids)
+    return {
+        each: (int(drawn) + explored.get(each, 0), int(unsent))
+        for each, drawn, unsent in connection.execute(query)
+    }
 
 
 def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
@@ -219,7 +224,7 @@ def _checked(connection: Connection, round_ids: Sequence[int]) -> dict[int, tupl
     checked = list(check_store.checked_items(connection, round_ids))
     rounds_read = round_store.read_rounds(connection, checked) if checked else []
     return {
-        round_id: (len(labels.checks), labels.answered + len(labels.checks) - labels.unchecked)
+        round_id: (len(labels.checks), labels.all_answered + len(labels.checks) - labels.unchecked)
         for round_id, labels in read_all_labels(connection, rounds_read).items()
     }
 

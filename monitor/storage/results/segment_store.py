@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -20,6 +20,7 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
+    from monitor.domain.sample_settings import Explored
     from monitor.storage.labels.round_labels import RoundLabels
 
 
@@ -67,19 +68,33 @@ def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
     insert_all(connection, segment_sizes, rows)
 
 
-def current_cells(connection: Connection, round_id: int, labels: RoundLabels) -> list[SegmentCell]:
-    """Count the labels of a round as they stand, cell by cell; none without segment columns."""
+def current_cells(
+    connection: Connection, round_id: int, labels: RoundLabels, explored: Explored | None = None
+) -> list[SegmentCell]:
+    """Count the labels of a round as they stand, cell by cell; none without segment columns.
+
+    With what the round ``explored``, its labels count for the cells of that value.
+    """
     answers: dict[tuple[str, str, str], list[Answer]] = {}
-    for item in labels.items:
-        answer = labels.current.get(item.id, Answer.CANNOT_TELL)
-        if answer is not Answer.CANNOT_TELL:
-            for segment, value in item.segments.items():
-                answers.setdefault((item.stratum, segment, value), []).append(answer)
+    for stratum, segment, value, answer in _answers(labels):
+        answers.setdefault((stratum, segment, value), []).append(answer)
+    if explored is not None and labels.explored is not None:
+        for stratum, segment, value, answer in _answers(labels.explored):
+            if (segment, value) == (explored.column, explored.value):
+                answers.setdefault((stratum, segment, value), []).append(answer)
     counts: dict[tuple[str, str, str], tuple[int, int]] = {
         key: (len(answered), answered.count(Answer.POSITIVE)) for key, answered in answers.items()
     }
     counts |= {cell: of[:2] for cell, of in labels.census.items() if cell.segment}
     return _cells(connection, round_id, counts)
+
+
+def _answers(labels: RoundLabels) -> Iterator[tuple[str, str, str, Answer]]:
+    for item in labels.items:
+        answer = labels.current.get(item.id, Answer.CANNOT_TELL)
+        if answer is not Answer.CANNOT_TELL:
+            for segment, value in item.segments.items():
+                yield item.stratum, segment, value, answer
 
 
 def _cells(
