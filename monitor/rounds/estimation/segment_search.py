@@ -62,14 +62,15 @@ def segment_searches(
     ids = [each.id for each in batch.earlier][-MOST_ROUNDS:]
     affected = [member.round for member in batch.affected]
     evidence = segment_store.read_evidence(connection, [*ids, *(each.id for each in affected)])
-    explored = read_recurring(connection, affected, explored=True)
+    exploring = [round_ for round_ in affected if round_.settings.explored is not None]
+    explored = read_recurring(connection, exploring, explored=True)
     frozen = {*restating, *(version.round_id for version in batch.restated if version.own)}
     result: dict[int, SegmentSearch] = {}
     for round_ in affected:
         fresh = None
         is_new = round_.label_revision != round_.estimated_revision or round_.id not in evidence
         if is_new and round_.id not in frozen:
-            excluded = batch.recurring[round_.id] | explored[round_.id]
+            excluded = batch.recurring[round_.id] | explored.get(round_.id, frozenset())
             labels = batch.labels[round_.id].without(excluded)
             fresh = evidence[round_.id] = round_evidence(round_, labels)
         ids.append(round_.id)

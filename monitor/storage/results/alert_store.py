@@ -74,6 +74,8 @@ def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str,
 
 def followed_by_closings(connection: Connection, alert_ids: Collection[str]) -> set[str]:
     """Find, of some alerts, those since whose firing a round has closed about their limit."""
+    if not alert_ids:
+        return set()
     closed = (
         select(evidence.c.round_id)
         .join(rounds, rounds.c.id == evidence.c.round_id)
