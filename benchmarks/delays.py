@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.harness import Flags, Values, Whole
+from monitor.presentation.provisional import OTHER_PACE
 from monitor.rounds.provisional import DAY, FollowedRound, early_row
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.half_space import Limit
@@ -110,14 +111,17 @@ def played(mean: float, pattern: str, age: float, rng: np.random.Generator) -> F
     own = next(one for one in drawn if one.end == 0)
     rounds = [followed(one, now, matures) for one in drawn if one is not own]
     rounds.append(followed(own, now, matures))
-    row = early_row(own.counts(now), {True: column, False: column}, rounds, seed)
+    labels, columns = own.counts(now), {True: column, False: column}
+    row = early_row(labels, columns, rounds, seed)
+    if warned := row.reason == OTHER_PACE:  # what it keeps to itself
+        row = early_row(labels, columns, rounds, seed, least_fit=0.0)
     if row.matured is None or not row.metrics:
         return None
     ends = np.array([(one.low, one.point, one.high) for one in row.metrics], dtype=np.float64)
     later = estimate(own.counts(math.inf), estimand="window", seed=seed)
     low, high = np.array([(later[name].low, later[name].high) for name in METRICS]).T
     final = (low <= own.truth) & (own.truth <= high)
-    return Found(row.matured, ends, own.truth, row.other_pace, final)
+    return Found(row.matured, ends, own.truth, warned, final)
 
 
 def line_of(mean: float, pattern: str, age: float, rounds: int, seed: int) -> str:

@@ -352,15 +352,13 @@ class ProvisionalRow(Report):
     """What a round showed while its labels still came.
 
     ``matured`` is the share of the positive labels that had come, as earlier rounds got theirs;
-    None where ``reason`` says why there is no number. ``other_pace`` says that the labels of
-    the newest rounds come faster or slower, so that ``metrics`` mislead and are not shown.
+    ``reason`` says why there is no number.
     """
 
     at: datetime
     matured: float | None = None
     metrics: list[ProvisionalMetric] = Field(default_factory=list)
     reason: str | None = None
-    other_pace: bool = False
 
 
 class NoticeRow(Report):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 LATER_NEGATIVE = "an item without a row is not negative (labeling.missing_means)"
 """Why a column's early labels give no number: both answers may come late, and not alike."""
 
+OTHER_PACE = "labels do not come as in earlier rounds"
 FASTER = "more labels have come than earlier rounds had at this age"
 
 
@@ -28,6 +29,14 @@ def too_young_reason(matured: float) -> str:
     return f"{percent_text(matured, 2)} matured"
 
 
+def taken_back_reason(fall: int, before: int) -> str:
+    """State that labels went, as they do where a file was cut off."""
+    return (
+        f"{fall:,} of {plural(before, 'positive label')} were taken back (are all rows of the "
+        "labels still there?)"
+    )
+
+
 def provisional_line(row: ProvisionalRow) -> str:
     """Write what a round shows before its labels have matured, with what that assumes.
 
@@ -38,14 +47,12 @@ def provisional_line(row: ProvisionalRow) -> str:
     >>> provisional_line(ProvisionalRow(at=at, matured=0.6, metrics=[recall])).split(", if")[0]
     'provisional, 60 % matured on 2025-03-03 00:00 UTC: recall 0.600 [0.500, 0.700]'
     >>> print(provisional_line(ProvisionalRow(at=at, reason=too_young_reason(0.02))))
-    provisional: not estimable yet, 2 % matured
+    provisional: not estimable, 2 % matured
     """
     if row.matured is None or not row.metrics:
-        return f"provisional: not estimable yet, {row.reason}"
+        return f"provisional: not estimable, {row.reason}"
     numbers = ", ".join(f"{each.metric} {interval_text(each)}" for each in row.metrics)
     when = f"{percent_text(row.matured, 2)} matured on {minute_text(row.at)} UTC"
-    if row.other_pace:  # measured: most of the numbers would be wrong
-        return f"provisional, {when}: not estimable, labels do not come as in earlier rounds"
     return f"provisional, {when}: {numbers}, if labels come as in earlier rounds"
 
 

@@ -18,11 +18,14 @@ from monitor.domain.state import RoundState
 from monitor.presentation.provisional import (
     FASTER,
     LATER_NEGATIVE,
+    OTHER_PACE,
+    taken_back_reason,
     too_few_followed_reason,
     too_young_reason,
 )
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.reporting.concerns import is_much
 from monitor.stats.core.reasons import Contradiction
 from monitor.storage.labels import provisional_store
 from monitor.storage.labels.provisional_store import PositiveCount
@@ -51,7 +54,7 @@ COARSE = 0.1
 """Share of the time to maturity by which a round has to be looked at, to tell when its first labels
 came."""
 
-OTHER_PACE = 0.001
+LEAST_FIT = 0.001
 """Probability below which labels are said to come as they never did."""
 
 DAY = timedelta(days=1)
@@ -73,14 +76,16 @@ class FollowedRound:
         return (at - self.end) / DAY
 
     def arrivals(self, flags: Collection[bool]) -> list[Arrivals]:
-        """Positive labels of some predicted classes that came between two readings and stayed."""
+        """Positive labels of some predicted classes that came between two readings and stayed.
+
+        Empty where many were taken back: how those that stayed came nobody knows.
+        """
         from monitor.stats.labels.delays import Arrivals  # noqa: PLC0415  scipy takes half a second
 
-        counts = [
-            (True in flags) * each.flagged + (False in flags) * each.passed
-            for each in self.readings
-        ]
-        ages = [max(0.0, self.age(reading.at)) for reading in self.readings]
+        if self.taken_back(flags):
+            return []
+        steady = self._steady(flags)
+        ages, counts = [max(0.0, self.age(at)) for at, _ in steady], [count for _, count in steady]
         stayed = [min(counts[index:]) for index in range(len(counts))]
         steps = zip([None, *ages], ages, [0, *stayed], stayed, strict=False)
         return [
@@ -88,6 +93,25 @@ class FollowedRound:
             for first, last, before, after in steps
             if after > before
         ]
+
+    def taken_back(self, flags: Collection[bool]) -> tuple[int, int] | None:
+        """Positive labels that are gone, of how many, if the last reading lost many."""
+        before = self._steady(flags)[-1][1]
+        fall = before - _positive(self.readings[-1], flags)
+        return (fall, before) if is_much(fall, before) else None
+
+    def _steady(self, flags: Collection[bool]) -> list[tuple[datetime, int]]:
+        """Leave out the readings that lost many labels: a file may have been cut off."""
+        steady: list[tuple[datetime, int]] = []
+        for reading in self.readings:
+            count, before = _positive(reading, flags), steady[-1][1] if steady else 0
+            if not is_much(before - count, before):
+                steady.append((reading.at, count))
+        return steady
+
+
+def _positive(reading: PositiveCount, flags: Collection[bool]) -> int:
+    return (True in flags) * reading.flagged + (False in flags) * reading.passed
 
 
 def follow_labels(
@@ -111,7 +135,9 @@ def follow_labels(
         pause = timedelta(0) if closes else _pause(columns)
         if newest is not None and now <= newest + pause:
             return
-        readings = provisional_store.read_followed(connection, round_.monitor_id, FOLLOWED)
+        readings = provisional_store.read_followed(
+            connection, round_.monitor_id, round_.id, FOLLOWED
+        )
         rounds = round_store.read_rounds(connection, {*readings, round_.id})
     tallies = labels.counts()
     reading = PositiveCount(
@@ -122,7 +148,7 @@ def follow_labels(
     followed = [
         FollowedRound(each.window.end, each.state is RoundState.CLOSED, readings[each.id])
         for each in sorted(rounds, key=lambda each: each.id == round_.id)
-        if followed_classes(each.settings) == columns
+        if all(followed_classes(each.settings).get(up, own) == own for up, own in columns.items())
     ]
     row = None
     if not closes:
@@ -169,10 +195,17 @@ def showed_estimate(context: MonitorContext, round_: Round) -> bool:
 
 
 def followed_classes(settings: RoundSettings) -> Followed:
-    """Return the predicted classes that one column labels over a day or more."""
+    """Return the predicted classes that one column labels over a day or more.
+
+    Who checks it, until when, and for which items else it is asked tells nothing of its labels.
+    """
     parts = parts_of(settings.labeling)
     of_class = {flagged: parts[part] for flagged, part in column_classes(settings.labeling).items()}
-    return {flagged: own for flagged, own in of_class.items() if _matures(own) >= SHORTEST}
+    return {
+        flagged: {name: own[name] for name in own if name not in {"checks", "deadline", "for"}}
+        for flagged, own in of_class.items()
+        if _matures(own) >= SHORTEST
+    }
 
 
 def _matures(column: Mapping[str, Any]) -> timedelta:
@@ -190,7 +223,12 @@ def _positives(tallies: Sequence[StratumTally], columns: Followed, flagged: bool
 
 
 def early_row(
-    counts: Counts, columns: Followed, rounds: Sequence[FollowedRound], seed: int
+    counts: Counts,
+    columns: Followed,
+    rounds: Sequence[FollowedRound],
+    seed: int,
+    *,
+    least_fit: float = LEAST_FIT,
 ) -> ProvisionalRow:
     """Estimate a window by the share of its labels that has come; says why if that is unknown.
 
@@ -200,6 +238,9 @@ def early_row(
     now, age = rounds[-1].readings[-1].at, rounds[-1].age(rounds[-1].readings[-1].at)
     if any(column.get("missing_means") != "negative" for column in columns.values()):
         return ProvisionalRow(at=now, reason=LATER_NEGATIVE)
+    for flags in (tuple(columns), *((flag,) for flag in columns)):
+        if fall := rounds[-1].taken_back(flags):
+            return ProvisionalRow(at=now, reason=taken_back_reason(*fall))
     coarse = COARSE * max(map(_matures, columns.values())) / DAY
     paces = [_Pace.of((flagged,), rounds, coarse) for flagged in sorted(columns)]
     if min(pace.matured for pace in paces) < FEWEST and _is_one(columns):
@@ -211,6 +252,8 @@ def early_row(
     least = min(share.share for share in shares.values())
     if least < LEAST_MATURED:
         return ProvisionalRow(at=now, reason=too_young_reason(least))
+    if any(pace.fit() < least_fit for pace in paces):  # measured: most numbers would be wrong
+        return ProvisionalRow(at=now, matured=least, reason=OTHER_PACE)
     rows = _estimates(counts, shares, seed)
     why = next((row.reason for row in rows if row.reason), None)
     metrics = [
@@ -223,7 +266,6 @@ def early_row(
         matured=least,
         metrics=metrics,
         reason=FASTER if isinstance(why, Contradiction) else no_estimate_reason(why),
-        other_pace=any(pace.fit() < OTHER_PACE for pace in paces),
     )
 
 

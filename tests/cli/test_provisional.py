@@ -54,6 +54,12 @@ class Cases:
         assert "Traceback" not in ended.err
         return at
 
+    @staticmethod
+    def rows(place):
+        """Return what each round has shown so far."""
+        query = "select estimate from provisionals where estimate is not null order by round_id, at"
+        return [json.loads(row) for (row,) in place.query(query)]
+
     def status(self, at):
         """Return open rounds by number, and the page as people see it."""
         mail = json.loads(self.place.run_at(at, "status", "--json").out)["monitors"][0]
@@ -72,7 +78,7 @@ def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_w
     assert {row["reason"] for row in early.values()} == {
         "0 of 20 positive labels of earlier rounds were followed until they matured"
     }
-    assert "not estimable yet, 0 of 20 positive labels" in text
+    assert "not estimable, 0 of 20 positive labels" in text
 
     at = [cases.run(day) for day in range(4, 9)][-1]
     rounds, text = cases.status(at)
@@ -121,10 +127,14 @@ def test_a_column_of_times_gives_the_pace_of_rounds_of_the_past_and_shows_that_i
 
     assert "% matured on " in shown
     assert said in shown
+    rows = [one for one in Cases.rows(bare) if one["matured"] is not None]
+    assert rows
+    assert all(bool(row["metrics"]) == (row["reason"] is None) for row in rows)
 
 
 def test_limits_that_are_set_once_an_early_estimate_is_shown_do_not_watch_its_round(bare):
-    Cases(bare).known(DAYS + 5)
+    cases = Cases(bare)
+    cases.known(DAYS, stopped=DAYS - 1e-6)
     column, labels = COLUMN.replace("value", "time: seen, value"), ("labels: 40", "labels: 200")
     bare.config(column, labels=labels)
     bare.run("backfill", "--from", bare.at(bare.now - timedelta(days=DAYS)))
@@ -133,6 +143,7 @@ def test_limits_that_are_set_once_an_early_estimate_is_shown_do_not_watch_its_ro
         " having max(json_array_length(estimate, '$.metrics')) > 0"
     )
     bare.config(column, labels=labels, limits=LIMITS)
+    cases.known(DAYS + 5)
 
     bare.run_at(bare.now + timedelta(days=5), "run-once")
 
@@ -148,4 +159,45 @@ def test_where_both_answers_may_be_late_there_is_no_early_number(bare):
 
     bare.run("run-once")
 
-    assert "not estimable yet, an item without a row is not negative" in bare.run("status").out
+    assert "not estimable, an item without a row is not negative" in bare.run("status").out
+
+
+def test_a_file_that_is_cut_off_for_one_pass_gives_no_numbers_and_leaves_the_learned_pace(bare):
+    cases = Cases(bare)
+    bare.config(COLUMN, labels=("max_labels: 40", "max_labels: 200"))
+    before, _ = cases.status([cases.run(day) for day in range(1, 9)][-1])
+    whole = (bare.folder / "truth.csv").read_text().splitlines()
+    (bare.folder / "truth.csv").write_text("\n".join(whole[:2]) + "\n")
+    at = bare.now - timedelta(days=DAYS - 8.3)
+
+    bare.run_at(at, "run-once")
+    cut, text = cases.status(at)
+    after, _ = cases.status(cases.run(8.6))
+
+    shown = [number for number, row in before.items() if (row["matured"] or 0) > 0.5]
+    assert len(shown) >= 2
+    for number in shown:
+        assert not cut[number]["metrics"]
+        assert "positive labels were taken back (are all rows" in cut[number]["reason"]
+        for each, truth in zip(after[number]["metrics"], TRUTH.values(), strict=True):
+            assert each["low"] <= truth <= each["high"]
+    assert "provisional: not estimable, " in text
+    assert all(after[number]["metrics"] for number in shown)
+
+
+def test_the_pace_is_kept_where_only_who_else_labels_and_until_when_changes(bare):
+    cases = Cases(bare)
+    labels = ("max_labels: 40", "max_labels: 200")
+    bare.config(COLUMN, labels=labels)
+    for day in range(1, 8):
+        cases.run(day)
+    part = COLUMN.replace("{", "{for: %s, ")
+    both = f"[{part % 'flagged'}, {part.replace('4d', '4d, deadline: 9d') % 'otherwise'}]"
+    bare.config(both, labels=labels)
+
+    rounds, _ = cases.status([cases.run(day) for day in (8, 9)][-1])
+
+    split = bare.query("select count(*) from rounds where settings like '%several%'")
+    assert split[0][0] >= 1
+    assert rounds
+    assert not any("were followed" in (row["reason"] or "") for row in rounds.values())

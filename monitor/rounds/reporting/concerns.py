@@ -95,14 +95,15 @@ def note_correction(
         return
     turned, lost = due.tally.turned_since(stored), due.tally.lost_since(stored)
     labels, positives = int(stored.counts.labeled.sum()), int(stored.counts.positive.sum())
-    if not (_is_much(turned, labels) or _is_much(lost, positives)):
+    if not (is_much(turned, labels) or is_much(lost, positives)):
         return
     shown = round_store.newest_closed(connection, due.round.monitor, now) or due.round
     sentence = corrected_sentence(due.round.number, (turned, labels), (lost, positives))
     note(connection, shown, f"corrected {due.round.id}/v{due.version}", sentence, now)
 
 
-def _is_much(turned: int, of_labels: int) -> bool:
+def is_much(turned: int, of_labels: int) -> bool:
+    """Whether so many labels of some were turned that people are told."""
     return turned >= max(LEAST_TURNED, SHARE_TURNED * of_labels)
 
 

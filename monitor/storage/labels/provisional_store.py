@@ -45,19 +45,19 @@ def newest_reading(connection: Connection, round_id: int) -> datetime | None:
 
 
 def read_followed(
-    connection: Connection, monitor_id: int, at_most: int
+    connection: Connection, monitor_id: int, own: int, at_most: int
 ) -> dict[int, list[PositiveCount]]:
-    """Read how the labels of the newest closed and the newest open rounds came, oldest first."""
+    """Read how the labels of one round, the newest closed and the newest open ones came."""
     counted = select(provisionals.c.round_id).distinct()
     query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, rounds.c.id.in_(counted))
     newest = query.order_by(rounds.c.slot.desc()).limit(at_most)
-    result: dict[int, list[PositiveCount]] = {}
+    ids, result = {own}, dict[int, list[PositiveCount]]()
     for state in (RoundState.CLOSED, RoundState.LABELING):
-        ids = list(connection.scalars(newest.where(rounds.c.state == state)))
-        columns = provisionals.c["round_id", "at", "flagged", "passed"]
-        counts = select(*columns).where(provisionals.c.round_id.in_(ids))
-        for round_id, *count in connection.execute(counts.order_by(provisionals.c.at)):
-            result.setdefault(round_id, []).append(PositiveCount(*count))
+        ids |= set(connection.scalars(newest.where(rounds.c.state == state)))
+    columns = provisionals.c["round_id", "at", "flagged", "passed"]
+    counts = select(*columns).where(provisionals.c.round_id.in_(ids))
+    for round_id, *count in connection.execute(counts.order_by(provisionals.c.at)):
+        result.setdefault(round_id, []).append(PositiveCount(*count))
     return result
 
 
