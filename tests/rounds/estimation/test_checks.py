@@ -83,6 +83,7 @@ def test_a_column_that_misses_positives_among_the_passed_alone_is_corrected_ther
 
     audit = checked(OF_ALL, own).audit()
 
-    [recall] = corrected_estimates(counts, audit, metrics=("recall",), estimands=("window",))
+    rows: Any = corrected_estimates(counts, audit, metrics=("recall",), estimands=("window",))
+    [recall] = rows
     assert recall.low < 760 / 990 < recall.high
     assert recall.point < 0.9
