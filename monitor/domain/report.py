@@ -270,7 +270,7 @@ class GoldRow(Report):
 class CheckRow(Report):
     """How a column labels items whose truth people say, in the last ``rounds`` with this one.
 
-    ``labels`` names the predicted classes and ``items`` counts the checked ones of this round. Of
+    ``labels`` names the predicted class and ``items`` counts the checked ones of this round. Of
     the positive items ``tp`` are labeled 1 and ``fn`` 0, of the negative ones ``tn`` 0 and ``fp``
     1. ``sensitivity`` and ``specificity`` are the shares that are right; None if there is no item.
     """

@@ -76,6 +76,11 @@ def unlabeled_passed_sentence(size: int, answered: int, expected: int) -> str:
     )
 
 
+def unchecked_sentence(items: int) -> str:
+    """State that a round closed without any check of the labels that a column has."""
+    return f"nobody answered the {items} checks of the column's labels"
+
+
 def refused_line(refused: Sequence[Refusal]) -> str:
     """Show one of the refused rows, and how many more there are."""
     more = "" if len(refused) == 1 else f"; {len(refused) - 1} more stand in the log"

@@ -33,31 +33,34 @@ def closed_reason(
     *,
     answered: int,
     expected: int,
-    second_answered: int = 0,
-    second_planned: int = 0,
+    copies: tuple[int, int] = (0, 0),
+    checks: tuple[int, int] = (0, 0),
     cut_short: bool = False,
 ) -> str:
-    """State that a round has all its answers, or that its time is over; of second copies too.
+    """State that a round has all its answers, or that its time is over.
 
+    ``copies`` and ``checks`` are second copies and checks of a column: answered, and planned.
     ``cut_short`` is whether its second wave never went out.
 
     >>> closed_reason(answered=200, expected=200)
     'all labels are in'
-    >>> closed_reason(answered=180, expected=200, second_answered=3, second_planned=20)
+    >>> closed_reason(answered=180, expected=200, copies=(3, 20))
     'the deadline passed with 180 of 200 answers and 3 of 20 second copies'
+    >>> closed_reason(answered=200, expected=200, checks=(12, 20))
+    'the deadline passed with 200 of 200 answers and 12 of 20 checks of the column'
     >>> closed_reason(answered=160, expected=160, cut_short=True)
     'all labels of the first wave are in; the second never went out'
     >>> closed_reason(answered=120, expected=160, cut_short=True)
     'the deadline passed with 120 of 160 answers; the second wave never went out'
     """
-    copies_missing = second_answered < second_planned
-    if answered == expected and not copies_missing:
+    pairs = ((copies, "second copies"), (checks, "checks of the column"))
+    more = "".join(f" and {one} of {of} {what}" for (one, of), what in pairs if one < of)
+    if answered == expected and not more:
         if cut_short:
             return "all labels of the first wave are in; the second never went out"
         return "all labels are in"
-    copies = f" and {second_answered} of {second_planned} second copies" if copies_missing else ""
     short = "; the second wave never went out" if cut_short else ""
-    return f"the deadline passed with {answered} of {expected} answers{copies}{short}"
+    return f"the deadline passed with {answered} of {expected} answers{more}{short}"
 
 
 NO_SECOND_WAVE = "no second wave goes out: the deadline has passed"

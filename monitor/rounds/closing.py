@@ -13,6 +13,7 @@ from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
 from monitor.presentation.labels import (
     half_labeled_sentence,
+    unchecked_sentence,
     unclear_sentence,
     unlabeled_passed_sentence,
 )
@@ -31,7 +32,7 @@ from monitor.rounds.sampling import second_wave
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
-from monitor.storage.results.concern_store import UNLABELED
+from monitor.storage.results.concern_store import UNCHECKED, UNLABELED
 from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
@@ -101,14 +102,17 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
     if empty:
         size = sum(part.size for part in labels.strata if not part.stratum.flagged)
         concerns[UNLABELED] = unlabeled_passed_sentence(size, answered, planned)
+    checked = len(labels.checks) - labels.unchecked
+    if labels.checks and not checked:
+        concerns[UNCHECKED] = unchecked_sentence(labels.unchecked)
     _watch_by_todays_limits(context, round_, claim)
     follow_labels(context, round_, labels, claim, closes=True)
     cut_short = second_wave.was_abandoned(labels.strata)
     reason = closed_reason(
         answered=answered,
         expected=planned,
-        second_answered=copies.answered,
-        second_planned=copies.wanted,
+        copies=(copies.answered, copies.wanted),
+        checks=(checked, len(labels.checks)),
         cut_short=cut_short,
     )
     retried(

@@ -67,7 +67,7 @@ from monitor.stats.detection.blocks import BLOCKS
 from monitor.storage.database import in_chunks
 from monitor.storage.labels import check_store
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels, read_recurring
-from monitor.storage.results import alert_store, estimate_store
+from monitor.storage.results import alert_store, concern_store, estimate_store
 from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.results.restatement_store import read_restated
 from monitor.storage.rounds import round_claims, round_store, round_transitions
@@ -174,6 +174,8 @@ def correct(
         round_transitions.note_event(connection, round_, reason, now)
         note_disputes(connection, round_, disputes, now)
         note_missing(connection, round_, batch.affected[0].tally, now)
+        if batch.labels[round_.id].unchecked < len(batch.labels[round_.id].checks):
+            concern_store.drop_concern(connection, round_.id, concern_store.UNCHECKED)
         note_correction(connection, batch.affected[0], batch.stored, now)
         write_versions(connection, batch, estimates, supplements)
         set_versions(connection, batch.affected)

@@ -10,8 +10,11 @@ from monitor.domain.model import Answer, Collected, LabelEvent
 from monitor.domain.report import RoundReport
 from monitor.domain.state import RoundState
 from monitor.presentation.round_document import round_sections
+from monitor.rounds.estimation.curves import NoCurves, scored_sample
 from monitor.rounds.labels import collect
 from monitor.rounds.open_rounds import open_rounds
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.overview.attention_store import read_attention
 from monitor.storage.results import report_store
 from monitor.storage.rounds import round_store
 from monitor.tracking.values import metrics
@@ -89,6 +92,12 @@ class Checked(Fraud):
         with self.database.read() as connection:
             [round_] = round_store.find_rounds(connection, "list")
         return round_
+
+    @property
+    def labels(self):
+        """Its labels."""
+        with self.database.read() as connection:
+            return read_labels(connection, self.round)
 
     @property
     def report(self):
@@ -202,12 +211,36 @@ def test_checked_items_are_drawn_among_others_where_a_challenger_needs_items(tmp
 
 
 def test_without_a_check_answered_nothing_is_corrected_and_the_reason_is_given(scene):
+    late = dict([scene.checks().popitem()])
     scene.answer({item: task for item, task in scene.waiting().items() if task.slot})
     scene.go_on(timedelta(days=6))
 
     row = scene.report.estimate("precision", basis="corrected", estimand="window")
     assert row.point is None
     assert "no better than chance" in row.reason
+    assert "0 of 40 checks of the column" in closing_reason(scene)
+    unchecked = "nobody answered the 40 checks of the column's labels"
+    assert any(unchecked in sentence for sentence in scene.report.concerns)
+
+    scene.answer(late)
+
+    assert scene.round.version == 2
+    assert not any(unchecked in sentence for sentence in scene.report.concerns)
+
+
+def closing_reason(scene):
+    """Why the round closed."""
+    return scene.rows("select reason from round_events where after = 'closed'")[0][0]
+
+
+def test_answers_of_a_column_that_is_counted_are_answers(tmp_path):
+    scene = Checked(tmp_path).begin(FLAGGED, PEOPLE)
+    late = scene.round.deadline - timedelta(seconds=1)
+
+    with scene.database.read() as connection:
+        assert read_attention(connection, late, "list") == []
+    with pytest.raises(NoCurves, match="flagged-1, flagged-2 are counted whole"):
+        scored_sample(scene.round, scene.labels)
 
 
 def test_a_column_of_all_items_is_checked_half_in_each_class(tmp_path):
@@ -219,5 +252,5 @@ def test_a_column_of_all_items_is_checked_half_in_each_class(tmp_path):
     assert len(scene.waiting()) == 30
     scene.answer(scene.waiting())
 
-    assert scene.report.checks[0].labels == "flagged and passed"
-    assert scene.report.checks[0].items == 30
+    rows = [(row.labels, row.items) for row in scene.report.checks]
+    assert rows == [("flagged", 15), ("passed", 15)]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from scipy import special
 
-from monitor.domain.label_parts import Checks, checks_of, parts_of
+from monitor.domain.label_parts import checks_of, parts_of
 from monitor.domain.report import CheckRow
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.stats.labels.audit import ClassAudits, LabelAudit
@@ -35,40 +34,35 @@ class CheckedLabels:
     pooled: Checked = field(default_factory=dict)
     rounds: int = 0
 
-    def _of(self, checks: Checks, counts: Checked) -> CheckCounts:
-        own = (counts.get(flagged, CheckCounts()) for flagged in checks.classes)
-        return reduce(CheckCounts.plus, own, CheckCounts())
+    def _by_class(self) -> dict[bool, CheckCounts]:
+        """Count the checks of each class whose labels people are to check."""
+        return {
+            flagged: self.pooled.get(flagged, CheckCounts())
+            for checks in checks_of(self.labeling).values()
+            for flagged in checks.classes
+        }
 
-    def audit(self) -> LabelAudit | ClassAudits:
-        """Return what the checks say of labels; those that nobody checks count as right.
+    def audit(self) -> ClassAudits:
+        """Return what the checks say of labels; those that nobody is to check count as right.
 
-        Raises `NoBetterThanChance` if by them labels may well be no better than chance.
+        Raises `NoBetterThanChance` if by them labels of a class may well be no better than chance.
         """
-        by_class: dict[bool, LabelAudit] = {}
-        for checks in checks_of(self.labeling).values():
-            audit = LabelAudit(**self._of(checks, self.pooled)._asdict())
-            by_class |= dict.fromkeys(checks.classes, audit)
-            if len(checks.classes) == 2:  # noqa: PLR2004
-                return audit
-        return ClassAudits(by_class.get(True), by_class.get(False))
+        audits = {up: LabelAudit(**counts._asdict()) for up, counts in self._by_class().items()}
+        return ClassAudits(audits.get(True), audits.get(False))
 
     def rows(self) -> list[CheckRow]:
-        """Report the error rates of each column that is checked."""
-        result = []
-        for checks in checks_of(self.labeling).values():
-            counts = self._of(checks, self.pooled)
-            names = {True: "flagged", False: "passed"}
-            result.append(
-                CheckRow(
-                    labels=" and ".join(names[flagged] for flagged in checks.classes),
-                    items=self._of(checks, self.own).items,
-                    rounds=self.rounds,
-                    **counts._asdict(),
-                    sensitivity=_rate(counts.tp, counts.fn),
-                    specificity=_rate(counts.tn, counts.fp),
-                )
+        """Report the error rates of each class that is checked."""
+        return [
+            CheckRow(
+                labels="flagged" if flagged else "passed",
+                items=self.own.get(flagged, CheckCounts()).items,
+                rounds=self.rounds,
+                **counts._asdict(),
+                sensitivity=_rate(counts.tp, counts.fn),
+                specificity=_rate(counts.tn, counts.fp),
             )
-        return result
+            for flagged, counts in self._by_class().items()
+        ]
 
 
 def checked_labels(

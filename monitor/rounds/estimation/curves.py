@@ -168,7 +168,11 @@ def _check_labeled(labels: RoundLabels, *, cells: bool) -> None:
         seen = {part.stratum.flagged for part in strata if part.stratum.name in answered}
         answered |= {part.stratum.name for part in strata if part.stratum.flagged in seen}
     if unlabeled := holding - answered:
-        message = f"no item of {', '.join(sorted(unlabeled))} is labeled yet"
+        whole = unlabeled & {cell.stratum for cell in labels.census}
+        names = ", ".join(sorted(whole or unlabeled))
+        message = f"no item of {names} is labeled yet"
+        if whole:
+            message = f"items of {names} are counted whole, so they have no scores here"
         raise NoCurves(message)
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Select, or_, select
 from monitor.domain.attention import Attention, Matter
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
+from monitor.storage.labels import census_store
 from monitor.storage.queries import is_latest, named, newest_round
 from monitor.storage.results.concern_store import UNLABELED
 from monitor.storage.rounds import round_store
@@ -139,6 +140,9 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
         )
     )
     answered = set(connection.execute(answers).scalars()) if late else set()
+    whole = [round_.id for round_ in late if round_.settings.counted_whole]
+    counted = census_store.answered_items(connection, whole) if whole else {}
+    answered |= {round_id for round_id, items in counted.items() if items}
     return [
         Attention(round_.monitor, round_.number, Matter.UNANSWERED)
         for round_ in late

@@ -11,6 +11,8 @@ from monitor.storage.tables import concerns
 
 UNLABELED = "unlabeled"
 """No passed item had a label at the closing; that recall is not estimable says it, too."""
+UNCHECKED = "unchecked"
+"""No item of a column that people were to check had an answer at the closing."""
 
 
 def add_concern(

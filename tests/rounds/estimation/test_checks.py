@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from monitor.rounds.estimation.checks import ROUNDS, checked_labels
-from monitor.stats.labels.audit import ClassAudits, LabelAudit
+from monitor.stats.core.counts import Counts
+from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
+from monitor.stats.labels.label_error import corrected_estimates
 from monitor.storage.labels.check_store import CheckCounts, PastChecks
 
 COUNTS = CheckCounts(tp=20, fn=2, tn=15, fp=3)
@@ -57,12 +59,31 @@ def test_each_class_has_the_audit_of_its_own_column(labeling, of_flagged, of_pas
     assert checked(labeling, own).audit() == ClassAudits(of_flagged, of_passed)
 
 
-def test_a_column_of_both_classes_has_one_audit_and_one_row():
-    both = checked(
-        list_of({"for": "otherwise", "path": "a.csv"}),
-        {True: COUNTS, False: CheckCounts(1, 0, 19, 0)},
-    )
+OF_ALL = list_of({"for": "otherwise", "path": "a.csv"})
 
-    assert both.audit() == LabelAudit(21, 2, 34, 3)
-    [row] = both.rows()
-    assert (row.labels, row.items) == ("flagged and passed", 60)
+
+def test_a_column_of_both_classes_has_an_audit_and_a_row_for_each():
+    both = checked(OF_ALL, {True: COUNTS, False: CheckCounts(9, 1, 90, 1)})
+
+    assert both.audit() == ClassAudits(LabelAudit(20, 2, 15, 3), LabelAudit(9, 1, 90, 1))
+    assert [(row.labels, row.items) for row in both.rows()] == [("flagged", 40), ("passed", 101)]
+
+
+def test_a_class_that_nobody_has_checked_yet_does_not_count_as_right():
+    with pytest.raises(NoBetterThanChance, match="0 of 0 positive"):
+        checked(OF_ALL, {True: COUNTS}).audit()
+
+
+def test_a_column_that_misses_positives_among_the_passed_alone_is_corrected_there():
+    # Of 760 flagged positives it has .95, of 230 passed ones .3: recall is 760 / 990.
+    counts = Counts.of_matrix(
+        tp=722, fp=278, fn=69, tn=18_931, flagged_size=1000, passed_size=19_000
+    )
+    own = {True: CheckCounts(361, 19, 120, 0), False: CheckCounts(9, 21, 220, 0)}
+
+    audit = checked(OF_ALL, own).audit()
+
+    rows: Any = corrected_estimates(counts, audit, metrics=("recall",), estimands=("window",))
+    [recall] = rows
+    assert recall.low < 760 / 990 < recall.high
+    assert recall.point < 0.9
