@@ -217,17 +217,17 @@ def _checked_sizes(sizes: Any, names: NDArray[np.object_]) -> dict[str, int]:
 def _check_size(name: str, size: Any, labeled: int) -> None:
     is_whole = isinstance(size, Integral) or (isinstance(size, float) and size.is_integer())
     if not is_whole or isinstance(size, bool) or size < 0:
-        message = f"sizes has {size!r} for {name}; it counts items, so it is a whole number"
+        message = f"the size of {name} is {size!r}; it counts items, so it is a whole number"
         raise InputRefused(message)
     if size < labeled:
         message = (
-            f"sizes has {int(size):,} items for {name}, but {labeled:,} of them are labeled; it "
+            f"the size of {name} is {int(size):,} items, but {labeled:,} of them are labeled; it "
             "counts all items of the stratum, labeled or not"
         )
         raise InputRefused(message)
     if size and not labeled:
         message = (
-            f"sizes has {int(size):,} items for {name}, but none of them is labeled; label some, "
+            f"the size of {name} is {int(size):,} items, but none of them is labeled; label some, "
             "or count them to a stratum that they are like"
         )
         raise InputRefused(message)

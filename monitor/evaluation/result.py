@@ -85,7 +85,7 @@ def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
         return []
     sure = f"{problem}; {_ADVICE}. If they are a plain random sample all the same, give"
     if not drawn.random:
-        message = f"{sure} random=True, or the flagged_rate of all items"
+        message = f"{sure} random, or the flagged_rate of all items"
         raise InputRefused(message)
     return [f"{sure} its flagged_rate"]
 

@@ -16,6 +16,7 @@ from monitor.presentation.numbers import plural
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.table import Table
 from monitor.results.result import Picture, Result
+from monitor.rounds.sampling.explore import PER_LABEL
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.notes import BudgetShort
 from monitor.stats.design.planning import width_curve
@@ -138,16 +139,25 @@ class LabelPlan(Result):
             raise InputRefused(message) from error
 
 
+def _shares(forecast: PlanForecast) -> Iterator[str]:
+    """Describe which labels columns have, and which come beside those of the plan."""
+    planned, total = forecast.planned, forecast.outlook.plan.total
+    if free := planned.prospect.free_labels:
+        yield f"Columns have {free:,} of them, people give {total - free:,}."
+    if planned.checks:
+        yield f"People check {planned.checks:,} labels of columns besides."
+    if planned.explores:
+        more = total // PER_LABEL
+        yield f"From the second round on {more:,} more go to the segment that looks worst."
+
+
 def sentences(forecast: PlanForecast) -> list[str]:
     """Describe the plan in sentences: its result, the request, and what could not be done."""
     plan = forecast.outlook.plan
     cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""
     lines = [f"{plan.total:,} labels{cost}{gives}."]
-    if free := forecast.planned.prospect.free_labels:
-        lines.append(f"Columns have {free:,} of them, people give {plan.total - free:,}.")
-    if checks := forecast.planned.checks:
-        lines.append(f"People check {checks:,} labels of columns besides.")
+    lines += _shares(forecast)
     if forecast.planned.two_waves:
         lines.append(_TWO_WAVES)
     assurance = forecast.outlook.assurance

@@ -189,3 +189,14 @@ def test_no_predictions_are_refused_with_the_way_out(place):
 
     assert done.code == 65
     assert "mail has no predictions yet; to plan without any, give --precision" in done.err
+
+
+def test_labels_of_the_segment_that_looks_worst_are_counted_beside_the_plan(bare):
+    bare.predictions(topic="if(i % 2 = 0, 'travel', 'sport')")
+    segments = ("show: [subject]", "show: [subject], segments: [topic]")
+    bare.config(segments=segments, labels=(BANDS[0], "max_labels: 100, segments: explore"))
+
+    lines = bare.run("plan").lines
+
+    assert any(line.startswith("80 labels give precision") for line in lines)
+    assert "From the second round on 20 more go to the segment that looks worst." in lines

@@ -254,7 +254,7 @@ def test_of_a_labeled_file_weights_say_the_same_as_sizes_and_prevalence_moves_pr
         ((*BY_CLASS, "--capacity", 30), "a labeled set has no days"),
         ((*BY_CLASS, "--precision", 0.8, "--score", "points"), "--score names the column 'points'"),
         (("--labels", "none.csv", "--precision", 0.8), "none.csv cannot be read"),
-        (("--labels", "labels.csv", "--random", "--precision", 0.8), "there are no predictions"),
+        (("--labels", "labels.csv", "--random", "--precision", 0.8), "needs --threshold"),
         (("--random", "--precision", 0.8), "give --labels too"),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_balance_that_hardly_comes_by_chance_is_told(frame, said, words):
     ],
 )
 def test_a_chosen_balance_is_refused_unless_it_is_said_to_be_random(frame, words):
-    with pytest.raises(InputRefused, match=f"{words}.* give random=True"):
+    with pytest.raises(InputRefused, match=f"{words}.* give random"):
         monitor.evaluate(frame, predicted="predicted")
 
 

@@ -55,12 +55,12 @@ def test_labels_and_predictions_are_0_or_1_and_of_both_kinds(frame, words):
         ({"weight": [np.inf, *[1.0] * 86]}, "given: inf at position 0"),
         ({"weight": "w"}, "weight names the column 'w', but the data has predicted, label, score"),
         ({"sizes": {"flagged": 900}}, "labels are also of passed; give the items of each stratum"),
-        ({"sizes": {"flagged": 38, "passed": 900}}, "38 items for flagged, but 39 of them are lab"),
+        ({"sizes": {"flagged": 38, "passed": 900}}, "flagged is 38 items, but 39 of them are lab"),
         (
             {"sizes": {"flagged": 90.5, "passed": 900}},
-            "sizes has 90.5 for flagged; .* whole number",
+            "the size of flagged is 90.5; .* whole number",
         ),
-        ({"sizes": SIZES | {"doubt": 7}}, "7 items for doubt, but none of them is labeled"),
+        ({"sizes": SIZES | {"doubt": 7}}, "doubt is 7 items, but none of them is labeled"),
         ({"sizes": 900}, "sizes is 900; it names the items of each stratum"),
         ({"sizes": SIZES, "stratum": ["x"] * 87}, "are also of x"),
         (

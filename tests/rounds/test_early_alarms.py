@@ -227,7 +227,18 @@ def test_evidence_is_read_only_when_answers_came(scene):
     assert "log_path" not in str(again.selects)
 
 
-def test_a_round_behind_an_older_open_one_waits_and_one_of_a_backfill_does(quiet):
+def test_a_backfilled_round_fires_at_its_closing_only(quiet):
+    quiet.settings = quiet.settings.model_copy(update={"origin": "backfill"})
+    quiet.draw(3, **BAD)
+
+    early = answer_until_it_fires(quiet)
+    quiet.finish(3)
+
+    assert early is None
+    assert states(quiet) == [(3, AlertState.FIRING)]
+
+
+def test_a_round_behind_an_older_open_one_waits_until_that_has_closed(quiet):
     later = quiet.settings
     quiet.settings = later.model_copy(update={"deadline": 4 * WEEK})
     quiet.draw(3, **GOOD)

@@ -31,13 +31,17 @@ def threshold(
     monitor: MonitorArgument = None,
     config: ConfigOption = CONFIG,
     precision: Annotated[
-        float | None, share_option("--precision", "The lowest that surely keeps it.")
+        float | None, share_option("--precision", "Propose the lowest that keeps it.")
     ] = None,
     recall: Annotated[
-        float | None, share_option("--recall", "The highest that surely keeps it.")
+        float | None, share_option("--recall", "Propose the highest that keeps it.")
     ] = None,
-    cost_fp: Annotated[float | None, _number("--cost-fp", "Of a false positive.", "COST")] = None,
-    cost_fn: Annotated[float | None, _number("--cost-fn", "Of a missed positive.", "COST")] = None,
+    cost_fp: Annotated[
+        float | None, _number("--cost-fp", "Cost of a false positive.", "COST")
+    ] = None,
+    cost_fn: Annotated[
+        float | None, _number("--cost-fn", "Cost of a false negative.", "COST")
+    ] = None,
     capacity: Annotated[
         float | None, _number("--capacity", "Flag at most so many a day.", "COUNT")
     ] = None,
@@ -45,44 +49,47 @@ def threshold(
         float, share_option("--confidence", "Probability that the guarantee is kept.")
     ] = 0.95,
     number: Annotated[
-        int | None, _number("--round", "A closed round; the newest if not given.", "ROUND")
+        int | None, _number("--round", "A closed round, else the newest.", "ROUND")
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option("--rounds", help="So many, up to that one; 1.", metavar="COUNT", min=1),
+        typer.Option(
+            "--rounds", help="Closed rounds to pool, up to that one [1].", metavar="COUNT", min=1
+        ),
     ] = None,
     labels: Annotated[
-        Path | None, _number("--labels", "Labeled items, in place of rounds.", "FILE")
+        Path | None, _number("--labels", "A file of labels, in place of rounds.", "FILE")
     ] = None,
-    score: Annotated[str | None, _number("--score", "Of the scores: score.", "COLUMN")] = None,
-    label: Annotated[str | None, _number("--label", "Of 1 or 0: label.", "COLUMN")] = None,
+    score: Annotated[str | None, _number("--score", "Column of scores [score].", "COLUMN")] = None,
+    label: Annotated[
+        str | None, _number("--label", "Column of labels, 1 or 0 [label].", "COLUMN")
+    ] = None,
     in_use: Annotated[
-        float | None, _number("--threshold", "The one in use; flagged from it on.", "SCORE")
+        float | None, _number("--threshold", "In use now: lowest flagged score.", "SCORE")
     ] = None,
     flagged_size: Annotated[
-        int | None, _number("--flagged-size", "All flagged items: labels by class.", "COUNT")
+        int | None, _number("--flagged-size", "All flagged items, labeled or not.", "COUNT")
     ] = None,
     passed_size: Annotated[
-        int | None, _number("--passed-size", "All the others, likewise.", "COUNT")
+        int | None, _number("--passed-size", "All passed items, labeled or not.", "COUNT")
     ] = None,
     weight: Annotated[
-        str | None, _number("--weight", "Of how many items a label stands for.", "COLUMN")
+        str | None, _number("--weight", "Column of items that a label counts for.", "COLUMN")
     ] = None,
     prevalence: Annotated[
-        float | None, share_option("--prevalence", "Of positives: labels by actual class.")
+        float | None, share_option("--prevalence", "Positives, if drawn by actual class.")
     ] = None,
     random: Annotated[
         bool, typer.Option("--random", help="The labels are a plain random sample.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Propose a threshold that surely keeps precision or recall.
+    """Propose a threshold with a guarantee for precision or recall.
 
-    Give one goal: --precision, --recall, both costs, or --capacity. Tested are the edges of the
-    score strata that labels were drawn from, in an order that no label decides; the answer may be
-    to keep the present one. Rounds are pooled within one history: one model version, one threshold.
-    With --labels, a file and how it was drawn stand in for monitor and rounds, as in
-    monitor.evaluate; tested are quantiles of its scores.
+    Give one goal: --precision, --recall, both costs, or --capacity. The command tests the edges of
+    the score strata, in an order that no label decides; it may propose to keep the present one.
+    Rounds are pooled within one history: one model version, one threshold. With --labels, give a
+    file and how its labels were drawn, as for monitor.evaluate; quantiles of its scores are tested.
     """
     from monitor.results.threshold_proposal import goal_of, proposal_document, proposal_json
 
@@ -138,6 +145,9 @@ def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
         name = options[option] or option
         return Column(f"column {name!r}", column_of(frame, name, f"--{option}"))
 
+    if options["threshold"] is None:
+        message = "--labels needs --threshold, the score from which on items are flagged now"
+        raise InputRefused(message)
     sizes = {name: options[f"{name}-size"] for name in ("flagged", "passed")}
     if len([size for size in sizes.values() if size is None]) == 1:
         message = "--flagged-size and --passed-size go together: give both"

@@ -46,7 +46,8 @@ class PlannedWindow:
 
     ``two_waves`` is whether its labels go out in two waves; margins assume a single wave.
     ``first_phase`` is how many items a judge is to be asked about, in how many calls; empty without
-    such a one. ``checks`` is how many labels of columns people check besides.
+    such a one. ``checks`` is how many labels of columns people check besides, and ``explores``
+    whether a fifth of all labels is for the segment that looks worst.
     """
 
     prospect: Prospect
@@ -56,6 +57,7 @@ class PlannedWindow:
     two_waves: bool = False
     first_phase: Mapping[str, int] = field(default_factory=dict)
     checks: int = 0
+    explores: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class PlanForecast:
             "labels": plan.total,
             "free_labels": prospect.free_labels,
             "checks": self.planned.checks,
+            "explores": self.planned.explores,
             "two_waves": self.planned.two_waves,
             "cost": plan.cost,
             "margins": dict(plan.margins),
@@ -195,7 +198,16 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     basis = PLAN_SOURCES[prospect.prior_rates.source] if existing is None else _basis(context, seen)
     two_waves = existing is None and has_two_waves(seen.frame, round_.settings)
     checks = sum(each.items for each in checks_of(round_.settings.labeling).values())
-    return PlannedWindow(prospect, names, basis, round_.window, two_waves, first_phase, checks)
+    return PlannedWindow(
+        prospect,
+        names,
+        basis,
+        round_.window,
+        two_waves,
+        first_phase,
+        checks,
+        explores=round_.settings.sample.segments is not None,
+    )
 
 
 def _basis(context: MonitorContext, seen: WindowScan) -> str:
