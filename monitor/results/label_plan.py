@@ -140,7 +140,7 @@ class LabelPlan(Result):
 
 
 def _shares(forecast: PlanForecast) -> Iterator[str]:
-    """Describe which labels columns have, and which come beside those of the plan."""
+    """Describe which labels columns have, and which come besides."""
     planned, total = forecast.planned, forecast.outlook.plan.total
     if free := planned.prospect.free_labels:
         yield f"Columns have {free:,} of them, people give {total - free:,}."
