@@ -11,7 +11,6 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
-from monitor.domain.judge import OnDemandJudge
 from monitor.domain.label_parts import rules_of
 from monitor.domain.ports import as_counted
 from monitor.domain.slots import slots_after
@@ -33,20 +32,15 @@ from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.completeness import doubts
-from monitor.rounds.sampling.explore import explore
 from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
-from monitor.rounds.sampling.items import broken_pictures, checked_sizes, doubled, items_of
+from monitor.rounds.sampling.items import broken_pictures, doubled
 from monitor.rounds.sampling.opinions import of_present_judge
 from monitor.rounds.sampling.plan import plan_labels
 from monitor.rounds.sampling.plausibility import Concern, refuse_unknown
 from monitor.rounds.sampling.prior import rates_before, reference_of
+from monitor.rounds.sampling.round_sample import choose_items
 from monitor.rounds.sampling.second_wave import (
-    first_items,
     goes_out_at,
-    is_same_strata,
-    sizes_of,
-    spare_items,
-    waves_before,
 )
 from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
 from monitor.stats.detection.alternatives import check_testable
@@ -56,7 +50,6 @@ from monitor.storage.results import challenger_store, segment_store
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.rounds.round_transitions import note_first_scan
 from monitor.storage.samples import frame_store
-from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -211,35 +204,8 @@ def _write_sample(
     untestable = _untestable(frame, existing, settings)
     invalid = check_baseline(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
-    # Databases know no numpy integers; of some strata not every item can be labeled.
-    planned: list[int] = [
-        min(labels, part.available)
-        for labels, part in zip(plan.labels.tolist(), frame.strata, strict=True)
-    ]
-    before = _as_before(frame, settings)
-    expected = before or planned
-    new = existing is None and before is None  # nothing is known of the strata
-    first = first_items(frame, expected, settings, round_.seed) if new else None
-    whole = round_.settings.counted_whole
-    counted = [part.size if part.stratum.flagged in whole else 0 for part in frame.strata]
-    expected = [max(pair) for pair in zip(expected, counted, strict=True)]
-    checks = checked_sizes(frame, expected, settings)
-    drawn = items_of(
-        frame,
-        [
-            check if n else m
-            for n, m, (check, _) in zip(counted, first or expected, checks, strict=True)
-        ],
-    )
-    check_of = {part.stratum.name: of for part, of in zip(frame.strata, checks, strict=True)}
-    checkers = {
-        item.id: check_of[item.stratum][1]
-        for item in drawn
-        if item.order < check_of[item.stratum][0]
-    }
-    sampled = [0 if n or first else m for n, m in zip(counted, expected, strict=True)]
-    settings, extra = explore(context, round_, scan, sampled, is_repeated=before is not None)
-    out = [*drawn, *extra]
+    sample = choose_items(context, round_, scan, plan, is_new=existing is None)
+    settings, out = sample.settings, [*sample.items, *sample.explored]
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         source = as_counted(context.source, frame.snapshot)
@@ -251,9 +217,7 @@ def _write_sample(
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         history_id = _history_of(connection, round_, scan, reference, now)
-        waves = [None] * len(expected) if before is None else waves_before(frame, settings)
-        planned_strata = _tallies(frame, expected, first or waves)
-        frame_store.write_strata(connection, round_.id, planned_strata)
+        frame_store.write_strata(connection, round_.id, sample.tallies(frame))
         issues = _issues(frame) | dict.fromkeys(answers, (1, False))
         frame_store.write_issues(connection, round_.id, issues)
         frame_store.add_items(
@@ -261,19 +225,19 @@ def _write_sample(
             round_.id,
             out,
             shown=shown,
-            doubled=doubled(drawn, settings),
+            doubled=doubled(sample.items, settings),
             rules=rules_of(settings.labeling),
-            checkers=checkers,
-            explored={item.id for item in extra},
+            checkers=sample.checkers,
+            explored={item.id for item in sample.explored},
         )
         for part, census in censuses.items():
             census_store.write_census(connection, round_.id, part, census, now)
-        if first is not None:
-            frame_store.write_reserve(connection, round_.id, spare_items(frame, expected, first))
+        frame_store.write_reserve(connection, round_.id, sample.spare(frame))
         segment_store.write_sizes(connection, round_.id, frame)
         challenger_store.write_sizes(connection, round_.id, frame)
         # Those of a plan that is drawn; where the round has its old one, nobody knows them.
-        frame_store.write_margins(connection, round_.id, {} if before else plan.margins)
+        margins = {} if sample.is_repeated else plan.margins
+        frame_store.write_margins(connection, round_.id, margins)
         deadline = _deadline(context, round_, now)
         round_transitions.move(
             connection,
@@ -283,8 +247,8 @@ def _write_sample(
             reason=drawn_reason(
                 len(out),
                 frame.size,
-                later=0 if first is None else sum(expected) - len(drawn),
-                counted=sum(counted),
+                later=0 if sample.first is None else sum(sample.sizes) - len(sample.items),
+                counted=sample.counted,
             ),
             now=now,
             history_id=history_id,
@@ -295,7 +259,7 @@ def _write_sample(
             first_look_at=first_scan,
             deadline=deadline,
             second_wave_at=None
-            if first is None
+            if sample.first is None
             else goes_out_at(settings, now, deadline, asks_people=context.asks_people(settings)),
         )
         # Of one kind the first is noted: a window with few rows is the plainest lost traffic.
@@ -308,16 +272,6 @@ def _refuse_changed(drawn: Sequence[Item], shown: Collection[str], settings: Rou
     removed = sum(item.id not in shown for item in drawn)
     if removed > settings.bad_rows_max * len(drawn):
         raise SourceUnavailable(changed_sentence(removed, len(drawn)))
-
-
-def _tallies(
-    frame: Frame, expected: Sequence[int], first: Sequence[int | None]
-) -> list[StratumTally]:
-    """Give each stratum its items and its first wave."""
-    return [
-        StratumTally(part.stratum, part.size, size, first_wave=early, judged=part.judged)
-        for part, size, early in zip(frame.strata, expected, first, strict=True)
-    ]
 
 
 def _history_of(
@@ -352,20 +306,6 @@ def _deadline(context: MonitorContext, round_: Round, now: datetime) -> datetime
     if context.asks_people(settings):
         return now + settings.deadline
     return max(now, round_.slot + settings.deadline)
-
-
-def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
-    """Give each stratum what it had when the round was done before; None if that is not known.
-
-    So the same items are drawn, though today's plan may be another: their answers are there.
-    """
-    before = settings.planned or {}
-    if not is_same_strata(sizes_of(frame), before):
-        return None
-    again = [min(before.get(part.stratum.name, 0), len(part.candidates)) for part in frame.strata]
-    if isinstance(settings.judge, OnDemandJudge) and sum(again) < sum(before.values()):
-        return None  # its verdicts were lost, and asked again it says something else, or nothing
-    return again
 
 
 def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings) -> list[str]:
