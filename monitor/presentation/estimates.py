@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from monitor.domain.report import DecidingRow
     from monitor.stats.estimation.small_counts import DecidingClass
 
-BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
+BASES = {
+    "round": "this round alone",
+    "pooled": "with earlier rounds",
+    "corrected": "errors corrected",
+}
 """What an estimate rests on, as tables head it."""
 
 

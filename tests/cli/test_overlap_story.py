@@ -74,7 +74,7 @@ def the_adjudicator_decides_the_disputed_item(place_of_two):
     assert again.lines == ["no item waits for an answer; more.csv is not written"]
 
 
-def test_an_audit_in_the_config_shows_a_column_of_corrected_values(place):
+def test_an_audit_in_the_config_shows_corrected_values_in_show_and_status(place):
     audit = "audit: {tp: 196, fn: 4, tn: 1990, fp: 10}"
     column = "{kind: column, path: predictions.parquet, id: mail_id, value: is_travel, "
     place.config(column + f"matures: 1s, {audit}}}")
@@ -84,6 +84,7 @@ def test_an_audit_in_the_config_shows_a_column_of_corrected_values(place):
     page = json.loads(place.run("show", 1, "--json").out)
 
     assert "this round, corrected for label errors" in shown.out
+    assert "precision  errors corrected" in place.run("status").out
     corrected = [row for row in page["estimates"] if row["basis"] == "corrected"]
     assert {(row["metric"], row["estimand"]) for row in corrected} >= {
         ("precision", "window"),

@@ -59,7 +59,9 @@ ESTIMAND_OF = {"round": "window", "pooled": "rate"}
 _FIRST = ("precision", "recall")
 
 SHOWN = tuple(
-    (metric, basis, estimand) for metric in _FIRST for basis, estimand in ESTIMAND_OF.items()
+    (metric, basis, estimand)
+    for metric in _FIRST
+    for basis, estimand in [*ESTIMAND_OF.items(), ("corrected", "window")]
 )
 """The estimates people see first."""
 
