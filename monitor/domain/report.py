@@ -468,23 +468,23 @@ class RoundReport(Report):
     window_end: datetime
     state: str
     reason: str | None
-    partial: bool
+    partial: bool = False
     status: Status
     model: str | None
-    model_version: str | None
+    model_version: str | None = None
     threshold: float | None
     level: float
     false_alarm_every: float
-    size: int
-    flagged: int
+    size: int = 0
+    flagged: int = 0
     bad_rows: dict[str, int]
-    strata: list[StratumRow]
+    strata: list[StratumRow] = Field(default_factory=list)
     cells: list[StratumRow] = Field(default_factory=list)
-    estimates: list[ReportedEstimate]
-    evidence: list[EvidenceRow]
-    alerts: list[AlertRow]
-    proposed_limits: dict[str, float]
-    timeline: list[TimelinePoint]
+    estimates: list[ReportedEstimate] = Field(default_factory=list)
+    evidence: list[EvidenceRow] = Field(default_factory=list)
+    alerts: list[AlertRow] = Field(default_factory=list)
+    proposed_limits: dict[str, float] = Field(default_factory=dict)
+    timeline: list[TimelinePoint] = Field(default_factory=list)
     concerns: list[str] = Field(default_factory=list)
     notices: list[NoticeRow] = Field(default_factory=list)
     distances: dict[str, float] = Field(default_factory=dict)

@@ -16,7 +16,7 @@ from monitor.presentation.numbers import plural
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.table import Table
 from monitor.results.result import Picture, Result
-from monitor.rounds.sampling.explore import PER_LABEL
+from monitor.rounds.sampling.round_sample import PER_LABEL
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.notes import BudgetShort
 from monitor.stats.design.planning import width_curve

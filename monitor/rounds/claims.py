@@ -1,4 +1,4 @@
-"""Keeping a claim alive while a step takes long.
+"""Long steps: they keep their claim alive, and let others scan while they only wait.
 
 A claim runs out, so that the round of a worker that vanished goes on elsewhere. A scan of a large
 table may take longer than that; without a heartbeat another worker would begin the same scan, and
@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import structlog
@@ -19,6 +20,8 @@ from monitor.storage.rounds import round_claims
 from monitor.storage.rounds.round_claims import CLAIM_MS, Claim
 
 if TYPE_CHECKING:
+    from threading import Semaphore
+
     from monitor.storage.database import Database
 
 log = structlog.get_logger("monitor.rounds")
@@ -58,3 +61,31 @@ def _beat(database: Database, claim: Claim, ended: threading.Event) -> None:
             continue
         if not held:  # another worker has it; the step finds that out when it writes
             return
+
+
+_turns: ContextVar[Semaphore | None] = ContextVar("turns", default=None)
+
+
+@contextmanager
+def turn_taken(turns: Semaphore) -> Iterator[None]:
+    """Wait for a turn, and have it while the block runs."""
+    with turns:
+        token = _turns.set(turns)
+        try:
+            yield
+        finally:
+            _turns.reset(token)
+
+
+@contextmanager
+def turn_released() -> Iterator[None]:
+    """Let another worker have this one's turn while the block runs, which only waits."""
+    turns = _turns.get()
+    if turns is None:  # no service: nobody else waits
+        yield
+        return
+    turns.release()
+    try:
+        yield
+    finally:
+        turns.acquire()

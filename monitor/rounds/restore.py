@@ -22,8 +22,7 @@ from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import RESTORED
 from monitor.rounds import run
-from monitor.rounds.opening.skipped_slots import number_of
-from monitor.rounds.opening.windows import free_window
+from monitor.rounds.opening.slots import free_window, number_of
 from monitor.rounds.reporting.enqueue import notify
 from monitor.rounds.reporting.notices import forgotten_notice
 from monitor.storage.rounds import restored_store, round_store, round_transitions

@@ -25,12 +25,12 @@ from monitor.rounds.estimation.alerts import (
 )
 from monitor.rounds.estimation.anomalies import recurring_notices, round_anomalies
 from monitor.rounds.estimation.batch import BatchEvidence, Earlier, Estimates, HistoryBatch, Member
-from monitor.rounds.estimation.checks import checked_labels
-from monitor.rounds.estimation.curves import with_pictures
+from monitor.rounds.estimation.curves import inverted_order, with_pictures
 from monitor.rounds.estimation.disputes import find_disputes
 from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
 from monitor.rounds.estimation.evidence import classifier_evidence
 from monitor.rounds.estimation.history import HistoryState, before_launch, history_states
+from monitor.rounds.estimation.label_errors import checked_labels
 from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.rounds.estimation.recovery import recovery_rows
 from monitor.rounds.estimation.restated import (
@@ -40,7 +40,6 @@ from monitor.rounds.estimation.restated import (
     read_stored,
     read_unrestated,
 )
-from monitor.rounds.estimation.score_order import inverted_order
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
 from monitor.rounds.estimation.threshold_target import threshold_notices

@@ -19,12 +19,12 @@ import structlog
 
 from monitor.domain.errors import EXIT_INPUT, EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
 from monitor.domain.model import MLFLOW
-from monitor.rounds.aliases import check_aliases
 from monitor.rounds.claims import let_claims_run_out
 from monitor.rounds.delivery.dead_letters import retire_orphans
 from monitor.rounds.delivery.deliver import Delivered, deliver
 from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
+from monitor.rounds.sampling.aliases import check_aliases
 from monitor.service import signals
 from monitor.service.change_detection import Idle, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for, import_for_workers

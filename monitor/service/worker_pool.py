@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import MonitorError, StoppedByBug
-from monitor.rounds import turns
+from monitor.rounds.claims import turn_taken
 from monitor.service.change_detection import Idle, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for
 from monitor.service.shared_scans import SharedScans
@@ -107,7 +107,7 @@ class MonitorPool:
 
     def _one_after_another(self, checks: Sequence[MonitorScan], around: Around) -> None:
         for scan in checks:
-            with turns.taken(self._turns):
+            with turn_taken(self._turns):
                 self._check(scan, around)
 
     def _check(self, scan: MonitorScan, around: Around) -> None:

@@ -10,8 +10,7 @@ from monitor.domain.errors import RegistryUnavailable
 from monitor.domain.report import Status
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.state import RoundState
-from monitor.rounds.aliases import check_aliases
-from monitor.rounds.sampling.aliases import MOVED, REMOVED, UNKNOWN
+from monitor.rounds.sampling.aliases import MOVED, REMOVED, UNKNOWN, check_aliases
 from monitor.storage.overview import alias_store
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 

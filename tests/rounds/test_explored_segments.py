@@ -7,9 +7,9 @@ from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.presentation.round_document import SectionKind, round_sections
-from monitor.rounds.estimation.segment_search import round_evidence
+from monitor.rounds.estimation.segments import round_evidence
 from monitor.rounds.restore import _as_planned
-from monitor.rounds.sampling.explore import explore
+from monitor.rounds.sampling.round_sample import explore
 from monitor.rounds.sampling.window_scan import scan_window
 from monitor.storage.labels.round_labels import read_labels, read_recurring
 from monitor.storage.results import estimate_store, redo_store, segment_store

@@ -23,11 +23,10 @@ from monitor.presentation.delivery import (
     orphaned_to_do,
     recovered_sentence,
 )
-from monitor.rounds.reporting.enqueue import add_notice, first_key
-from monitor.rounds.reporting.notices import notice_of, round_key
+from monitor.rounds.reporting.enqueue import add_notice, names_of
+from monitor.rounds.reporting.notices import notice_of
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.rounds import round_store
-from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -124,14 +123,13 @@ def _notice(
     connection: Connection, round_: Round, event: str, sink: str, sentence: str, now: datetime
 ) -> Notice:
     """Make a notice; each monitor has its own, so that no two of one id say different things."""
-    store = store_id(connection)
+    names = names_of(connection, round_)
     return notice_of(
         event,
-        f"{store}/{sink}/{round_.id}/{now.isoformat()}",
+        f"{names['store_id']}/{sink}/{round_.id}/{now.isoformat()}",
         round_,
-        store_id=store,
-        round_key=first_key(connection, round_, round_key(store, round_)),
         sentence=sentence,
         at=now,
         sink=sink,
+        **names,
     )

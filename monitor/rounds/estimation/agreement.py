@@ -1,15 +1,18 @@
-"""How far the people who label a round agree, and when that is too little."""
+"""How far the people who label a round agree, and whether they answer gold items as before."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import stats
 
+from monitor.domain.label_parts import parts_of
 from monitor.domain.model import Answer
-from monitor.domain.report import AgreementRow, NoticeRow
-from monitor.presentation.notices import disagreement_sentence
+from monitor.domain.report import AgreementRow, GoldRow, NoticeRow
+from monitor.presentation.notices import disagreement_sentence, gold_sentence, has_fallen
 from monitor.stats.labels.agreement import (
     TENTATIVE_ALPHA,
     Agreement,
@@ -18,11 +21,15 @@ from monitor.stats.labels.agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
+from monitor.storage.pages import control_store
+from monitor.storage.rounds import round_store
 from monitor.storage.samples.first_phases import first_phase_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from sqlalchemy import Connection
 
+    from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.stats.core.counts import Interval
     from monitor.storage.labels.round_labels import SeveralAnswers
     from monitor.storage.samples.frame_store import StratumTally
@@ -111,3 +118,44 @@ def disagreement_notices(row: AgreementRow | None) -> list[NoticeRow]:
         return []
     sentence = disagreement_sentence(row, row.alpha)
     return [NoticeRow(kind="disagreement", subject="labels", value=row.alpha, sentence=sentence)]
+
+
+def gold_rows(connection: Connection, batch: HistoryBatch) -> dict[int, GoldRow]:
+    """Count the right answers to gold items, by the id of each affected round with any."""
+    due = batch.affected[0].round
+    if not any(part.get("gold") for part in parts_of(due.settings.labeling)):
+        return {}
+    rounds = {one.id: one for one in round_store.closed_rounds(connection, batch.history.id)}
+    rounds |= {member.round.id: member.round for member in batch.affected}
+    in_order = sorted(rounds.values(), key=lambda one: one.slot)
+    answers = control_store.gold_answers(connection, [one.name for one in in_order])
+    answered = Counter(control.round_name for control, _ in answers)
+    right = Counter(control.round_name for control, is_right in answers if is_right)
+    rows: dict[int, GoldRow] = {}
+    right_before = answered_before = 0
+    for one in in_order:
+        if one.slot >= due.slot and answered[one.name]:
+            rows[one.id] = _row(right[one.name], answered[one.name], right_before, answered_before)
+        right_before += right[one.name]
+        answered_before += answered[one.name]
+    return rows
+
+
+def _row(right: int, answered: int, right_before: int, answered_before: int) -> GoldRow:
+    total, all_right = answered + answered_before, right + right_before
+    chance = float(stats.hypergeom.cdf(right, total, all_right, answered))
+    return GoldRow(
+        right=right,
+        answered=answered,
+        right_before=right_before,
+        answered_before=answered_before,
+        chance=float(f"{chance:.3g}") if answered_before else None,
+    )
+
+
+def gold_notices(row: GoldRow | None) -> list[NoticeRow]:
+    """Note that people answer gold items worse than in earlier rounds."""
+    if row is None or not has_fallen(row):
+        return []
+    share = row.right / row.answered
+    return [NoticeRow(kind="gold", subject="people", value=share, sentence=gold_sentence(row))]

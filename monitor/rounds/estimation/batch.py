@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.alerting import LimitReading
     from monitor.domain.report import RecoveryRow
-    from monitor.rounds.estimation.checks import CheckedLabels
     from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.rounds.estimation.label_errors import CheckedLabels
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import StratumArrays
     from monitor.storage.labels.round_labels import RoundLabels

@@ -1,43 +1,50 @@
-"""What a version of a round shows besides its numbers: cause of a change, P3 curve, curves."""
+"""What a version shows besides its numbers: cause of a change, P3 curve, curves, score order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow, PrevalenceRow
-from monitor.rounds.estimation.attribution import precision_cause
+from monitor.domain.report import CauseRow
+from monitor.presentation.causes import cause_sentence
+from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.pooled_labels import cells_to_pool
-from monitor.stats.core.draws import Draws, draw
+from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
+from monitor.stats.core.draws import Draws, draw, round_posterior
 from monitor.stats.core.sample import LabeledSample, ScoredSample
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import curve_bands
+from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
+from monitor.stats.estimation.cell_matrix import cell_posterior, class_sizes, weighted_matrix
 from monitor.stats.estimation.grouped_cells import grouped_cells
 from monitor.stats.estimation.prevalence import prevalence_curve
+from monitor.storage.labels.round_labels import RoundLabels, read_labels
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.report import CauseRow
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.stats.core.metrics import Matrix
+    from monitor.storage.database import Database
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
 
-POINTS = 2**11  # a figure shows two digits
+POINTS = 2**11  # a figure shows two digits, and so does an explanation
 
 
 class NoCurves(ValueError):
     """Why the labels of a round make no curve, in a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pictures:
+class Pictures(NamedTuple):
     """The figures besides the estimates; ``None`` where the labels do not allow one.
 
     ``curves`` are also None for a version in which only earlier rounds changed: the curves of
@@ -189,3 +196,125 @@ def _bounds(
         low.append(max(lows, default=-np.inf))
         high.append(min(highs, default=np.inf))
     return low, high
+
+
+def precision_cause(
+    now: Tally, earlier: Sequence[Counted], *, seed: int, cells: bool = False
+) -> CauseRow | None:
+    """Explain precision in this round alone against all earlier rounds of its history, pooled.
+
+    None if there is no earlier round, or a predicted class is empty or without a label on
+    either side. ``cells`` says that each class is one rate (`cells_to_pool`).
+    """
+    if not earlier:
+        return None
+    before, after = _together(earlier, now), now.counts
+    if not (_is_labeled(before) and _is_labeled(after)):
+        return None
+    # Seeds of their own: from one both windows would draw alike, and differ too little.
+    works = [
+        _working(counts, seed=seed + i, cells=cells) for i, counts in enumerate((before, after))
+    ]
+    scale = weighted_matrix if cells else _scaled
+    scaled = Working.of_matrix(scale(before)), Working.of_matrix(scale(after))
+    return _row(precision_change(*works, scaled=scaled), len(earlier))
+
+
+def _together(earlier: Sequence[Counted], now: Tally) -> Counts:
+    """Return rounds as one window; where a judge cut them, no strata are added up."""
+    rounds = [counted.counts for counted in earlier]
+    if not now.is_judged:
+        return summed(rounds)
+    joined = side_by_side(rounds)
+    return Counts.of_arrays(
+        size=joined.size,
+        labeled=joined.labeled,
+        positive=joined.positive,
+        is_flagged=joined.is_flagged,
+        first_phase=joined.first_phase,
+    )
+
+
+def _working(counts: Counts, *, seed: int, cells: bool) -> Working:
+    if cells:
+        posterior, size = cell_posterior(counts), class_sizes(counts)
+    else:
+        posterior, size = round_posterior(counts), counts.size
+    return Working.of_draws(draw(posterior, seed=seed, points=POINTS, size=size), size)
+
+
+def _scaled(counts: Counts) -> Matrix:
+    return scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+
+
+def _is_labeled(counts: Counts) -> bool:
+    return all(counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged))
+
+
+def _row(change: PrecisionChange, rounds: int) -> CauseRow:
+    return CauseRow(
+        rounds=rounds,
+        before=_triple(change.before),
+        after=_triple(change.after),
+        prevalence_before=_triple(change.prevalence_before),
+        prevalence_after=_triple(change.prevalence_after),
+        change=_triple(change.change),
+        by_prevalence=_triple(change.by_prevalence),
+        by_classifier=_triple(change.by_classifier),
+        level=change.level,
+        sentence=cause_sentence(change, rounds),
+    )
+
+
+def _triple(interval: Interval) -> tuple[float, float, float]:
+    point, low, high = (round(each, 6) for each in (interval.point, interval.low, interval.high))
+    return point, low, high
+
+
+ROUNDS = 26
+"""Rounds that are looked back at for ten positives and ten negatives: half a year of weeks."""
+
+_CHANCE = 0.5
+
+
+def inverted_order(
+    database: Database, batch: HistoryBatch, pictures: Pictures | None
+) -> str | None:
+    """State that positives have lower scores than negatives, if the labels so far are sure of it.
+
+    Where the round that is due has a curve, that decides; else the labels of the rounds
+    before it in its history are pooled, newest first, until there are ten of each kind.
+    """
+    if pictures is not None and pictures.curves is not None:
+        point, low, high = pictures.curves.roc_area
+        labels = THIS_ROUND
+    else:
+        rounds = _labeled_rounds(database, batch)
+        if not rounds:
+            return None
+        rng = np.random.default_rng(batch.affected[0].round.sobol_seed)
+        area = curve_bands(pooled_sample(rounds), points=3, rng=rng).roc_area
+        point, low, high = area.point, area.low, area.high
+        labels = last_rounds(len(rounds))
+    return inverted_sentence(labels, (point, low, high)) if high < _CHANCE else None
+
+
+def _labeled_rounds(database: Database, batch: HistoryBatch) -> list[tuple[Round, RoundLabels]]:
+    """Read scored labels back from the round that is due; none if they are too few."""
+    rounds: list[tuple[Round, RoundLabels]] = []
+    positive = negative = 0
+    with database.read() as connection:
+        ids = [batch.affected[0].round.id, *(each.id for each in batch.earlier[::-1])]
+        for round_ in reversed(round_store.read_rounds(connection, ids[:ROUNDS])):
+            # The batch has the labels of the due round and later ones; earlier ones are read here.
+            labels = batch.labels.get(round_.id) or read_labels(connection, round_)
+            try:
+                sample = scored_sample(round_, labels)
+            except NoCurves:
+                continue
+            rounds.append((round_, labels))
+            positive += int(sample.items.positive.sum())
+            negative += int((~sample.items.positive).sum())
+            if min(positive, negative) >= FEWEST_FOR_CURVES:
+                return rounds
+    return []

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import NoticeRow, ReportedEstimate
     from monitor.domain.settings import RoundSettings
-    from monitor.rounds.estimation.checks import CheckedLabels
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.evidence import LimitEvidence
+    from monitor.rounds.estimation.label_errors import CheckedLabels
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.beta_mixture import BetaMixture
 

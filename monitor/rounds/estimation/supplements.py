@@ -7,12 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.judge import OnDemandJudge
-from monitor.rounds.estimation.agreement import agreement_row
+from monitor.rounds.estimation.agreement import (
+    agreement_row,
+    disagreement_notices,
+    gold_notices,
+    gold_rows,
+)
 from monitor.rounds.estimation.challenge import Challenge, challenges
-from monitor.rounds.estimation.gold_answers import gold_rows
 from monitor.rounds.estimation.judge import judge_row
-from monitor.rounds.estimation.segment_search import SegmentSearch, segment_searches
-from monitor.rounds.estimation.segments import segment_rows
+from monitor.rounds.estimation.segments import (
+    SegmentSearch,
+    search_notices,
+    segment_rows,
+    segment_searches,
+)
 from monitor.storage.labels import check_store, overlap_store
 from monitor.storage.results import challenger_store, segment_store
 from monitor.storage.samples import verdict_store
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.judge import JudgeRow
-    from monitor.domain.report import AgreementRow, GoldRow, SegmentRow
+    from monitor.domain.report import AgreementRow, GoldRow, NoticeRow, SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.storage.database import Database
     from monitor.storage.labels.check_store import Checked
@@ -42,6 +50,15 @@ class Supplements:
     gold: GoldRow | None = None
     search: SegmentSearch | None = None
     checks: Checked = field(default_factory=dict)
+
+    @property
+    def notices(self) -> list[NoticeRow]:
+        """What is unusual about these."""
+        return [
+            *disagreement_notices(self.agreement),
+            *gold_notices(self.gold),
+            *search_notices(None if self.search is None else self.search.row),
+        ]
 
 
 def read_supplements(

@@ -20,8 +20,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.first_phase import foreseen_scan
-from monitor.rounds.sampling.plan import prospect_of
-from monitor.rounds.sampling.prior import rates_before, reference_of
+from monitor.rounds.sampling.plan import prospect_of, rates_before, reference_of
 from monitor.rounds.sampling.second_wave import has_two_waves
 from monitor.rounds.sampling.window_scan import WindowScan, why_unusable
 from monitor.stats.design.allocation import Allocation, allocate

@@ -19,14 +19,14 @@ from monitor.presentation.moves import (
     nothing_to_see_text,
     stays_text,
 )
-from monitor.rounds.opening.skipped_slots import (
+from monitor.rounds.opening.slots import (
+    free_window,
     newest_recorded,
     number_of,
     record_missed,
     refuse_if_forgotten,
     was_already_skipped,
 )
-from monitor.rounds.opening.windows import free_window
 from monitor.rounds.sampling.window_scan import first_scan
 from monitor.storage.results import redo_store
 from monitor.storage.rounds import round_store, round_transitions

@@ -15,16 +15,15 @@ from monitor.domain.model import MLFLOW, EffectKind
 from monitor.presentation.estimates import too_few_text
 from monitor.presentation.rounds import corrected_sentence
 from monitor.rounds.estimation import disputes
-from monitor.rounds.reporting.enqueue import first_key, notify
+from monitor.rounds.reporting.enqueue import names_of, notify
 from monitor.rounds.reporting.notices import attention_notice
-from monitor.rounds.reporting.report import attention_report
+from monitor.rounds.reporting.report import bare_report
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.overview import attention_store
 from monitor.storage.results import alert_store, concern_store
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
-from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -52,11 +51,10 @@ def note(connection: Connection, round_: Round, kind: str, sentence: str, now: d
     if not concern_store.add_concern(connection, round_.id, kind, sentence, now):
         return False
     stored = round_store.read_round(connection, round_.id)  # as it stands in this transaction
-    store = store_id(connection)
-    notice = attention_notice(stored, store_id=store, kind=kind, sentence=sentence, at=now)
-    key = first_key(connection, stored, notice.round_key)
-    notify(connection, stored, notice.model_copy(update={"round_key": key}), now)
-    _tag_model(connection, stored, store, sentence, now)
+    names = names_of(connection, stored)
+    notice = attention_notice(stored, kind=kind, sentence=sentence, at=now, **names)
+    notify(connection, stored, notice, now)
+    _tag_model(connection, stored, names, sentence, now)
     return True
 
 
@@ -108,7 +106,7 @@ def is_much(turned: int, of_labels: int) -> bool:
 
 
 def _tag_model(
-    connection: Connection, round_: Round, store: str, sentence: str, now: datetime
+    connection: Connection, round_: Round, names: dict[str, str], sentence: str, now: datetime
 ) -> None:
     """Take the tag ok from the model's page; one with an open alert stays under alert."""
     firing = alert_store.find_alerts(connection, monitor=round_.monitor, state=AlertState.FIRING)
@@ -116,7 +114,7 @@ def _tag_model(
     if round_.settings.model is None or firing or not is_newest:
         return
     issues = frame_store.read_issues(connection, round_.id)
-    report = attention_report(round_, store_id=store, reason=sentence, issues=issues)
+    report = bare_report(round_, issues, round_.state, sentence, **names)
     tags = NewEffect(
         key=f"{report.round_key}/v{report.version}/attention/{EffectKind.MODEL_TAGS}",
         monitor_id=round_.monitor_id,

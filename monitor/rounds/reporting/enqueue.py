@@ -18,9 +18,10 @@ from monitor.rounds.reporting.notices import (
     alert_notice,
     early_notice,
     ended_notice,
+    round_key,
     unusual_notice,
 )
-from monitor.rounds.reporting.report import abandoned_report, alert_row, closed_report
+from monitor.rounds.reporting.report import alert_row, bare_report, closed_report
 from monitor.rounds.reporting.surroundings import read_surroundings
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
@@ -54,17 +55,14 @@ def enqueue(
     """
     surroundings = read_surroundings(connection, batch, evidence, reason, now)
     reports = {
-        (round_id := member.round.id): _with_first_key(
-            connection,
-            member.round,
-            closed_report(
-                batch,
-                member,
-                estimates[round_id],
-                evidence.readings.get(round_id, {}),
-                supplements[round_id],
-                surroundings,
-            ),
+        (round_id := member.round.id): closed_report(
+            batch,
+            member,
+            estimates[round_id],
+            evidence.readings.get(round_id, {}),
+            supplements[round_id],
+            surroundings,
+            round_key=_key(connection, member.round, batch.store_id),
         )
         for member in batch.affected
     }
@@ -112,13 +110,9 @@ def enqueue_early(
     ``labels`` are how many it has, and of how many. MLflow has no run of it yet: there the
     monitor and its model stand under alert by the newest estimate.
     """
-    store, (answered, planned) = store_id(connection), labels
+    names = names_of(connection, round_)
     for alert in alerts:
-        notice = early_notice(
-            alert, round_, store_id=store, answered=answered, planned=planned, at=now
-        )
-        key = first_key(connection, round_, notice.round_key)
-        notify(connection, round_, notice.model_copy(update={"round_key": key}), now)
+        notify(connection, round_, early_notice(alert, round_, labels=labels, at=now, **names), now)
     newest = round_store.newest_closed(connection, round_.monitor, now)
     report = None if newest is None else _stored_report(connection, newest)
     if newest is None or report is None:
@@ -167,30 +161,29 @@ def with_concerns(
 
 def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
     """Write the effects of a round that ended without an estimate."""
-    store = store_id(connection)
+    names = names_of(connection, round_)
     issues = frame_store.read_issues(connection, round_.id)
-    report = abandoned_report(round_, store_id=store, reason=reason, issues=issues)
-    report = _with_first_key(connection, round_, report)
+    report = bare_report(round_, issues, RoundState.ABANDONED, reason, **names)
     report_store.write_reports(connection, {round_.id: report})
     stale = round_.slot <= now and _makes_stale(connection, round_, now)
-    key = report.round_key
-    notice = abandoned_notice(round_, store_id=store, key=key, reason=reason, at=now)
+    notice = abandoned_notice(round_, reason=reason, at=now, **names)
     effects = [*_for_mlflow(round_, report, newest=stale), *_to_all(round_, notice)]
     effect_store.add_effects(connection, effects, now)
 
 
-def _with_first_key(connection: Connection, round_: Round, report: RoundReport) -> RoundReport:
-    """Report a round that is done again under the name that MLflow knows: it has one run."""
-    return report.model_copy(update={"round_key": first_key(connection, round_, report.round_key)})
+def names_of(connection: Connection, round_: Round) -> dict[str, str]:
+    """Give the names that a round has outside: the ``store_id`` and its ``round_key``."""
+    store = store_id(connection)
+    return {"store_id": store, "round_key": _key(connection, round_, store)}
 
 
-def first_key(connection: Connection, round_: Round, key: str) -> str:
-    """Name a round as MLflow knows it, else by ``key``.
+def _key(connection: Connection, round_: Round, store: str) -> str:
+    """Name a round as MLflow knows it; one that is done again has one run.
 
     The name holds the history, and a round that was never drawn had none when it was reported.
     """
     stored = None if round_.first_version == 1 else report_store.first_key(connection, round_.id)
-    return stored or key
+    return stored or round_key(store, round_)
 
 
 def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
@@ -206,10 +199,8 @@ def enqueue_ended(
 ) -> None:
     """Write the notices of an alert that no round ended, for anyone who had one when it fired."""
     round_ = round_store.read_round(connection, alert.fired_round_id)
-    store = store_id(connection)
-    notice = ended_notice(alert, round_, store_id=store, by_hand=by_hand, why=why, at=now)
-    key = first_key(connection, round_, notice.round_key)
-    notice = notice.model_copy(update={"round_key": key})
+    names = names_of(connection, round_)
+    notice = ended_notice(alert, round_, by_hand=by_hand, why=why, at=now, **names)
     notify(connection, round_, notice, now)
 
 

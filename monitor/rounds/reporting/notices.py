@@ -29,7 +29,7 @@ from monitor.presentation.rounds import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.report import AlertRow, EstimateRow, NoticeRow, RoundReport
+    from monitor.domain.report import AlertRow, NoticeRow, RoundReport
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
@@ -63,69 +63,54 @@ def alert_notice(
     row = report.estimate(alert.metric, basis="pooled", estimand="rate") or report.estimate(
         alert.metric, basis="round", estimand="window"
     )
-    fires = event == "alert.firing"
-    return _alert_notice(
-        event,
-        alert,
-        round_,
-        store_id=report.store_id,
-        round_key=report.round_key,
-        point=None if row is None else row.point,
-        low=None if row is None else row.low,
-        high=None if row is None else row.high,
-        sentence=_alert_sentence(event, alert, row, report, why),
-        at=at,
-        since=alert.fired_at,
-        to_do=alert_to_do(alert.id, alert.metric, monitor=round_.monitor, number=round_.number)
-        if fires
-        else None,
-        promise=promise(round_.settings.limits.false_alarm_every) if fires else None,
-        window_start=round_.window.start,
-        window_end=round_.window.end,
-    )
+    sentence = {
+        "alert.firing": lambda: firing_sentence(alert, row, report),
+        "alert.resolved": lambda: resolved_sentence(alert, row, report, why),
+        "alert.revised": lambda: revised_sentence(alert, row, report),
+    }[event]()
+    names = {"store_id": report.store_id, "round_key": report.round_key}
+    ends = {} if row is None else {"point": row.point, "low": row.low, "high": row.high}
+    return _stored_alert(event, alert, round_, sentence=sentence, at=at, **names, **ends)
 
 
 def early_notice(
-    alert: StoredAlert, round_: Round, *, store_id: str, answered: int, planned: int, at: datetime
+    alert: StoredAlert, round_: Round, *, labels: tuple[int, int], at: datetime, **names: str
 ) -> Notice:
-    """Notify people of an alert that a round fired while it is open; nobody has an estimate yet."""
-    return _alert_notice(
-        "alert.firing",
-        alert,
-        round_,
-        store_id=store_id,
-        round_key=round_key(store_id, round_),
-        sentence=early_sentence(alert, monitor=round_.monitor, answered=answered, planned=planned),
-        at=at,
-        since=alert.fired_at,
-        to_do=alert_to_do(
-            alert.id, alert.metric, monitor=round_.monitor, number=round_.number, is_open=True
-        ),
-        promise=promise(round_.settings.limits.false_alarm_every),
-        window_start=round_.window.start,
-        window_end=round_.window.end,
+    """Notify people of an alert that a round fired while it is open; nobody has an estimate yet.
+
+    ``labels`` are how many it has, and of how many; ``names`` are its ``store_id`` and
+    ``round_key``, as for the notices below.
+    """
+    answered, planned = labels
+    sentence = early_sentence(alert, monitor=round_.monitor, answered=answered, planned=planned)
+    return _stored_alert(
+        "alert.firing", alert, round_, is_open=True, sentence=sentence, at=at, **names
     )
 
 
 def ended_notice(
-    alert: StoredAlert, round_: Round, *, store_id: str, by_hand: bool, why: str, at: datetime
+    alert: StoredAlert, round_: Round, *, by_hand: bool, why: str, at: datetime, **names: str
 ) -> Notice:
     """Notify people of an alert that no round ended; ``round_`` is the one that fired it."""
     sentence = ended_sentence(
         alert, monitor=round_.monitor, number=round_.number, by_hand=by_hand, why=why
     )
-    return _alert_notice(
-        "alert.resolved",
-        alert,
-        round_,
-        store_id=store_id,
-        round_key=round_key(store_id, round_),
-        sentence=sentence,
-        at=at,
-        since=alert.fired_at,
-        window_start=round_.window.start,
-        window_end=round_.window.end,
-    )
+    return _stored_alert("alert.resolved", alert, round_, sentence=sentence, at=at, **names)
+
+
+def _stored_alert(
+    event: str, alert: StoredAlert, round_: Round, *, is_open: bool = False, **more: Any
+) -> Notice:
+    if event == "alert.firing":
+        more["promise"] = promise(round_.settings.limits.false_alarm_every)
+        more["to_do"] = alert_to_do(
+            alert.id, alert.metric, monitor=round_.monitor, number=round_.number, is_open=is_open
+        )
+    return _alert_notice(event, alert, round_, since=alert.fired_at, **_window(round_), **more)
+
+
+def _window(round_: Round) -> dict[str, datetime]:
+    return {"window_start": round_.window.start, "window_end": round_.window.end}
 
 
 def forgotten_notice(alert: AlertRow, round_: Round, *, store_id: str, at: datetime) -> Notice:
@@ -180,38 +165,32 @@ def unusual_notice(row: NoticeRow, report: RoundReport, round_: Round) -> Notice
     )
 
 
-def abandoned_notice(
-    round_: Round, *, store_id: str, key: str, reason: str, at: datetime
-) -> Notice:
-    """Notify people of a round, known outside by its key, that ended without an estimate."""
+def abandoned_notice(round_: Round, *, reason: str, at: datetime, **names: str) -> Notice:
+    """Notify people of a round that ended without an estimate."""
     return notice_of(
         "round.abandoned",
-        key + repeated(round_),
+        names["round_key"] + repeated(round_),
         round_,
-        store_id=store_id,
-        round_key=key,
         sentence=abandoned_sentence(round_.monitor, round_.number, reason),
         at=at,
         to_do=_after_abandoned(round_),
-        window_start=round_.window.start,
-        window_end=round_.window.end,
+        **_window(round_),
+        **names,
     )
 
 
 def attention_notice(
-    round_: Round, *, store_id: str, kind: str, sentence: str, at: datetime
+    round_: Round, *, kind: str, sentence: str, at: datetime, **names: str
 ) -> Notice:
     """Notify people of something about a round that needs a look; the round goes on."""
-    key = round_key(store_id, round_)
     return notice_of(
         "round.attention",
-        f"{key}/{kind}{repeated(round_)}",
+        f"{names['round_key']}/{kind}{repeated(round_)}",
         round_,
-        store_id=store_id,
-        round_key=key,
         sentence=attention_sentence(round_.monitor, round_.number, sentence),
         at=at,
         to_do=attention_to_do(round_.monitor, round_.number),
+        **names,
     )
 
 
@@ -221,13 +200,3 @@ def _after_abandoned(round_: Round) -> str:
         return undrawn_to_do(round_.monitor, round_.slot)
     kinds = {part.get("kind") for part in parts_of(round_.settings.labeling)}
     return unlabeled_to_do(round_.monitor, round_.number, by_column=kinds == {"column"})
-
-
-def _alert_sentence(
-    event: str, alert: StoredAlert, row: EstimateRow | None, report: RoundReport, why: str | None
-) -> str:
-    if event == "alert.firing":
-        return firing_sentence(alert, row, report)
-    if event == "alert.resolved":
-        return resolved_sentence(alert, row, report, why)
-    return revised_sentence(alert, row, report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from importlib import metadata
@@ -27,6 +27,7 @@ from monitor.domain.report import (
 )
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.domain.slots import slots_after
+from monitor.domain.state import RoundState
 from monitor.presentation.rounds import (
     alerts_text,
     check_sentence,
@@ -34,15 +35,14 @@ from monitor.presentation.rounds import (
     no_estimate_sentence,
     round_sentence,
 )
-from monitor.rounds.reporting.notices import round_key
 
 if TYPE_CHECKING:
     from monitor.domain.model import Stratum
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
-    from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
+    from monitor.rounds.estimation.tally import Tally
     from monitor.rounds.reporting.surroundings import Surroundings
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.estimate_store import EstimatedRound
@@ -80,17 +80,12 @@ def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
 
 def timeline_point(past: EstimatedRound, *, alert: bool, restated: bool = False) -> TimelinePoint:
     """Reduce a round to what the figure needs."""
-    rows = past.rows
-    return TimelinePoint(
-        round=past.number,
-        slot=past.slot,
-        precision_round=_triple(find_row(rows, "precision", "round")),
-        precision_pooled=_triple(find_row(rows, "precision", "pooled")),
-        recall_round=_triple(find_row(rows, "recall", "round")),
-        recall_pooled=_triple(find_row(rows, "recall", "pooled")),
-        alert=alert,
-        restated=restated,
-    )
+    shown = {
+        f"{metric}_{basis}": _triple(find_row(past.rows, metric, basis))
+        for metric in _FIRST
+        for basis in ESTIMAND_OF
+    }
+    return TimelinePoint(round=past.number, slot=past.slot, alert=alert, restated=restated, **shown)
 
 
 def closed_report(
@@ -100,23 +95,30 @@ def closed_report(
     readings: Mapping[Side, LimitReading],
     supplements: Supplements,
     surroundings: Surroundings,
+    *,
+    round_key: str,
 ) -> RoundReport:
     """Report one version of a closed round."""
-    from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
-    from monitor.rounds.estimation.gold_answers import gold_notices  # noqa: PLC0415  likewise
-    from monitor.rounds.estimation.segment_search import search_notices  # noqa: PLC0415  likewise
-
     round_, tally = member.round, member.tally
+    is_compared = batch.is_compared(member)
     evidence = [
-        _evidence(metric, side, reading, is_compared=batch.is_compared(member))
+        EvidenceRow.taken_from(
+            reading,
+            metric=metric,
+            side=side,
+            state=evidence_state(reading, is_compared=is_compared),
+        )
         for (metric, side), reading in readings.items()
     ]
     counted = band_rows(tally.strata, round_.settings.sample)
     alerts, concerns = surroundings.shown_alerts(round_), surroundings.concerns[round_.id]
-    first_answers = batch.labels[round_.id].first_answers()
-    search = None if supplements.search is None else supplements.search.row
+    cells = [] if round_.settings.sample.cells is None else tally.strata
+    pictures = {} if estimate.pictures is None else estimate.pictures._asdict()
+    issues, checked = surroundings.issues.get(round_.id, {}), batch.checked.get(round_.id)
     return RoundReport(
-        **_frame_fields(round_, batch.store_id, surroundings.issues.get(round_.id, {})),
+        **_frame_fields(round_, issues),
+        store_id=batch.store_id,
+        round_key=round_key,
         version=member.version,
         state="closed",
         reason=surroundings.reasons[round_.id],
@@ -126,7 +128,7 @@ def closed_report(
         size=sum(row.size for row in counted),
         flagged=sum(row.size for row in counted if row.flagged),
         strata=counted,
-        cells=_cell_rows(tally.strata, round_.settings.sample),
+        cells=[_row(part.stratum, [part]) for part in cells],
         estimates=list(estimate.rows),
         evidence=evidence,
         alerts=[alert_row(alert, surroundings.recoveries.get(alert.id)) for alert in alerts],
@@ -134,24 +136,19 @@ def closed_report(
         proposed_limits=dict(estimate.proposed_limits),
         proposed_unlabeled=estimate.proposed_unlabeled,
         timeline=surroundings.points(round_),
-        notices=[
-            *estimate.notices,
-            *disagreement_notices(supplements.agreement),
-            *gold_notices(supplements.gold),
-            *search_notices(search),
-        ],
+        notices=[*estimate.notices, *supplements.notices],
         distances=dict(estimate.distances),
         segments=list(supplements.segments),
-        segment_search=search,
+        segment_search=None if supplements.search is None else supplements.search.row,
         agreement=supplements.agreement,
         challenger=None if supplements.challenge is None else supplements.challenge.row,
         judge=supplements.judge,
         gold=supplements.gold,
-        checks=checked.rows() if (checked := batch.checked.get(round_.id)) else [],
-        answers=_answers_row(round_, first_answers, tally.strata),
+        checks=checked.rows() if checked else [],
+        answers=_answers_row(round_, batch.labels[round_.id].first_answers(), tally),
         # Measured without a judge, with which few labels decide more of an estimate.
         pooled_coverage=None if tally.is_judged else round_.settings.pooling.measured_coverage(),
-        **_picture_fields(estimate.pictures),
+        **pictures,
         restated=list(surroundings.restated.get(round_.id, ())),
         provisional=surroundings.provisional.get(round_.id),
         recurring=len(batch.recurring[round_.id]),
@@ -160,49 +157,24 @@ def closed_report(
     )
 
 
-def abandoned_report(
-    round_: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
+def bare_report(
+    round_: Round, issues: Mapping[str, tuple[int, bool]], state: str, reason: str, **names: str
 ) -> RoundReport:
-    """Report a round that ended without an estimate."""
-    return RoundReport(
-        **_frame_fields(round_, store_id, issues),
-        **_NO_SUPPLEMENTS,
-        version=round_.version + 1,
-        state="abandoned",
-        reason=reason,
-        status=Status.STALE,
-        sentence=no_estimate_sentence(round_.number, reason),
-    )
+    """Report a round without an estimate: one that ended so, or one that needs a look.
 
-
-def attention_report(
-    round_: Round, *, store_id: str, reason: str, issues: Mapping[str, tuple[int, bool]]
-) -> RoundReport:
-    """Report a round that needs a look before it has an estimate, or next to one."""
-    return RoundReport(
-        **_frame_fields(round_, store_id, issues),
-        **_NO_SUPPLEMENTS,
-        version=round_.version + 1,
-        state=round_.state,
-        reason=reason,
-        status=Status.ATTENTION,
-        concerns=[reason],
-        sentence=check_sentence(round_.number, reason),
-    )
-
-
-_NO_SUPPLEMENTS: dict[str, Any] = {
-    "partial": False,
-    "model_version": None,
-    "size": 0,
-    "flagged": 0,
-    "strata": [],
-    "estimates": [],
-    "evidence": [],
-    "alerts": [],
-    "proposed_limits": {},
-    "timeline": [],
-}
+    ``names`` are its ``store_id`` and ``round_key``.
+    """
+    told: dict[str, Any] = {
+        "status": Status.ATTENTION,
+        "concerns": [reason],
+        "sentence": check_sentence(round_.number, reason),
+    }
+    if state == RoundState.ABANDONED:
+        sentence = no_estimate_sentence(round_.number, reason)
+        told = {"status": Status.STALE, "sentence": sentence}
+    version = round_.version + 1
+    fields = _frame_fields(round_, issues) | names | told
+    return RoundReport(**fields, version=version, state=state, reason=reason)
 
 
 @cache
@@ -211,23 +183,8 @@ def _release() -> str:
     return f"pr-monitor {metadata.version('mlflow-pr-monitor')}"
 
 
-def _picture_fields(pictures: Pictures | None) -> dict[str, Any]:
-    """Give what `monitor.rounds.estimation.curves` found; nothing if it was not asked."""
-    if pictures is None:
-        return {}
+def _frame_fields(round_: Round, issues: Mapping[str, tuple[int, bool]]) -> dict[str, Any]:
     return {
-        "cause": pictures.cause,
-        "p3": pictures.p3,
-        "curves": pictures.curves,
-    }
-
-
-def _frame_fields(
-    round_: Round, store_id: str, issues: Mapping[str, tuple[int, bool]]
-) -> dict[str, Any]:
-    return {
-        "store_id": store_id,
-        "round_key": round_key(store_id, round_),
         "monitor": round_.monitor,
         "history": round_.history_id or 0,
         "round": round_.number,
@@ -258,35 +215,14 @@ def _status(
 
 def _undefined(rows: Sequence[EstimateRow]) -> list[str]:
     """Name what people look at first and this round could not estimate."""
-    first_rows = [(metric, find_row(rows, metric, "round")) for metric in _FIRST]
+    first_rows = _first_rows(rows, "round").items()
     return [metric for metric, row in first_rows if row is None or row.point is None]
-
-
-def _evidence(metric: str, side: str, reading: LimitReading, *, is_compared: bool) -> EvidenceRow:
-    return EvidenceRow(
-        metric=metric,
-        side=side,
-        limit=reading.limit,
-        log_evidence=reading.log_evidence,
-        log_threshold=reading.log_threshold,
-        state=evidence_state(reading, is_compared=is_compared),
-    )
 
 
 def alert_row(alert: StoredAlert, recovery: RecoveryRow | None = None) -> AlertRow:
     """Report an alert, and how far it is from its end."""
-    return AlertRow(
-        id=alert.id,
-        metric=alert.metric,
-        side=alert.side,
-        limit=alert.limit,
-        state=alert.state,
-        fired_in_round=alert.fired_in_round,
-        window_start=alert.window.start,
-        window_end=alert.window.end,
-        fired_at=alert.fired_at,
-        recovery=recovery,
-    )
+    window = {"window_start": alert.window.start, "window_end": alert.window.end}
+    return AlertRow.taken_from(alert, **window, recovery=recovery)
 
 
 def _triple(row: EstimateRow | None) -> tuple[float, float, float] | None:
@@ -303,26 +239,19 @@ def _sentence(
 ) -> str:
     firing = [alert for alert in alerts if alert.state == "firing"]
     learns = not firing and not round_.settings.limits.bounds
+    own = _first_rows(rows, "round")
     return round_sentence(
         round_.window,
-        _first_rows(rows, "round"),
+        own,
         _first_rows(rows, "pooled"),
-        few=_with_small_counts(rows),
+        # a handful of labels decides these
+        few=[metric for metric, row in own.items() if row is not None and row.caution],
         alerts=learning_text(proposed) if learns else alerts_text(firing),
     )
 
 
 def _first_rows(rows: Sequence[Row], basis: str) -> dict[str, Row | None]:
     return {metric: find_row(rows, metric, basis) for metric in _FIRST}
-
-
-def _with_small_counts(rows: Sequence[ReportedEstimate]) -> list[str]:
-    """Choose the metrics that a handful of labels decides."""
-    return [
-        metric
-        for metric, row in _first_rows(rows, "round").items()
-        if row is not None and row.caution
-    ]
 
 
 def _next_round(round_: Round) -> NextRoundRow | None:
@@ -339,25 +268,20 @@ def _next_round(round_: Round) -> NextRoundRow | None:
     )
 
 
-def _answers_row(
-    round_: Round, times: Sequence[datetime], strata: Sequence[StratumTally]
-) -> AnswersRow:
-    """Count the answers of a version, and say when the first answer to each item came.
-
-    ``times`` are the times of the first answers, ascending.
+def _answers_row(round_: Round, times: Sequence[datetime], tally: Tally) -> AnswersRow:
+    """Count the answers of a version, and say when they came; ``times`` are ascending.
 
     Late answers hint at those that never came: where they still come in at the closing, a longer
     deadline would have brought more.
     """
-    return AnswersRow(
-        wanted=sum(tally.planned for tally in strata),
-        labeled=sum(tally.labeled for tally in strata),
-        declined=sum(tally.declined for tally in strata),
-        half_hours=_hours(round_.opened_at, _share_of(times, 0.5)),
-        most_hours=_hours(round_.opened_at, _share_of(times, _MOST)),
-        last_hours=_hours(round_.opened_at, _share_of(times, 1.0)),
-        open_hours=_hours(round_.opened_at, round_.closed_at),
-    )
+    came = {
+        "half_hours": _share_of(times, 0.5),
+        "most_hours": _share_of(times, _MOST),
+        "last_hours": _share_of(times, 1.0),
+        "open_hours": round_.closed_at,
+    }
+    hours = {name: _hours(round_.opened_at, at) for name, at in came.items()}
+    return tally.answers.model_copy(update=hours)
 
 
 def _share_of(times: Sequence[datetime], share: float) -> datetime | None:
@@ -379,13 +303,7 @@ def band_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]
     return [_row(band, cells) for band, cells in members.items()]
 
 
-def _cell_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]:
-    """Report the score cells of a round; none if the bands are its strata."""
-    return [] if sample.cells is None else [_row(part.stratum, [part]) for part in parts]
-
-
-def _row(stratum: Stratum, parts: Iterable[StratumTally]) -> StratumRow:
-    parts = list(parts)
+def _row(stratum: Stratum, parts: Sequence[StratumTally]) -> StratumRow:
     counted = [[getattr(part, name) for name in _COUNTED] for part in parts]
     first = [part.first_wave for part in parts if part.first_wave is not None]
     # In a cell that was judged whole, or that no verdict cuts, all items count as judged.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 from typing import TYPE_CHECKING
@@ -15,8 +14,13 @@ from monitor.presentation.notices import REFERENCE, inverted_sentence
 from monitor.presentation.windows import late_rows_sentence
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
-from monitor.rounds.sampling.opinions import check_challenger, check_judge
-from monitor.rounds.sampling.plausibility import Concern, Usual
+from monitor.rounds.sampling.plausibility import (
+    Concern,
+    Oddities,
+    Usual,
+    check_challenger,
+    check_judge,
+)
 from monitor.rounds.sampling.traffic import lost_traffic
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
@@ -31,14 +35,6 @@ ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months o
 _FEWEST = 10  # positives, and negatives: under that chance alone turns an order round
 _MOST = 2000  # items: more cost time, and the interval is narrow enough
 _DRAWS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Oddities:
-    """What is implausible about a window, and what is merely worth a note."""
-
-    concerns: tuple[Concern, ...]
-    notes: tuple[str, ...] = ()
 
 
 def check_baseline(

@@ -31,17 +31,15 @@ from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
-from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
 from monitor.rounds.sampling.items import broken_pictures, doubled
-from monitor.rounds.sampling.opinions import of_present_judge
-from monitor.rounds.sampling.plan import plan_labels
-from monitor.rounds.sampling.plausibility import Concern, refuse_unknown
-from monitor.rounds.sampling.prior import rates_before, reference_of
+from monitor.rounds.sampling.plan import plan_labels, rates_before, reference_of
+from monitor.rounds.sampling.plausibility import Concern, of_present_judge, refuse_unknown
 from monitor.rounds.sampling.round_sample import choose_items
 from monitor.rounds.sampling.second_wave import (
     goes_out_at,
 )
+from monitor.rounds.sampling.traffic import doubts
 from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested

@@ -30,7 +30,7 @@ from monitor.presentation.judge import (
     waits_for_version_sentence,
     why_missing_text,
 )
-from monitor.rounds import turns
+from monitor.rounds.claims import turn_released
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.window_scan import scan_window
 from monitor.storage.results.past_counts import read_past
@@ -227,7 +227,7 @@ def judged_scan(
             judging = verdict_store.begin_judging(connection, round_.id, context.clock())
         shown = _shown(context, round_, scan.frame, missing)
         session = context.judge.session(**_remaining(context, judge, judging))
-        with turns.released():  # asking may take half an hour, and other rounds scan meanwhile
+        with turn_released():  # asking may take half an hour, and other rounds scan meanwhile
             for answered in _query(context, context.judge, session, shown, round_, claim):
                 opinions |= answered
         stopped = session.stopped

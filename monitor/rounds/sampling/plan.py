@@ -1,19 +1,23 @@
-"""How many items of each stratum a round labels, by the best prior rates there are."""
+"""How many items of each stratum a round labels, and the prior rates that steer it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
-from monitor.rounds.sampling.cells import uniform_of
+from monitor.domain.model import BandEdges
+from monitor.rounds.estimation.history import pooled_before
+from monitor.rounds.sampling.cells import rates_of_cells, uniform_of
+from monitor.rounds.sampling.rebin import binned, earlier_rounds, pooled_reference
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.score_bands import resemble_probabilities
+from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.samples.first_phases import first_phase_of
 
 if TYPE_CHECKING:
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
+    from monitor.rounds.context import MonitorContext
+    from monitor.rounds.sampling.rebin import References
+    from monitor.rounds.sampling.window_scan import WindowScan
+    from monitor.storage.rounds.round_store import Round
 
 _ALMOST_SURE = (1e-9, 1 - 1e-9)
 
@@ -123,3 +131,61 @@ def _means(scores_of: Sequence[Sequence[float | None]]) -> list[float] | None:
     if not seen.size or not resemble_probabilities(seen):
         return None
     return [float(s.mean()) if s.size else float("nan") for s in scores]
+
+
+def rates_before(
+    context: MonitorContext,
+    round_: Round,
+    scan: WindowScan,
+    reference: Mapping[str, tuple[int, int]] | None,
+) -> PriorRates | None:
+    """Find what the reference and the earlier rounds of the history say of the strata's rates.
+
+    They are pooled band by band, and smoothed along the score where strata are cells.
+    """
+    earlier: list[PastRound] = []
+    if scan.known is not None:
+        with context.database.read() as connection:
+            earlier = read_past(connection, scan.known.id, before=round_.slot)
+    strata = scan.edges.strata()
+    if round_.settings.sample.cells is not None:
+        return rates_of_cells(strata, [part.size for part in scan.frame.strata], earlier, reference)
+    pooled = pooled_before(earlier, strata, reference, round_.settings.pooling)
+    return None if pooled is None else PriorRates.of_posterior(pooled)
+
+
+def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> References | None:
+    """Positive and labeled per stratum from before the history, where that is known."""
+    if scan.known is not None:
+        return scan.known.reference
+    if scan.edges.judged:
+        return None  # items that were labeled before have no verdict of this judge
+    before = _before_launch(context, round_.settings, scan.edges)
+    with context.database.read() as connection:
+        rounds = earlier_rounds(connection, round_, scan.version)
+        if not rounds:
+            return before
+        sizes = {part.stratum.name: part.size for part in scan.frame.strata}
+        return pooled_reference(
+            connection,
+            rounds,
+            scan.edges,
+            before,
+            hazard=round_.settings.pooling.hazard,
+            restart=round_.settings.pooling.restart,
+            cells=None if round_.settings.sample.cells is None else sizes,
+        )
+
+
+def _before_launch(
+    context: MonitorContext, settings: RoundSettings, edges: BandEdges
+) -> References | None:
+    if context.reference is not None:
+        return binned(context.reference(), edges)
+    matrix = settings.reference
+    if matrix is None or edges != BandEdges():
+        return None  # four counts spread over bands mislead; the plan still uses them
+    return {
+        "flagged": (matrix.tp, matrix.tp + matrix.fp),
+        "passed": (matrix.fn, matrix.fn + matrix.tn),
+    }

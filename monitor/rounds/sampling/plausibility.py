@@ -1,18 +1,36 @@
 """What is implausible about a counted window, for `check` and for the draw.
 
 Values that the config does not name are refused. A flagged rate far from the usual one, or scores
-in the wrong order, may be the classifier's own fault, so they are only reported.
+in the wrong order, may be the classifier's own fault, so they are only reported; what is odd about
+a challenger or a judge is so too.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
-from monitor.domain.model import BadRow, Frame
+from monitor.domain.model import BadRow, Frame, Verdict
+from monitor.presentation.challenger import (
+    extreme_sentence,
+    fault_sentence,
+    no_decisions_reason,
+    same_sentence,
+    scale_sentence,
+    undecided_reason,
+    undecided_sentence,
+)
+from monitor.presentation.judge import (
+    changed_judge_sentence,
+    no_verdicts_sentence,
+    one_verdict_sentence,
+    unjudged_sentence,
+)
 from monitor.presentation.windows import (
     few_released_sentence,
     flagged_sentence,
@@ -24,7 +42,10 @@ from monitor.presentation.windows import (
 )
 
 if TYPE_CHECKING:
+    from monitor.domain.model import Decisions
     from monitor.domain.settings import RoundSettings
+    from monitor.rounds.context import MonitorContext
+    from monitor.storage.rounds.round_store import Round
 
 FACTOR = 5
 """A flagged rate is odd if it is more than this many times off, in either direction: classifiers
@@ -155,3 +176,99 @@ def late_concern(number: int, rows: int, late: int, settings: RoundSettings) -> 
     if late <= settings.bad_rows_max * (rows + late):
         return None
     return Concern(LATE, many_late_rows_sentence(number, rows, late))
+
+
+_CHALLENGER, _JUDGE = "challenger", "judge"
+
+
+class Oddities(NamedTuple):
+    """What is implausible about a window, and what is merely worth a note."""
+
+    concerns: tuple[Concern, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def verdict_sizes(frame: Frame) -> Counter[Verdict | None]:
+    """Count the items of each verdict; all under None where no judge cuts the strata."""
+    sizes = Counter[Verdict | None]()
+    for part in frame.strata:
+        sizes[part.stratum.verdict] += part.size
+    return sizes
+
+
+def of_present_judge(context: MonitorContext, round_: Round) -> tuple[Round, tuple[Concern, ...]]:
+    """Return a round as it can be drawn now, and a concern if its judge is no longer the config's.
+
+    The source reads the verdicts of the config's judge, and these must not pass for another's.
+    """
+    judge, present = round_.settings.judge, context.settings.round.judge
+    if judge is None or (present is not None and judge.title == present.title):
+        return round_, ()
+    settings = round_.settings.model_copy(update={"judge": None})
+    concern = Concern(_JUDGE, changed_judge_sentence(judge), is_setting=True)
+    return replace(round_, settings=settings), (concern,)
+
+
+def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
+    """Check a window's verdicts: where they lack, labels are spent as without a judge."""
+    if settings.judge is None or not frame.size:
+        return Oddities()
+    if frame.judge_fault is not None:
+        concern = Concern(_JUDGE, no_verdicts_sentence(frame.judge_fault), is_setting=True)
+        return Oddities((concern,))
+    is_estimated = any(part.judged is not None for part in frame.strata)
+    sizes = verdict_sizes(frame)
+    missing, yes, no = (sizes[each] for each in (Verdict.MISSING, Verdict.YES, Verdict.NO))
+    size = missing + yes + no  # without the items that have no score
+    # Why verdicts are missing of which a judge was asked, its first phase says.
+    if missing > settings.bad_rows_max * size and not is_estimated:
+        sentence = unjudged_sentence(missing, size)
+        return Oddities((Concern(_JUDGE, sentence, is_setting=missing == size),))
+    if min(yes, no) == 0 < max(yes, no):
+        return Oddities(notes=(one_verdict_sentence(settings.judge, yes, no),))
+    return Oddities()
+
+
+def check_challenger(frame: Frame, settings: RoundSettings) -> Oddities:
+    """Check a window's challenger. The round goes on even if something is wrong with it."""
+    if settings.challenger is None or not frame.size:
+        return Oddities()
+    title, decided = settings.challenger.title, frame.challenged
+    if decided is None:
+        fault = frame.challenger_fault or no_decisions_reason()
+        concern = Concern(_CHALLENGER, fault_sentence(title, fault), is_setting=True)
+        return Oddities((concern,))
+    if decided.undecided > settings.bad_rows_max * frame.size:
+        why = undecided_reason(decided.undecided, frame.size, settings.bad_rows_max)
+        is_setting = decided.undecided == frame.size
+        concern = Concern(_CHALLENGER, fault_sentence(title, why), is_setting=is_setting)
+        return Oddities((concern,))
+    return Oddities(notes=tuple(_notes(title, frame, decided)))
+
+
+def _notes(title: str, frame: Frame, decided: Decisions) -> Iterator[str]:
+    if decided.undecided:
+        yield undecided_sentence(title, decided, frame.size)
+    if _is_same(frame):
+        yield same_sentence(title, frame.size)
+    elif decided.flagged in {0, frame.size}:
+        yield extreme_sentence(title, decided, frame.size)
+    if _leaves_scale(frame, decided):
+        yield scale_sentence(title, decided)
+
+
+def _is_same(frame: Frame) -> bool:
+    """Whether it flags just the flagged items."""
+    return all(
+        part.challenged is not None
+        and part.challenged.flagged == (part.size if part.stratum.flagged else 0)
+        for part in frame.strata
+    )
+
+
+def _leaves_scale(frame: Frame, decided: Decisions) -> bool:
+    """Whether its scores leave [0, 1], where all of the classifier's are."""
+    if decided.low is None or decided.high is None or (decided.low >= 0 and decided.high <= 1):
+        return False
+    scores = _scores(frame)
+    return bool(scores) and min(scores) >= 0 and max(scores) <= 1

@@ -1,4 +1,4 @@
-"""Lost traffic: a window, or a segment of it, that holds fewer items than windows like it did.
+"""Windows that hold less than windows like them did: lost traffic, or an export cut short.
 
 A source that loses its worst segment makes every metric better.
 """
@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from statistics import median
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from monitor.presentation.windows import lost_traffic_sentence
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import BandEdges, Frame, Window
+from monitor.presentation.windows import few_rows_sentence, lost_traffic_sentence, old_rows_sentence
 from monitor.rounds.sampling.plausibility import Concern
-from monitor.storage.rounds import round_store, window_store
+from monitor.storage.rounds import round_store
+from monitor.storage.rounds.window_store import DrawnWindow, drawn_windows, segment_totals
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame, Window
     from monitor.domain.settings import RoundSettings, Schedule
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.window_store import DrawnWindow
+    from monitor.storage.rounds.round_store import Round
 
 LOST = "lost_traffic"
 
@@ -90,18 +94,17 @@ def _counts_before(
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         if monitor_id is None:
             return []
-        drawn = window_store.drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
+        drawn = drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
         similar = _similar(window, slot, schedule, drawn)
         ids = [each.round_id for each in similar]
-        segments = window_store.segment_totals(connection, ids)
+        segments = segment_totals(connection, ids)
     columns = {name[0] for name in now if name is not None}
-    length = window.end - window.start
     results: list[dict[_Count, float]] = []
     for each in reversed(similar):
         totals = segments.get(each.round_id, {})
         columns &= {name[0] for name in totals if name is not None}
         counts: dict[_Count, int] = {None: each.rows, **totals}
-        scale = length / (each.window.end - each.window.start)
+        scale = _length(window) / _length(each.window)
         results.append({name: count * scale for name, count in counts.items()})
     return [
         {name: count for name, count in counts.items() if name is None or name[0] in columns}
@@ -113,15 +116,97 @@ def _similar(
     window: Window, slot: datetime, schedule: Schedule, drawn: Sequence[DrawnWindow]
 ) -> list[DrawnWindow]:
     """Choose the newest windows of like length; shorter than a week, of the same hour of it."""
-    length, zone = window.end - window.start, ZoneInfo(schedule.time_zone)
+    zone = ZoneInfo(schedule.time_zone)
 
     def place(at: datetime) -> str:
-        return "" if length > _NEARLY_A_WEEK else at.astimezone(zone).strftime("%a%H%M")
+        return "" if _length(window) > _NEARLY_A_WEEK else at.astimezone(zone).strftime("%a%H%M")
 
-    similar = [
-        each
-        for each in drawn
-        if abs((each.window.end - each.window.start) / length - 1) <= 1 / 4
-        and place(each.slot) == place(slot)
-    ]
-    return similar[:WINDOWS]
+    like = _of_like_length(window, drawn)
+    return [each for each in like if place(each.slot) == place(slot)][:WINDOWS]
+
+
+def _of_like_length(window: Window, drawn: Sequence[DrawnWindow]) -> list[DrawnWindow]:
+    return [each for each in drawn if abs(_length(each.window) / _length(window) - 1) <= 1 / 4]
+
+
+OLD_ROWS = "old_rows"
+
+ENOUGH, AT_MOST = 3, 8
+"""Windows that show what is usual: fewer are too few, older ones are of other times."""
+
+LEAST = 30
+"""Rows from which on half as many is no chance: where 30 are usual, under 15 come once in 1,000
+windows."""
+
+
+def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concern, ...]:
+    """Find what makes a window look as if not all of it were there yet."""
+    with context.database.read() as connection:
+        drawn = drawn_windows(connection, round_.monitor_id, before=round_.slot, at_most=_FAR)
+        earlier = _usual(round_, drawn)
+    if not earlier or not frame.rows:
+        return ()
+    sentences = {
+        LOST: _few_rows(round_, frame, earlier),
+        OLD_ROWS: _old_rows(context, round_, frame, earlier[:ENOUGH]),
+    }
+    return tuple(Concern(kind, sentence) for kind, sentence in sentences.items() if sentence)
+
+
+def _usual(round_: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
+    """Choose the newest windows of like length, of the same hour of the week if there are any.
+
+    Nights and weekends are quieter. Else the same hour, else all.
+    """
+    like = _of_like_length(round_.window, earlier)
+    if len(like) < ENOUGH:
+        return []
+    zone = ZoneInfo(round_.settings.schedule.time_zone)
+    for shown, least in (("%a%H%M", 1), ("%H%M", ENOUGH)):
+        here = round_.slot.astimezone(zone).strftime(shown)
+        same = [window for window in like if window.slot.astimezone(zone).strftime(shown) == here]
+        if len(same) >= least:
+            return same[:AT_MOST]
+    return like[:AT_MOST]
+
+
+def _few_rows(round_: Round, frame: Frame, earlier: Sequence[DrawnWindow]) -> str | None:
+    usual = median(window.rows / _length(window.window).total_seconds() for window in earlier)
+    usual *= _length(round_.window).total_seconds()
+    if usual < LEAST or frame.rows >= usual / 2:
+        return None
+    return few_rows_sentence(frame, round_.window, usual)
+
+
+def _old_rows(
+    context: MonitorContext, round_: Round, frame: Frame, earlier: Sequence[DrawnWindow]
+) -> str | None:
+    """Compare the time from the newest row to the window's end with what it was before.
+
+    The earlier windows are read only where that time is long by itself.
+    """
+    if frame.newest is None:
+        return None
+    length, gap = _length(round_.window), round_.window.end - frame.newest
+    # Short, or ten times what lies between two rows on the average: not worth more scans.
+    if gap <= max(length / 50, 10 * length / frame.rows):
+        return None
+    usual = [_gap(context, window.window, round_.seed) for window in earlier]
+    existing = [delay for delay in usual if delay is not None]
+    if not existing or gap <= 3 * max(existing):
+        return None
+    return old_rows_sentence(round_.window, frame.newest, gap, max(existing))
+
+
+def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None:
+    """Read a window that was drawn before; one that is refused by now is no comparison."""
+    try:
+        with outside("scan"):
+            frame = context.source.scan(window, BandEdges().strata(), 1, seed)
+    except SourceRefused:
+        return None
+    return None if frame.newest is None else window.end - frame.newest
+
+
+def _length(window: Window) -> timedelta:
+    return window.end - window.start

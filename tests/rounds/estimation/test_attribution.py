@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.rounds.estimation.attribution import precision_cause
+from monitor.rounds.estimation.curves import precision_cause
 from monitor.stats.core.counts import summed
 from tests.rounds.estimation.tallies import tally_by_class
 

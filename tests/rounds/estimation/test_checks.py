@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitor.rounds.estimation.checks import ROUNDS, checked_labels
+from monitor.rounds.estimation.label_errors import ROUNDS, checked_labels
 from monitor.stats.core.counts import Counts
 from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import corrected_estimates

@@ -10,7 +10,7 @@ from monitor.domain.model import BandEdges, Verdict
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.anomalies import round_anomalies
-from monitor.rounds.estimation.attribution import precision_cause
+from monitor.rounds.estimation.curves import precision_cause
 from monitor.rounds.estimation.estimate import proposal_margin, propose_limits
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.pooled_labels import cells_to_pool
