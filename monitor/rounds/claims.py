@@ -51,6 +51,22 @@ def renewed(database: Database, claim: Claim) -> Iterator[None]:
         ended.set()
 
 
+@contextmanager
+def claimed(database: Database, round_id: int) -> Iterator[Claim | None]:
+    """Claim a round, and keep the claim while the block runs; None while another worker has it."""
+    with database.write() as connection:
+        claim = round_claims.claim_round(connection, round_id)
+    if claim is None:
+        yield None
+        return
+    try:
+        with renewed(database, claim):
+            yield claim
+    finally:
+        with database.write() as connection:
+            round_claims.release_round(connection, claim)
+
+
 def _beat(database: Database, claim: Claim, ended: threading.Event) -> None:
     while not ended.wait(EVERY) and not _stopping.is_set():
         try:

@@ -15,6 +15,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
@@ -50,16 +51,6 @@ class ClassPosition:
     round: int
     version: int
     before: tuple[str, ...] | None
-
-    def new(self, classes: Iterable[str]) -> tuple[str, ...]:
-        """Choose the classes that the window before did not have."""
-        if self.before is None:
-            return ()
-        return tuple(value for value in classes if value not in self.before)
-
-    def removed(self, classes: Collection[str]) -> tuple[str, ...]:
-        """Choose the classes of the window before that are not among these."""
-        return tuple(value for value in self.before or () if value not in classes)
 
 
 def index_among(
@@ -127,8 +118,9 @@ class _BlockState:
     @property
     def state(self) -> str:
         """A digest of all that the averages depend on."""
+        facts = attrgetter("id", "state", "reason", "first_version", "label_revision")
         what = [
-            [value, monitor, *_what_counts(self.rounds.get(value))]
+            [value, monitor, *(facts(self.rounds[value]) if value in self.rounds else ())]
             for value, monitor in self.classes.items()
         ]
         return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
@@ -138,18 +130,6 @@ class _BlockState:
         """Key of the effect: one for each state."""
         slot = self.slot.isoformat()
         return f"{self.store_id}/{self.block}/{slot}/{self.state}/{EffectKind.CLASS_AVERAGES}"
-
-
-def _what_counts(round_: ClassRound | None) -> list[object]:
-    if round_ is None:
-        return []
-    return [
-        round_.id,
-        str(round_.state),
-        round_.reason,
-        round_.first_version,
-        round_.label_revision,
-    ]
 
 
 def lost_windows(context: MonitorContext) -> dict[datetime, ClassVersion]:
@@ -302,7 +282,7 @@ def _report(
             except NoCurves as why:  # a stratum without any label
                 row = row.model_copy(update={"missing": str(why)})
         rows.append(row)
-    windows = [each.window for each in state.rounds.values()]
+    windows, before = [each.window for each in state.rounds.values()], position.before
     report = ClassReport(
         store_id=state.store_id,
         block=state.block,
@@ -315,8 +295,8 @@ def _report(
         level=LEVEL,
         classes=tuple(rows),
         averages=(),
-        new=position.new(state.classes),
-        gone=position.removed(state.classes),
+        new=() if before is None else tuple(each for each in state.classes if each not in before),
+        gone=tuple(each for each in before or () if each not in state.classes),
     )
     return report if report.missing else _with_averages(report, state, samples, labels)
 
@@ -380,18 +360,9 @@ def _with_averages(
 def _average_row(row: ClassAverage) -> AverageRow:
     from monitor.presentation.reasons import undefined_reason  # noqa: PLC0415  loads the statistics
 
-    interval = row.interval
-    return AverageRow(
-        average=row.average,
-        metric=row.metric,
-        point=None if interval is None else interval.point,
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
-        classes=row.classes,
-        left_out=row.left_out,
-        few_labels=row.few_labels,
-        reason=None if row.reason is None else undefined_reason(row.reason),
-    )
+    ends = {each: getattr(row.interval, each, None) for each in ("point", "low", "high")}
+    reason = None if row.reason is None else undefined_reason(row.reason)
+    return AverageRow.taken_from(row, **ends, reason=reason)
 
 
 def _effect(context: MonitorContext, state: _BlockState, report: ClassReport) -> NewEffect:

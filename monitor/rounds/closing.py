@@ -19,6 +19,7 @@ from monitor.presentation.labels import (
 )
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import versions
+from monitor.rounds.estimation.tally import classes_without_label
 from monitor.rounds.labels.collect import send
 from monitor.rounds.labels.truth_reach import (
     contradictions_concern,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from monitor.rounds.labels.truth_reach import TruthReader
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
 
 _UNCLOSED = (RoundState.OPEN, RoundState.LABELING)
 _RETRIES = 5  # of a publish that met another one; each loser has let one winner through
@@ -66,13 +66,10 @@ def advance_labeling(context: MonitorContext, state: LabelingState, claim: Claim
         if second_wave.hand_out_rest(context, state.round, state.labels, claim):
             send(context, state.round, claim)
             return
-        state = _once_more(context, state)  # its first wave is all of it now
+        with context.database.read() as connection:  # its first wave is all of it now
+            round_ = round_store.read_round(connection, state.round.id)
+            state = read_labeling_state(connection, round_)
     _close_if_due(context, state, claim)
-
-
-def _once_more(context: MonitorContext, state: LabelingState) -> LabelingState:
-    with context.database.read() as connection:
-        return read_labeling_state(connection, round_store.read_round(connection, state.round.id))
 
 
 def read_labeling_state(connection: Connection, round_: Round) -> LabelingState:
@@ -92,7 +89,7 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
         _read_early(context, state, claim)
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
-    empty = _classes_without_label(labels.counts(evidence_label))
+    empty = classes_without_label(labels.counts(evidence_label))
     if "flagged" in empty:
         _refuse_half_labeled(round_, context.clock(), answered, planned)
         reason = unlabeled_reason(empty[0], answered=answered, expected=planned)
@@ -136,7 +133,7 @@ def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> 
         or settings.origin == "backfill"
         or settings.counted_whole
         or checks_of(settings.labeling)
-        or "flagged" in _classes_without_label(labels.counts(evidence_label))
+        or "flagged" in classes_without_label(labels.counts(evidence_label))
         or any(
             reader.labeler.missing_is_negative
             for reader in truth_readers(context.labelers_of(round_.settings))
@@ -208,15 +205,6 @@ def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim
             round_transitions.set_limits(connection, claim, round_, limits, LIMITS_OF_TODAY, now)
 
 
-def _classes_without_label(strata: list[StratumTally]) -> list[str]:
-    empty = []
-    for name, flagged in (("flagged", True), ("passed", False)):
-        tallies = [part for part in strata if part.stratum.flagged == flagged]
-        if any(part.planned for part in tallies) and not any(part.labeled for part in tallies):
-            empty.append(name)
-    return empty
-
-
 def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[str, str]:
     """Check how the truth of a round's items joins, where that is in a table.
 
@@ -255,7 +243,9 @@ def _concerns_of(
     is_reached = is_reached or any(positive and not up for up, (_, positive, _) in counts)
     if labeler.must_reach_passed and not is_reached:
         has_flagged = any(own.values()) or any(up for up, _ in counts)
-        flagged = None if has_flagged else _flagged_positives(labels)
+        parts = [part for part in labels.counts() if part.stratum.flagged and part.labeled]
+        positives = sum(part.size * part.positive / part.labeled for part in parts)
+        flagged = None if has_flagged else positives
         refuse_unreached(context, reader, state.round.window, flagged)
     assumed = {None, Answer.NEGATIVE} if labeler.missing_is_negative else {None}
     unmatched = [id_ for id_, answer in answers.items() if answer in assumed]
@@ -266,12 +256,6 @@ def _concerns_of(
     yield "contradictions", contradictions_concern(labeler, unanswered)
     if census is not None and census.unclear:
         yield "contradictions", unclear_sentence(census.unclear)
-
-
-def _flagged_positives(labels: RoundLabels) -> float:
-    """Estimate the positives among the flagged items of the window."""
-    counts = [part for part in labels.counts() if part.stratum.flagged and part.labeled]
-    return sum(part.size * part.positive / part.labeled for part in counts)
 
 
 def _rarely(context: MonitorContext, round_: Round, check: Callable[[], T]) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -42,13 +42,8 @@ class OpenRound:
     @property
     def line(self) -> str:
         """How many answers it has, or that it is not drawn yet."""
-        return open_round_line(
-            self.round,
-            self.slot,
-            answered=self.answered,
-            expected=self.wanted,
-            deadline=self.deadline,
-        )
+        answers = {"answered": self.answered, "expected": self.wanted}
+        return open_round_line(self.round, self.slot, deadline=self.deadline, **answers)
 
     @property
     def lines(self) -> list[str]:
@@ -71,14 +66,12 @@ class OpenRound:
             round=round_.number,
             slot=round_.slot,
             state=round_.state,
-            wanted=progress.wanted,
-            answered=progress.answered,
             deadline=round_.deadline,
             reason=round_.reason,
             waits_until=gives_up_at(round_),
             second_wave_at=round_.second_wave_at,
-            items_to_come=progress.items_to_come,
             provisional=provisional,
+            **asdict(progress),
         )
 
 

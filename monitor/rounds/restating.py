@@ -6,10 +6,11 @@ written at once, so anyone who is stopped asks again, and nothing is done twice.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import ChainMap, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -29,14 +30,14 @@ from monitor.presentation.restatements import (
 )
 from monitor.presentation.rounds import no_round_text
 from monitor.rounds import versions
-from monitor.rounds.claims import renewed
+from monitor.rounds.claims import claimed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
 from monitor.rounds.estimation.restated import RestatedRound, Restatement
 from monitor.rounds.labels.collect import tasks_of_people
 from monitor.rounds.labels.endpoints import without_same_person
 from monitor.storage.labels import label_store
-from monitor.storage.rounds import round_claims, round_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from monitor.domain.label_parts import AssignedLabeler
@@ -97,12 +98,13 @@ def restate(
     labels are still to be counted.
     """
     rounds = _chosen(context, restatement)
-    changed = _changed_labels(context, restatement, rounds)
+    events, refused = _changed_labels(context, restatement, rounds)
+    by_history: defaultdict[int | None, list[Round]] = defaultdict(list)
+    for round_ in rounds:
+        by_history[round_.history_id].append(round_)
     restated: list[RestatedRound] = []
-    for of_history in _by_history(rounds):
-        restated += _restate_history(
-            context, restatement, of_history, changed.events, dry_run=dry_run
-        )
+    for of_history in by_history.values():
+        restated += _restate_history(context, restatement, of_history, events, dry_run=dry_run)
     if not dry_run:  # also of rounds that come out as they are: whoever restated them was killed
         publish_classes(context, sorted({each.slot for each in rounds}))
     if restated and not dry_run:
@@ -110,7 +112,7 @@ def restate(
         log.info(
             "rounds restated", monitor=context.settings.name, rounds=numbers, by=restatement.by
         )
-    return RestateOutcome(restated, changed.refused)
+    return RestateOutcome(restated, refused)
 
 
 def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
@@ -140,19 +142,8 @@ def _is_final(round_: Round, now: datetime) -> bool:
     return round_.state is RoundState.CLOSED and is_over
 
 
-def _by_history(rounds: Iterable[Round]) -> list[list[Round]]:
-    result: defaultdict[int | None, list[Round]] = defaultdict(list)
-    for round_ in rounds:
-        result[round_.history_id].append(round_)
-    return list(result.values())
-
-
-@dataclass(frozen=True, slots=True)
-class _Changed:
-    """Answers of today, by round, and rows that are none."""
-
-    events: Mapping[int, Sequence[LabelEvent]]
-    refused: tuple[Refusal, ...] = ()
+_Changed = tuple[dict[int, list[LabelEvent]], tuple[Refusal, ...]]
+"""Answers of today, by round, and rows that are none."""
 
 
 def _changed_labels(
@@ -166,9 +157,8 @@ def _changed_labels(
     if request.read_file is not None:
         if rounds and not by_people:
             raise InputRefused(not_by_people_text(context.settings.name))
-        result = _in_file(context, request.read_file, by_people)
-        events.update((round_id, list(answer)) for round_id, answer in result.events.items())
-        refused = result.refused
+        read, refused = _in_file(context, request.read_file, by_people)
+        events.update(read)
     if request.truth:
         if rounds and not by_column:
             raise InputRefused(not_by_column_text(context.settings.name))
@@ -176,7 +166,7 @@ def _changed_labels(
     if request.without is not None:
         for round_id, withdrawn in _withdrawn(context, rounds, request.without).items():
             events[round_id] += withdrawn
-    return _Changed(events, refused)
+    return events, refused
 
 
 def _in_file(
@@ -188,21 +178,20 @@ def _in_file(
     with context.database.read() as connection:
         tasks = {round_.id: tasks_of_people(connection, context, [round_]) for round_ in rounds}
     round_of = {key: round_id for round_id, round_tasks in tasks.items() for key in round_tasks}
-    collected = read(
-        {key: task for round_tasks in tasks.values() for key, task in round_tasks.items()}
-    )
-    collected = without_same_person(context, collected)
+    collected = without_same_person(context, read(dict(ChainMap(*tasks.values()))))
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
     for event in collected.events:
         events[round_of[event.task_key]].append(replace(event, at=None))
-    return _Changed(events, collected.refused)
+    return events, collected.refused
 
 
 def _in_column(context: MonitorContext, rounds: Sequence[Round]) -> dict[int, list[LabelEvent]]:
     """Read the truth as it is now; a row that is gone takes no answer back."""
     events: dict[int, list[LabelEvent]] = {}
     for round_ in rounds:
-        tasks, answers = _tasks(context, round_), list[LabelEvent]()
+        with context.database.read() as connection:
+            tasks = label_store.all_tasks(connection, [round_.id])
+        answers: list[LabelEvent] = []
         for one in _by_column(context, round_):
             own = {key: task for key, task in tasks.items() if task.part == one.part}
             with outside("collect"):
@@ -242,11 +231,6 @@ def _withdrawn(
     return events
 
 
-def _tasks(context: MonitorContext, round_: Round) -> dict[str, Task]:
-    with context.database.read() as connection:
-        return label_store.all_tasks(connection, [round_.id])
-
-
 def _restate_history(
     context: MonitorContext,
     request: RestateRequest,
@@ -267,16 +251,10 @@ def _restate_history(
             restatement = Restatement(restated_rounds, request.by, request.why, changes)
             restated[:] = versions.restate(context, restatement, claim, dry_run=dry_run)
 
-    with context.database.write() as connection:
-        claim = round_claims.claim_round(connection, rounds[0].id)
-    if claim is None:
-        raise TryLater(busy_text(rounds[0].monitor, rounds[0].number))
-    try:
-        with renewed(context.database, claim):
-            retried(lambda: act(claim))
-    finally:
-        with context.database.write() as connection:
-            round_claims.release_round(connection, claim)
+    with claimed(context.database, rounds[0].id) as claim:
+        if claim is None:
+            raise TryLater(busy_text(rounds[0].monitor, rounds[0].number))
+        retried(partial(act, claim))
     return restated
 
 

@@ -75,9 +75,12 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
             round_.slot: round_ for round_ in round_store.find_rounds(connection, name)
         }
     shown = runs.find(store, name)
-    versions = _highest(shown)
+    versions: dict[datetime, int] = {}  # the highest of each slot, in runs that were deleted too
+    for shown_run in shown:
+        versions[shown_run.slot] = max(versions.get(shown_run.slot, 1), shown_run.version)
     lost, off_schedule = _lost(context, rounds_by_slot, versions)
-    newest = _newest_estimate(shown)
+    estimated = [each.slot for each in shown if each.live and each.state == RoundState.CLOSED]
+    newest = max(estimated, default=None)
     reports = _reports(runs, shown, {*lost, *_undrawn(rounds_by_slot), newest})
     with context.database.write() as connection:
         monitor_id = round_store.ensure_monitor(connection, name, now)
@@ -93,16 +96,28 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
         rounds = round_store.find_rounds(connection, name)
         alerts = _end_forgotten(connection, rounds, newest, reports, now)
     # Not before the commit: whoever is stopped in between finds the same runs to delete again.
-    deleted = _delete_runs(runs, rounds, shown)
-    if deleted:  # the monitor's long-lived run ignores rounds that are no news to it
-        runs.rewind(store, name, _newest_closed(rounds))
+    first = {round_.slot: round_.first_version for round_ in rounds if round_.first_version > 1}
+    past = [run for run in shown if run.live and run.version < first.get(run.slot, 0)]
+    runs.retire(past)
+    closed = [round_ for round_ in rounds if round_.state is RoundState.CLOSED]
+    if past:  # the monitor's long-lived run ignores rounds that are no news to it
+        runs.rewind(store, name, max((round_.number for round_ in closed), default=0))
     return ForgottenRound(
         opened=tuple(opened),
-        behind=_behind(rounds, versions),
-        retire=deleted,
+        behind={
+            round_.id: versions[round_.slot]
+            for round_ in closed
+            if round_.version < versions.get(round_.slot, 0)
+        },
+        retire=len(past),
         alerts=alerts,
         off_schedule=tuple(off_schedule),
-        abandoned=tuple(_abandoned(rounds, versions)),
+        abandoned=tuple(
+            round_.slot
+            for round_ in rounds
+            if round_.state is RoundState.ABANDONED
+            and round_.version + 1 < versions.get(round_.slot, 0)
+        ),
     )
 
 
@@ -114,35 +129,24 @@ def repeat_round(
     A round is planned by what the rounds before it found, so it is drawn when they have closed:
     then it wants the labels that it wanted the first time. Yields each with what it met.
     """
-    for round_ in _to_do(context, behind):
+    with context.database.read() as connection:
+        rounds = round_store.find_rounds(connection, context.settings.name)
+    for round_ in rounds:
+        if round_.state not in _BEFORE_DONE and round_.id not in behind:
+            continue
         obstacle = None
         try:
             run.run_all(context, round_.id)
-            if _version(context, round_.id) <= behind.get(round_.id, -1):
+            if _read(context, round_).version <= behind.get(round_.id, -1):
                 run.publish_above(context, round_.id, behind)
         except MonitorError as error:
             obstacle = error
-        with context.database.read() as connection:
-            yield round_store.read_round(connection, round_.id), obstacle
+        yield _read(context, round_), obstacle
 
 
-def _to_do(context: MonitorContext, behind: Mapping[int, int]) -> list[Round]:
+def _read(context: MonitorContext, round_: Round) -> Round:
     with context.database.read() as connection:
-        rounds = round_store.find_rounds(connection, context.settings.name)
-    return [round_ for round_ in rounds if round_.state in _BEFORE_DONE or round_.id in behind]
-
-
-def _version(context: MonitorContext, round_id: int) -> int:
-    with context.database.read() as connection:
-        return round_store.read_round(connection, round_id).version
-
-
-def _highest(shown: Sequence[ShownRun]) -> dict[datetime, int]:
-    """Find the highest version of each slot, in runs that were deleted too."""
-    seen: dict[datetime, int] = {}
-    for shown_run in shown:
-        seen[shown_run.slot] = max(seen.get(shown_run.slot, 1), shown_run.version)
-    return seen
+        return round_store.read_round(connection, round_.id)
 
 
 def _undrawn(rounds: Mapping[datetime, Round]) -> list[datetime]:
@@ -186,16 +190,6 @@ def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> Ro
     )
 
 
-def _newest_estimate(shown: Sequence[ShownRun]) -> datetime | None:
-    closed = [run.slot for run in shown if run.live and run.state == RoundState.CLOSED]
-    return max(closed, default=None)
-
-
-def _firing(report: Mapping[str, Any]) -> list[AlertRow]:
-    rows = [AlertRow.model_validate(row) for row in report.get("alerts", [])]
-    return [row for row in rows if row.state == AlertState.FIRING]
-
-
 def _lost(
     context: MonitorContext, rounds: Mapping[datetime, Round], seen: Mapping[datetime, int]
 ) -> tuple[list[datetime], list[datetime]]:
@@ -210,18 +204,9 @@ def _lost(
     }
     on_schedule = {slot for slot in removed if newest_slot(schedule, slot) == slot}
     newest = _newest(context, rounds) or min(removed, default=None)
-    missing = _unknown_since(context, newest, rounds)
+    due = [] if newest is None else slots_between(schedule, newest, context.clock())
+    missing = set(due) - rounds.keys()
     return sorted(missing | on_schedule), sorted(removed - on_schedule)
-
-
-def _unknown_since(
-    context: MonitorContext, slot: datetime | None, rounds: Mapping[datetime, Round]
-) -> set[datetime]:
-    """Find the slots that came due after one and that the store does not know."""
-    if slot is None:
-        return set()
-    due = slots_between(context.settings.round.schedule, slot, context.clock())
-    return set(due) - rounds.keys()
 
 
 def _newest(context: MonitorContext, rounds: Mapping[datetime, Round]) -> datetime | None:
@@ -313,7 +298,8 @@ def _end_forgotten(
         return ()
     if newest not in reports:
         return None
-    firing = _firing(reports[newest])
+    rows = [AlertRow.model_validate(row) for row in reports[newest].get("alerts", [])]
+    firing = [row for row in rows if row.state == AlertState.FIRING]
     unknown = restored_store.unknown_alerts(connection, [alert.id for alert in firing])
     lost = tuple(alert for alert in firing if alert.id in unknown)
     numbered = {round_.number: round_ for round_ in rounds}
@@ -322,32 +308,3 @@ def _end_forgotten(
         notice = forgotten_notice(alert, fired, store_id=store_id(connection), at=now)
         notify(connection, fired, notice, now)
     return lost
-
-
-def _delete_runs(runs: RoundRuns, rounds: Sequence[Round], shown: Sequence[ShownRun]) -> int:
-    """Delete the live runs of versions before the first that their rounds have here."""
-    first = {round_.slot: round_.first_version for round_ in rounds if round_.first_version > 1}
-    past = [run for run in shown if run.live and run.version < first.get(run.slot, 0)]
-    runs.retire(past)
-    return len(past)
-
-
-def _newest_closed(rounds: Sequence[Round]) -> int:
-    return max((round_.number for round_ in rounds if round_.state is RoundState.CLOSED), default=0)
-
-
-def _behind(rounds: Sequence[Round], seen: Mapping[datetime, int]) -> dict[int, int]:
-    return {
-        round_.id: seen[round_.slot]
-        for round_ in rounds
-        if round_.state is RoundState.CLOSED and round_.version < seen.get(round_.slot, 0)
-    }
-
-
-def _abandoned(rounds: Sequence[Round], seen: Mapping[datetime, int]) -> list[datetime]:
-    """Find the rounds that gave up in the backup's time and were done again later."""
-    return [
-        round_.slot
-        for round_ in rounds
-        if round_.state is RoundState.ABANDONED and round_.version + 1 < seen.get(round_.slot, 0)
-    ]

@@ -11,9 +11,10 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import TryLater
 from monitor.presentation.moves import forgotten_item_reason
+from monitor.rounds.claims import claimed
 from monitor.storage.labels import label_store
 from monitor.storage.pages import page_store
-from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.samples import payload_store
 
 if TYPE_CHECKING:
@@ -52,20 +53,15 @@ def forget_item(
     Raises `TryLater` if a worker is busy with the round and might just be writing the item into a
     file.
     """
-    with database.write() as connection:
-        claim = round_claims.claim_round(connection, round_.id)
     # Under a claim, since a worker that hands out tasks would write the item into its file again.
-    if claim is None:
-        message = (
-            f"another worker is busy with round {round_.number} of {round_.monitor}; nothing of it "
-            "was deleted, run the same command again"
-        )
-        raise TryLater(message)
-    try:
-        return _forgotten(database, round_, item_id, labelers, clock)
-    finally:
-        with database.write() as connection:
-            round_claims.release_round(connection, claim)
+    with claimed(database, round_.id) as claim:
+        if claim is not None:
+            return _forgotten(database, round_, item_id, labelers, clock)
+    message = (
+        f"another worker is busy with round {round_.number} of {round_.monitor}; nothing of it was "
+        "deleted, run the same command again"
+    )
+    raise TryLater(message)
 
 
 def _forgotten(

@@ -16,7 +16,7 @@ from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
 from monitor.rounds import versions
-from monitor.rounds.claims import renewed
+from monitor.rounds.claims import claimed
 from monitor.rounds.classes import lost_windows, publish_classes, publish_lost
 from monitor.rounds.closing import advance_labeling, read_labeling_state, retried
 from monitor.rounds.labels.collect import retire, send
@@ -25,7 +25,7 @@ from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.past_limits import note_missed_limits
 from monitor.rounds.sampling.draw import draw
 from monitor.storage.labels import label_store
-from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
@@ -52,7 +52,9 @@ def run(context: MonitorContext) -> None:
     open_due(context)
     noted = _error_of(partial(note_missed_limits, context))
     rounds = _unfinished(context)
-    interrupted = _abandoned_in_step(rounds)
+    claimed = [(each.claimed_until, each) for each in rounds if each.claimed_until is not None]
+    # A worker claimed these and has not given them back: it ended, or is at it.
+    interrupted = [round_ for _, round_ in sorted(claimed, key=itemgetter(0))]
     obstacles = [
         noted,
         *_advance(context, [round_ for round_ in rounds if round_ not in interrupted]),
@@ -70,14 +72,6 @@ def _publish_lost(context: MonitorContext) -> list[MonitorError | None]:
     for slot, marker in windows.items():
         obstacles.append(_error_of(partial(publish_lost, context, slot, marker)))
     return obstacles
-
-
-def _abandoned_in_step(rounds: list[Round]) -> list[Round]:
-    """Choose the rounds that a worker claimed and has not given back: it ended, or is at it."""
-    claimed = [
-        (round_.claimed_until, round_) for round_ in rounds if round_.claimed_until is not None
-    ]
-    return [round_ for _, round_ in sorted(claimed, key=itemgetter(0))]
 
 
 def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
@@ -249,7 +243,7 @@ def finish(context: MonitorContext, round_id: int) -> None:
             state = read_labeling_state(connection, round_) if takes_labels else None
         if state is not None:
             advance_labeling(context, state, claim)
-        elif round_.state is RoundState.CLOSED and _changed(round_):
+        elif round_.state is RoundState.CLOSED and round_.is_changed:
             retried(lambda: versions.correct(context, round_, claim))
 
     _claimed(context, round_id, step)
@@ -273,43 +267,29 @@ def _stabilizes(context: MonitorContext, round_: Round, collected: CollectResult
 
 
 def _may_finish(round_: Round, collected: CollectResult) -> bool:
-    closed = round_.state is RoundState.CLOSED
-    changed = _changed(round_) or round_.id in collected.changed
-    return changed if closed else round_.state is RoundState.LABELING
-
-
-def _changed(round_: Round) -> bool:
-    return round_.label_revision != round_.estimated_revision
+    if round_.state is RoundState.CLOSED:
+        return round_.is_changed or round_.id in collected.changed
+    return round_.state is RoundState.LABELING
 
 
 def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], None]) -> None:
     """Do a step under a claim; leave the round alone while another worker has it."""
-    with context.database.write() as connection:
-        claim = round_claims.claim_round(connection, round_id)
-    if claim is None:
-        log.info("another worker has this round", round=round_id)
-        return
-    try:
-        with renewed(context.database, claim):
+    with claimed(context.database, round_id) as claim:
+        if claim is None:
+            log.info("another worker has this round", round=round_id)
+            return
+        try:
             step(claim)
-    except (InputRefused, TryLater) as error:
-        _note_obstacle(context, claim, str(error))
-        raise
-    except MonitorError:
-        raise  # a refused config, say, which is shown where it is set right, not with a round
-    except Exception as error:
-        log.exception("round stopped by a bug", monitor=context.settings.name, round=round_id)
-        bug = StoppedByBug.of(error)
-        _note_obstacle(context, claim, str(bug))
-        raise bug from error
-    finally:
-        with context.database.write() as connection:
-            round_claims.release_round(connection, claim)
-    _publish_its_classes(context, round_id)
-
-
-def _publish_its_classes(context: MonitorContext, round_id: int) -> None:
-    """Publish the averages of a round's block, if all rounds of its window have ended."""
+        except (InputRefused, TryLater) as error:
+            _note_obstacle(context, claim, str(error))
+            raise
+        except MonitorError:
+            raise  # a refused config, say, which is shown where it is set right, not with a round
+        except Exception as error:
+            log.exception("round stopped by a bug", monitor=context.settings.name, round=round_id)
+            bug = StoppedByBug.of(error)
+            _note_obstacle(context, claim, str(bug))
+            raise bug from error
     if context.class_monitors:
         publish_classes(context, [_read(context, round_id).slot])
 

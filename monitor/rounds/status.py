@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import LEARNING_ROUNDS, AlertState
 from monitor.domain.model import LOG, EffectKind
@@ -69,15 +69,7 @@ NOTHING_SEEN = MonitorRounds()  # A monitor that has no round yet
 NO_ROUND = 0  # Stands for the id of a round that there is none of; ids begin at 1
 
 
-class _OfMonitor(Protocol):
-    """Anything that belongs to a monitor."""
-
-    @property
-    def monitor(self) -> str:
-        """Name of the monitor."""
-
-
-Of = TypeVar("Of", bound=_OfMonitor)
+Of = TypeVar("Of", "StoredAlert", "WaitingSink", "Attention")
 ValueT = TypeVar("ValueT")
 
 
@@ -286,13 +278,17 @@ def _problems(stored: _StatusOfOne) -> list[str]:
     """Describe what keeps estimates from coming, or news from going out."""
     return [
         *_unopened(stored),
-        *_held_back(stored),
-        *_overdue(stored),
-        *_unanswered(stored),
-        *_without_estimate(stored),
+        *(
+            waiting_line(round_.number, gives_up_at(round_), round_.reason)
+            for round_ in stored.seen.blocked
+        ),
+        *_late_answers(stored),
+        *(no_estimate_line(each.round, each.reason) for each in stored.without_estimate),
         *([] if stored.doubt is None else [stored.doubt]),
         *(dead_line(effect) for effect in stored.held_up if effect.dead),
-        *_of_labels(stored),
+        # what somebody has to put right about labels, and which places could not be read
+        *(problem for notes in stored.labels for problem in notes.problems),
+        *(unread_labels_line(notes.obstacle) for notes in stored.labels if notes.obstacle),
     ]
 
 
@@ -302,45 +298,16 @@ def _unopened(stored: _StatusOfOne) -> list[str]:
     return [unopened_line(due)] if newest is None or newest.slot < due else []
 
 
-def _held_back(stored: _StatusOfOne) -> list[str]:
-    return [
-        waiting_line(round_.number, gives_up_at(round_), round_.reason)
-        for round_ in stored.seen.blocked
-    ]
-
-
-def _overdue(stored: _StatusOfOne) -> list[str]:
-    return [
-        overdue_line(round_.round, answered=round_.answered, expected=round_.wanted)
-        for round_ in stored.open_rounds
-        if (remaining := round_.time_for_labels(stored.now)) is not None
-        and remaining < timedelta(0)
-    ]
-
-
-def _unanswered(stored: _StatusOfOne) -> list[str]:
-    return [
-        unanswered_line(round_.round, remaining)
-        for round_, remaining in near_deadline(
-            stored.open_rounds, stored.settings.round.deadline, stored.now
-        )
-        if not round_.answered
-    ]
-
-
-def _without_estimate(stored: _StatusOfOne) -> list[str]:
-    return [
-        no_estimate_line(attention.round, attention.reason) for attention in stored.without_estimate
-    ]
-
-
-def _of_labels(stored: _StatusOfOne) -> list[str]:
-    """Describe what somebody has to put right about labels, and which places could not be read."""
-    met = [problem for notes in stored.labels for problem in notes.problems]
-    return [
-        *met,
-        *(unread_labels_line(notes.obstacle) for notes in stored.labels if notes.obstacle),
-    ]
+def _late_answers(stored: _StatusOfOne) -> Iterator[str]:
+    """Describe rounds past their deadline, then those that soon end without any answer."""
+    for round_ in stored.open_rounds:
+        remaining = round_.time_for_labels(stored.now)
+        if remaining is not None and remaining < timedelta(0):
+            yield overdue_line(round_.round, answered=round_.answered, expected=round_.wanted)
+    deadline = stored.settings.round.deadline
+    for round_, remaining in near_deadline(stored.open_rounds, deadline, stored.now):
+        if not round_.answered:
+            yield unanswered_line(round_.round, remaining)
 
 
 def _notes(stored: _StatusOfOne) -> list[str]:
@@ -350,7 +317,11 @@ def _notes(stored: _StatusOfOne) -> list[str]:
         *second_wave_lines(stored.open_rounds),
         *closing_lines(stored.open_rounds, stored.settings.round.deadline, stored.now),
         *(note for notes in stored.labels for note in notes.notes),
-        *_of_newest(stored),
+        *(
+            round_line(stored.newest.number, text)
+            for text in row_lines(stored.issues)
+            if stored.newest is not None
+        ),
         *_of_last(stored),
     ]
 
@@ -359,13 +330,6 @@ def _upcoming(rounds: Sequence[Round]) -> list[str]:
     """State that some rounds lie in the future, and do not count as the newest."""
     made = [round_ for round_ in rounds if round_.state is not RoundState.SKIPPED]
     return [upcoming_line(len(made), made[-1].number, made[-1].slot)] if made else []
-
-
-def _of_newest(stored: _StatusOfOne) -> list[str]:
-    """Describe irregular rows of the newest round's window."""
-    if stored.newest is None:
-        return []
-    return [round_line(stored.newest.number, text) for text in row_lines(stored.issues)]
 
 
 def _of_last(stored: _StatusOfOne) -> list[str]:

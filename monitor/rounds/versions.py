@@ -75,7 +75,6 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.report import NoticeRow
     from monitor.domain.settings import Pooling
     from monitor.rounds.context import MonitorContext
     from monitor.storage.labels.check_store import PastChecks
@@ -99,7 +98,7 @@ def close(
     sentences about them by their kind.
     """
     batch = _read_batch(context, round_, round_labels=labels)
-    estimates = with_pictures(batch, _shown(context, batch))
+    estimates = _shown(context, batch)
     supplements = read_supplements(context.database, batch)
     disputes = find_disputes(batch.affected[0], batch.labels[round_.id])
     inverted = inverted_order(context.database, batch, estimates[round_.id].pictures)
@@ -145,14 +144,18 @@ def close(
 
 
 def correct(
-    context: MonitorContext, round_: Round, claim: Claim, *, above: Mapping[int, int] | None = None
+    context: MonitorContext,
+    round_: Round,
+    claim: Claim,
+    *,
+    above: Mapping[int, int] = MappingProxyType({}),
 ) -> None:
     """Give a closed round, and those that pool it, a new version from labels that came late.
 
     Label events that leave all counts as they were (a second annotator agrees) make none, unless
     ``above`` has, by round id, versions that MLflow shows and the store has forgotten.
     """
-    batch = _read_batch(context, round_, above or {})
+    batch = _read_batch(context, round_, above)
     disputes = find_disputes(batch.affected[0], batch.labels[round_.id])
     if not above and _changes_nothing(context, batch):
         with context.database.write() as connection:
@@ -163,7 +166,7 @@ def correct(
                 connection, due.id, due.version, estimated_revision=due.label_revision
             )
         return
-    estimates = with_pictures(batch, _shown(context, batch))
+    estimates = _shown(context, batch)
     supplements = read_supplements(context.database, batch)
     now = context.clock()
     version = batch.affected[0].version
@@ -199,7 +202,7 @@ def restate(
     """
     batch = _read_batch(context, restatement.rounds[0], restating=restatement)
     restatement.refuse_unlabeled(batch)
-    estimates = with_pictures(batch, _shown(context, batch))
+    estimates = _shown(context, batch)
     with context.database.read() as connection:
         stored = read_stored(connection, batch)
     if not restatement.new_rows and is_as_estimated(stored, estimates):
@@ -278,7 +281,7 @@ def abandon(context: MonitorContext, round_: Round, claim: Claim, reason: str) -
 def _read_batch(
     context: MonitorContext,
     this_round: Round,
-    above: Mapping[int, int] | None = None,
+    above: Mapping[int, int] = MappingProxyType({}),
     *,
     round_labels: RoundLabels | None = None,
     restating: Restatement | None = None,
@@ -292,7 +295,8 @@ def _read_batch(
         # Read again here: whoever published meanwhile gave the due round a later version too.
         rounds = round_store.rounds_from(connection, history.id, this_round)
         stored = estimate_store.read_counts(connection, [round_.id for round_ in rounds])
-        changed = _read_changed(connection, past)
+        changed_ids = [each.id for each in past if each.is_changed]
+        changed = round_store.read_rounds(connection, changed_ids) if changed_ids else []
         labels = _read_labels(connection, [*changed, *rounds], rounds[0], round_labels)
         restated = read_restated(connection, monitor_id=this_round.monitor_id)
         unrestated = read_unrestated(connection, restated)
@@ -307,7 +311,11 @@ def _read_batch(
         history=history,
         earlier=tuple(_earlier(each, labels) for each in past),
         affected=tuple(
-            Member(round_, _tally(round_, labels, stored), _next_version(round_, above or {}))
+            Member(
+                round_,
+                _tally(round_, labels, stored),
+                max(round_.version, above.get(round_.id, 0)) + 1,
+            )
             for round_ in rounds
         ),
         evidence={
@@ -330,20 +338,10 @@ def _read_checks(connection: Connection, past: Sequence[PastRound]) -> list[Past
     return [read[each] for each in ids if each in read]
 
 
-def _read_changed(connection: Connection, past: Sequence[PastRound]) -> list[Round]:
-    """Read the earlier rounds whose labels changed since they were counted."""
-    ids = [each.id for each in past if each.is_changed]
-    return round_store.read_rounds(connection, ids) if ids else []
-
-
 def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> Earlier:
     """Count an earlier round: as stored, or from its labels where they changed since."""
     now = _labeled_tally(labels[past.id]) if past.is_changed else past
     return Earlier(past.id, now.counts, now.missing)
-
-
-def _next_version(round_: Round, above: Mapping[int, int]) -> int:
-    return max(round_.version, above.get(round_.id, 0)) + 1
 
 
 def _read_labels(
@@ -354,10 +352,6 @@ def _read_labels(
         return read_all_labels(connection, rounds)
     others = [round_ for round_ in rounds if round_.id != due.id]
     return {due.id: round_labels} | read_all_labels(connection, others)
-
-
-def _is_changed(round_: Round) -> bool:
-    return round_.label_revision != round_.estimated_revision
 
 
 def _evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[tuple[Tally, ...], ...]:
@@ -379,7 +373,7 @@ def _tally(
     round_: Round, labels: Mapping[int, RoundLabels], stored: Mapping[int, tuple[StratumTally, ...]]
 ) -> Tally:
     """Count a round: as stored where its labels did not change, else counted from its labels."""
-    return _labeled_tally(labels[round_.id]) if _is_changed(round_) else Tally(stored[round_.id])
+    return _labeled_tally(labels[round_.id]) if round_.is_changed else Tally(stored[round_.id])
 
 
 def _labeled_tally(labels: RoundLabels) -> Tally:
@@ -387,19 +381,13 @@ def _labeled_tally(labels: RoundLabels) -> Tally:
 
 
 def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
-    estimates = _estimated(batch)
-    with context.database.read() as connection:
-        return with_stored_own_rows(connection, batch, estimates)
-
-
-def _estimated(batch: HistoryBatch) -> Estimates:
     histories = _recorded(batch, batch.counted)
     ways = [
         _recorded(batch, [Completed.of(each, positive=positive) for each in batch.counted])
         for positive in (False, True)
         if any(each.missing.any() for each in batch.counted)
     ]
-    return {
+    estimates = {
         member.round.id: _estimate(
             batch,
             member,
@@ -409,6 +397,8 @@ def _estimated(batch: HistoryBatch) -> Estimates:
         )
         for index, member in enumerate(batch.affected)
     }
+    with context.database.read() as connection:
+        return with_pictures(batch, with_stored_own_rows(connection, batch, estimates))
 
 
 def _recorded(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, list[HistoryState]]:
@@ -446,16 +436,10 @@ def _estimate(
         checked=batch.checked.get(member.round.id),
     )
     changes = round_anomalies(member.tally, earlier, history, settings, seed=seed)
-    notices = [
-        *changes.notices,
-        *(_recurring(batch, member) if settings.limits.bounds else ()),
-        *threshold_notices(member.tally, earlier, settings),
-    ]
+    notices = [*changes.notices]
+    if settings.limits.bounds:
+        items, recurring = batch.labels[member.round.id].items, batch.recurring[member.round.id]
+        repeated = sum(item.id in recurring for item in items)
+        notices += recurring_notices(repeated, len(items))
+    notices += threshold_notices(member.tally, earlier, settings)
     return replace(estimate, notices=notices, distances=changes.distances)
-
-
-def _recurring(batch: HistoryBatch, member: Member) -> list[NoticeRow]:
-    round_id = member.round.id
-    items = batch.labels[round_id].items
-    repeated = sum(item.id in batch.recurring[round_id] for item in items)
-    return recurring_notices(repeated, len(items))

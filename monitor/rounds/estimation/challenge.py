@@ -71,7 +71,7 @@ def _current(connection: Connection, batch: HistoryBatch, member: Member) -> Str
 
 def _stored(connection: Connection, round_: Round) -> ComparisonRow | None:
     """Read the comparison by this round's labels, where no label changed since."""
-    if round_.label_revision != round_.estimated_revision:
+    if round_.is_changed:
         return None
     row = report_store.read_report(connection, round_.id, round_.version).get("challenger")
     return None if row is None else ChallengerRow.model_validate(row).alone

@@ -83,9 +83,7 @@ def _pictures(
         cause=precision_cause(member.tally, earlier, seed=seed, cells=by_class),
         p3=_p3(member.tally, estimate, draws),
         # No label changed: only earlier rounds did, and curves are of this round alone.
-        curves=None
-        if round_.label_revision == round_.estimated_revision
-        else _curves(round_, labels, seed),
+        curves=_curves(round_, labels, seed) if round_.is_changed else None,
     )
 
 

@@ -13,7 +13,7 @@ from monitor.domain.labels import Statement
 from monitor.domain.model import Answer, LabelKind
 from monitor.presentation.moves import restated_reason
 from monitor.presentation.restatements import uncounted_text, unlabeled_text
-from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.estimation.tally import Tally, classes_without_label
 from monitor.storage.labels import label_store
 from monitor.storage.results import estimate_store, restatement_store
 from monitor.storage.rounds import round_transitions
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import EstimateRow
-    from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
+    from monitor.rounds.estimation.batch import Estimates, HistoryBatch
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.results.restatement_store import RestatedVersion
     from monitor.storage.rounds.round_store import Round
@@ -61,7 +61,7 @@ class Restatement:
         """Let a round that is restated be counted anew, and every other one stay as stored."""
         if not self._has(round_):
             return replace(round_, estimated_revision=round_.label_revision)
-        if round_.label_revision != round_.estimated_revision:
+        if round_.is_changed:
             raise TryLater(uncounted_text(round_.monitor, round_.number))
         return replace(round_, estimated_revision=None)
 
@@ -75,7 +75,7 @@ class Restatement:
     def refuse_unlabeled(self, batch: HistoryBatch) -> None:
         """Refuse to take away all labels of a predicted class."""
         for member in batch.affected:
-            if self._has(member.round) and _lost_a_class(member):
+            if self._has(member.round) and classes_without_label(member.tally.strata):
                 raise InputRefused(unlabeled_text(member.round.monitor, member.round.number))
 
     def write(self, connection: Connection, batch: HistoryBatch, now: datetime) -> None:
@@ -180,14 +180,6 @@ def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> Rou
             answers.setdefault(item, []).append(statement)
     explored = None if labels.explored is None else _with_statements(labels.explored, rows)
     return replace(labels, said=answers, checks=tuple(checks.values()), explored=explored)
-
-
-def _lost_a_class(member: Member) -> bool:
-    return any(
-        not any(part.labeled for part in member.tally.strata if part.stratum.flagged is flagged)
-        for flagged in (True, False)
-        if any(part.planned for part in member.tally.strata if part.stratum.flagged is flagged)
-    )
 
 
 def _same(before: Sequence[EstimateRow], after: Sequence[EstimateRow]) -> bool:

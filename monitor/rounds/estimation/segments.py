@@ -195,7 +195,7 @@ def segment_searches(
     result: dict[int, SegmentSearch] = {}
     for round_ in affected:
         fresh = None
-        is_new = round_.label_revision != round_.estimated_revision or round_.id not in evidence
+        is_new = round_.is_changed or round_.id not in evidence
         if is_new and round_.id not in frozen:
             excluded = batch.recurring[round_.id] | explored.get(round_.id, frozenset())
             labels = batch.labels[round_.id].without(excluded)

@@ -91,7 +91,7 @@ def _asked(batch: HistoryBatch) -> list[int]:
 
 
 def _supplements(connection: Connection, round_: Round, labels: RoundLabels) -> Supplements:
-    if round_.label_revision == round_.estimated_revision:
+    if not round_.is_changed:
         return stored_supplements(connection, round_.id, round_.version)
     explored = round_.settings.explored
     cells = base = segment_store.current_cells(connection, round_.id, labels)

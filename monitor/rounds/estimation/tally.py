@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -109,3 +110,13 @@ class Tally:
     def missing(self) -> NDArray[np.int64]:
         """Items handed out that have no usable answer, per stratum."""
         return np.array([s.planned - s.labeled for s in self.strata], dtype=np.int64)
+
+
+def classes_without_label(strata: Sequence[StratumTally]) -> list[str]:
+    """Name the predicted classes of which items were handed out, and none has a label."""
+    empty = []
+    for name, flagged in (("flagged", True), ("passed", False)):
+        tallies = [part for part in strata if part.stratum.flagged == flagged]
+        if any(part.planned for part in tallies) and not any(part.labeled for part in tallies):
+            empty.append(name)
+    return empty

@@ -94,7 +94,7 @@ def with_stored_own_rows(
 def _stored(
     connection: Connection, round_: Round, rows: list[ReportedEstimate]
 ) -> list[ReportedEstimate]:
-    if round_.label_revision != round_.estimated_revision:
+    if round_.is_changed:
         return rows
     stored = {
         (row.metric, row.estimand, row.basis): row.model_dump()

@@ -83,9 +83,7 @@ def early_notice(
     """
     answered, planned = labels
     sentence = early_sentence(alert, monitor=round_.monitor, answered=answered, planned=planned)
-    return _stored_alert(
-        "alert.firing", alert, round_, is_open=True, sentence=sentence, at=at, **names
-    )
+    return _stored_alert("alert.firing", alert, round_, sentence=sentence, at=at, **names)
 
 
 def ended_notice(
@@ -98,11 +96,10 @@ def ended_notice(
     return _stored_alert("alert.resolved", alert, round_, sentence=sentence, at=at, **names)
 
 
-def _stored_alert(
-    event: str, alert: StoredAlert, round_: Round, *, is_open: bool = False, **more: Any
-) -> Notice:
+def _stored_alert(event: str, alert: StoredAlert, round_: Round, **more: Any) -> Notice:
     if event == "alert.firing":
         more["promise"] = promise(round_.settings.limits.false_alarm_every)
+        is_open = round_.state is RoundState.LABELING
         more["to_do"] = alert_to_do(
             alert.id, alert.metric, monitor=round_.monitor, number=round_.number, is_open=is_open
         )

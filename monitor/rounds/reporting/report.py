@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -100,14 +100,9 @@ def closed_report(
 ) -> RoundReport:
     """Report one version of a closed round."""
     round_, tally = member.round, member.tally
-    is_compared = batch.is_compared(member)
+    state_of = partial(evidence_state, is_compared=batch.is_compared(member))
     evidence = [
-        EvidenceRow.taken_from(
-            reading,
-            metric=metric,
-            side=side,
-            state=evidence_state(reading, is_compared=is_compared),
-        )
+        EvidenceRow.taken_from(reading, metric=metric, side=side, state=state_of(reading))
         for (metric, side), reading in readings.items()
     ]
     counted = band_rows(tally.strata, round_.settings.sample)

@@ -112,6 +112,11 @@ class Round:
         return min((end for end in ends if end is not None), default=self.deadline)
 
     @property
+    def is_changed(self) -> bool:
+        """Whether its labels changed since it was last estimated."""
+        return self.label_revision != self.estimated_revision
+
+    @property
     def estimated_version(self) -> int:
         """Version of its newest estimate; 0 while it has none, also where it is done again."""
         return self.version if self.version >= self.first_version else 0
