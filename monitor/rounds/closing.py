@@ -19,7 +19,7 @@ from monitor.presentation.labels import (
 )
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import versions
-from monitor.rounds.estimation.tally import classes_without_label
+from monitor.rounds.estimation.tally import classes_without_label, lacks_second_wave
 from monitor.rounds.labels.collect import send
 from monitor.rounds.labels.truth_reach import (
     contradictions_concern,
@@ -104,13 +104,12 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
         concerns[UNCHECKED] = unchecked_sentence(labels.unchecked)
     _watch_by_todays_limits(context, round_, claim)
     follow_labels(context, round_, labels, claim, closes=True)
-    cut_short = second_wave.was_abandoned(labels.strata)
     reason = closed_reason(
         answered=answered,
         expected=planned,
         copies=(copies.answered, copies.wanted),
         checks=(checked, len(labels.checks)),
-        cut_short=cut_short,
+        cut_short=lacks_second_wave(labels.strata),
     )
     retried(
         lambda: versions.close(

@@ -256,11 +256,7 @@ def early_row(
         return ProvisionalRow(at=now, matured=least, reason=OTHER_PACE)
     rows = _estimates(counts, shares, seed)
     why = next((row.reason for row in rows if row.reason), None)
-    metrics = [
-        ProvisionalMetric(metric=row.metric, point=row.point, low=row.low, high=row.high)
-        for row in rows
-        if row.point is not None
-    ]
+    metrics = [ProvisionalMetric.taken_from(row) for row in rows if row.point is not None]
     return ProvisionalRow(
         at=now,
         matured=least,
@@ -326,17 +322,16 @@ def _estimates(
 
 def _counts(round_: Round, tallies: Sequence[StratumTally], columns: Followed) -> Counts:
     """Count the labels of a round, and its items of a column without one as negative."""
-    counts = Tally(tuple(_with_negatives(one, columns) for one in tallies)).counts
+    with_negatives = [
+        replace(one, labeled=max(one.labeled, one.planned - one.declined))
+        if one.stratum.flagged in columns
+        else one
+        for one in tallies
+    ]
+    counts = Tally(tuple(with_negatives)).counts
     if round_.settings.sample.cells is None:
         return counts
     from monitor.stats.core.beta_mixture import HEAVY  # noqa: PLC0415  scipy takes half a second
     from monitor.stats.estimation.cell_matrix import plain_counts  # noqa: PLC0415  likewise
 
     return plain_counts(counts, prior=HEAVY)
-
-
-def _with_negatives(tally: StratumTally, columns: Followed) -> StratumTally:
-    """Count the items of a column without a label as negative."""
-    if tally.stratum.flagged not in columns:
-        return tally
-    return replace(tally, labeled=max(tally.labeled, tally.planned - tally.declined))

@@ -381,13 +381,19 @@ def _labeled_tally(labels: RoundLabels) -> Tally:
 
 
 def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
+    estimates = _estimated(batch)
+    with context.database.read() as connection:
+        return with_pictures(batch, with_stored_own_rows(connection, batch, estimates))
+
+
+def _estimated(batch: HistoryBatch) -> Estimates:
     histories = _recorded(batch, batch.counted)
     ways = [
         _recorded(batch, [Completed.of(each, positive=positive) for each in batch.counted])
         for positive in (False, True)
         if any(each.missing.any() for each in batch.counted)
     ]
-    estimates = {
+    return {
         member.round.id: _estimate(
             batch,
             member,
@@ -397,8 +403,6 @@ def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
         )
         for index, member in enumerate(batch.affected)
     }
-    with context.database.read() as connection:
-        return with_pictures(batch, with_stored_own_rows(connection, batch, estimates))
 
 
 def _recorded(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, list[HistoryState]]:

@@ -217,7 +217,8 @@ class _Taken(NamedTuple):
 def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
     from monitor.domain.model import Collected as Part
     from monitor.labeling.files import FilesLabeler
-    from monitor.rounds.labels.collect import store_together, without_same_person
+    from monitor.rounds.labels.collect import store_together
+    from monitor.rounds.labels.endpoints import without_same_person
     from monitor.storage.labels.label_notes import ChangedAnswers, count_changes
 
     several: list[tuple[MonitorContext, Collected]] = []

@@ -128,7 +128,9 @@ class _Call:
         ready = self._ready()
         fresh = [head for head in ready if not head.suspicion]
         notices = [head for head in fresh if head.sink != MLFLOW]
-        return notices or fresh or sorted(ready, key=_harm)[:1]
+        # By how often their delivery ended its process, notices before MLflow.
+        by_harm = sorted(ready, key=lambda head: (head.suspicion, head.sink == MLFLOW, head.id))
+        return notices or fresh or by_harm[:1]
 
     def _ready(self) -> list[Head]:
         with self.database.read() as connection:
@@ -170,16 +172,14 @@ class _Call:
         return replace(effect, payload=payload)
 
 
-def _harm(head: Head) -> tuple[int, bool, int]:
-    """Order effects by how often their delivery ended its process, notices before MLflow."""
-    return head.suspicion, head.sink == MLFLOW, head.id
-
-
 def _deliver_one(
     database: Database, handler: EffectHandler, effect: Effect, clock: Clock
 ) -> DeliveryFailed | None:
     if effect.is_deadly:
-        return _postpone(database, effect, _crash_looping(effect), clock)
+        # Without asking the handler, so that the effect does not end every process.
+        attempts = effect_store.DEADLY_ATTEMPTS
+        reason = crash_looping_reason(effect.sink, effect.kind, attempts=attempts)
+        return _postpone(database, effect, DeliveryBroke(reason), clock)
     try:
         with outside("deliver"):
             receipt = handler.deliver(effect)
@@ -188,7 +188,8 @@ def _deliver_one(
         return _postpone(database, effect, error, clock)
     except Exception as error:
         log.exception("delivery broke", sink=effect.sink, effect=effect.key)
-        return _postpone(database, effect, _broken(effect, error), clock)
+        reason = broken_handler_reason(effect.sink, effect.kind, error)
+        return _postpone(database, effect, DeliveryBroke(reason), clock)
     with database.write() as connection:
         written = effect_store.finish_effect(connection, effect, receipt, clock())
         if written and effect.has_failed:
@@ -234,16 +235,6 @@ def _postpone(
         if error.retry_after and error.sink_down:
             effect_admin.hold(connection, effect.sink, next_try)
     return error
-
-
-def _broken(effect: Effect, error: Exception) -> DeliveryFailed:
-    return DeliveryBroke(broken_handler_reason(effect.sink, effect.kind, error))
-
-
-def _crash_looping(effect: Effect) -> DeliveryFailed:
-    """Fail without asking the handler, so that the effect does not end every process."""
-    reason = crash_looping_reason(effect.sink, effect.kind, attempts=effect_store.DEADLY_ATTEMPTS)
-    return DeliveryBroke(reason)
 
 
 def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:

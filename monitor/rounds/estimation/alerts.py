@@ -115,20 +115,17 @@ def _next_reading(
 ) -> LimitReading:
     """Read a round about one limit after the last closing; ``alert`` is open since before it."""
     limits = due.settings.limits
+    # A round of the time after an alert fired may speak of a recovery.
+    is_after = alert is not None and due.slot > alert.fired_slot
     return next_reading(
         last,
         alert_open=alert is not None,
         limit=match.limit.value,
         log_threshold=log_threshold(limits.false_alarm_every, len(limits.sides())),
         log_e=match.log_e,
-        log_recovery=match.log_recovery if _is_after(due, alert) else None,
+        log_recovery=match.log_recovery if is_after else None,
         log_path=match.log_path,
     )
-
-
-def _is_after(due: Round, alert: StoredAlert | None) -> bool:
-    """Whether a round is of the time after an alert fired: it may speak of a recovery."""
-    return alert is not None and due.slot > alert.fired_slot
 
 
 def correct_evidence(
@@ -147,7 +144,8 @@ def correct_evidence(
     if not corrected:
         return {}, []
     firing = _firing(alerts)
-    frozen = _read_frozen(connection, corrected, firing)
+    ids = {member.round.id for member in corrected} | {alert.fired_round_id for alert in firing}
+    frozen = evidence_store.frozen_readings(connection, sorted(ids))
     stored = read_stored_readings(
         connection, [each for each in corrected if each.round.id in restated]
     )
@@ -187,14 +185,6 @@ def read_stored_readings(connection: Connection, members: Sequence[Member]) -> d
         }
         for round_id in versions
     }
-
-
-def _read_frozen(
-    connection: Connection, corrected: Sequence[Member], firing: Sequence[StoredAlert]
-) -> dict[int, Readings]:
-    """Read the first readings of corrected rounds, and of those that fired open alerts."""
-    ids = {member.round.id for member in corrected} | {alert.fired_round_id for alert in firing}
-    return evidence_store.frozen_readings(connection, sorted(ids))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonR
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.challenger import few_labels_reason, not_read_reason, undecided_reason
 from monitor.presentation.reasons import undefined_reason
+from monitor.rounds.estimation.judge import ends_of
 from monitor.stats.estimation.summed_windows import RoundItems, compare_windows
 from monitor.storage.results import challenger_store, report_store
 from monitor.storage.rounds import round_store
@@ -19,8 +20,7 @@ from monitor.storage.rounds import round_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.rounds.estimation.batch import HistoryBatch, Member
-    from monitor.stats.core.counts import Interval
+    from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.stats.estimation.paired import Comparison, PairedMetric
     from monitor.storage.results.challenger_store import ChallengedStratum
     from monitor.storage.rounds.round_store import Round
@@ -44,29 +44,21 @@ def challenges(connection: Connection, batch: HistoryBatch) -> dict[int, Challen
     rounds = [member.round for member in batch.affected]
     if all(round_.settings.challenger is None for round_ in rounds):
         return {}
-    counted = _earlier(connection, batch)
+    # The rounds of the history before the affected ones, as they were last counted.
+    before = challenger_store.read_counts(connection, [each.id for each in batch.earlier])
+    counted: list[tuple[Round, Strata]] = [
+        (round_, before[round_.id]) for round_ in round_store.read_rounds(connection, before)
+    ]
     result: dict[int, Challenge] = {}
-    for member in batch.affected:
-        if member.round.settings.challenger is None:
+    for round_ in rounds:
+        if round_.settings.challenger is None:
             continue
-        strata = _current(connection, batch, member)
-        stored = _stored(connection, member.round)
-        result[member.round.id] = _challenge(member.round, strata, counted, stored)
-        counted.append((member.round, strata))
+        labels = batch.labels[round_.id]
+        strata = challenger_store.current_strata(connection, round_.id, labels)
+        stored = _stored(connection, round_)
+        result[round_.id] = _challenge(round_, strata, counted, stored)
+        counted.append((round_, strata))
     return result
-
-
-def _earlier(connection: Connection, batch: HistoryBatch) -> list[tuple[Round, Strata]]:
-    """Read the rounds of the history before the affected ones, as they were last counted."""
-    ids = [each.id for each in batch.earlier]
-    counted = challenger_store.read_counts(connection, ids)
-    rounds = round_store.read_rounds(connection, counted)
-    return [(round_, counted[round_.id]) for round_ in rounds]
-
-
-def _current(connection: Connection, batch: HistoryBatch, member: Member) -> Strata:
-    round_id = member.round.id
-    return challenger_store.current_strata(connection, round_id, batch.labels[round_id])
 
 
 def _stored(connection: Connection, round_: Round) -> ComparisonRow | None:
@@ -176,39 +168,21 @@ def _row(comparison: Comparison, rounds: Sequence[Strata]) -> ComparisonRow:
         labeled=labeled,
         positive=sum(sum(part.positive) for part in parts),
         flagged=sum(part.challenged for part in parts),
-        only_champion=_ends(comparison.only_first),
-        only_challenger=_ends(comparison.only_second),
+        only_champion=ends_of(comparison.only_first),
+        only_challenger=ends_of(comparison.only_second),
         metrics=tuple(map(_metric, comparison.metrics)),
         unlabeled=sum(part.planned for part in parts) - labeled,
     )
 
 
-def _metric(paired_metric: PairedMetric) -> ComparedMetric:
-    if (
-        paired_metric.first is None
-        or paired_metric.second is None
-        or paired_metric.difference is None
-    ):
-        why = None if paired_metric.reason is None else undefined_reason(paired_metric.reason)
-        return ComparedMetric(
-            metric=paired_metric.metric,
-            champion=None,
-            challenger=None,
-            difference=None,
-            higher=None,
-            reason=why,
-        )
-    return ComparedMetric(
-        metric=paired_metric.metric,
-        champion=_ends(paired_metric.first),
-        challenger=_ends(paired_metric.second),
-        difference=_ends(paired_metric.difference),
-        higher=paired_metric.higher,
-    )
-
-
-def _ends(interval: Interval) -> tuple[float, float, float]:
-    point, low, high = (
-        float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
-    )
-    return point, low, high
+def _metric(paired: PairedMetric) -> ComparedMetric:
+    intervals = {
+        "champion": paired.first,
+        "challenger": paired.second,
+        "difference": paired.difference,
+    }
+    ends: dict[str, Any] = {name: of and ends_of(of) for name, of in intervals.items()}
+    if None not in ends.values():
+        return ComparedMetric(metric=paired.metric, higher=paired.higher, **ends)
+    why = None if paired.reason is None else undefined_reason(paired.reason)
+    return ComparedMetric(metric=paired.metric, higher=None, reason=why, **dict.fromkeys(ends))

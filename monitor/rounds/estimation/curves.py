@@ -250,18 +250,13 @@ def _is_labeled(counts: Counts) -> bool:
 
 
 def _row(change: PrecisionChange, rounds: int) -> CauseRow:
-    return CauseRow(
-        rounds=rounds,
-        before=_triple(change.before),
-        after=_triple(change.after),
-        prevalence_before=_triple(change.prevalence_before),
-        prevalence_after=_triple(change.prevalence_after),
-        change=_triple(change.change),
-        by_prevalence=_triple(change.by_prevalence),
-        by_classifier=_triple(change.by_classifier),
-        level=change.level,
-        sentence=cause_sentence(change, rounds),
-    )
+    intervals = {
+        name: _triple(interval)
+        for name in CauseRow.model_fields
+        if isinstance(interval := getattr(change, name, None), Interval)
+    }
+    sentence = cause_sentence(change, rounds)
+    return CauseRow(rounds=rounds, level=change.level, sentence=sentence, **intervals)
 
 
 def _triple(interval: Interval) -> tuple[float, float, float]:

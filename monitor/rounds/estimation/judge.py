@@ -200,15 +200,14 @@ def _judged(
         size=int(counts.size[judged].sum()),
         yes=int(counts.size[verdict == Verdict.YES].sum()),
         labeled=int(counts.labeled[judged].sum()),
-        tpr=_ends(tpr),
-        fpr=_ends(fpr),
-        kappa=_ends(kappa),
+        tpr=None if tpr is None else ends_of(tpr),
+        fpr=None if fpr is None else ends_of(fpr),
+        kappa=None if kappa is None else ends_of(kappa),
     )
 
 
-def _ends(interval: Interval | None) -> Ends | None:
-    if interval is None:
-        return None
+def ends_of(interval: Interval) -> Ends:
+    """Round an interval for a report."""
     point, low, high = (
         float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
     )

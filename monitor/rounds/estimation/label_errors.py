@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from monitor.domain.judge import Ends
     from monitor.stats.core.counts import Counts, Interval
     from monitor.stats.estimation.posterior import MetricEstimate
-    from monitor.stats.estimation.small_counts import FewLabels
     from monitor.storage.labels.check_store import Checked
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_store import Round
@@ -187,22 +186,18 @@ def reported(
     estimate: MetricEstimate, *, basis: str | None = None, bounds: Interval | None = None
 ) -> ReportedEstimate:
     """Report an estimate; the worst-case ``bounds`` are its interval where answers are missing."""
-    return ReportedEstimate(
-        metric=estimate.metric,
-        estimand=estimate.estimand,
+    deciding = [] if estimate.caution is None else estimate.caution.classes
+    row = ReportedEstimate.taken_from(
+        estimate,
         basis=basis or estimate.basis,
-        point=estimate.point,
-        low=estimate.low if bounds is None else bounds.low,
-        high=estimate.high if bounds is None else bounds.high,
-        level=estimate.level,
-        method=estimate.method,
         reason=no_estimate_reason(estimate.reason),
-        bound_low=None if bounds is None else bounds.low,
-        bound_high=None if bounds is None else bounds.high,
-        answered_low=None if bounds is None else estimate.low,
-        answered_high=None if bounds is None else estimate.high,
-        caution=_deciding(estimate.caution),
+        caution=tuple(map(DecidingRow.taken_from, deciding)),
     )
+    if bounds is None:
+        return row
+    ends = {"low": bounds.low, "high": bounds.high, "bound_low": bounds.low}
+    answered = {"answered_low": estimate.low, "answered_high": estimate.high}
+    return row.model_copy(update=ends | answered | {"bound_high": bounds.high})
 
 
 def reported_rows(
@@ -214,12 +209,3 @@ def reported_rows(
     """Report estimates: with worst-case bounds where ``corners`` holds completed samples."""
     bounds = worst_case(rows, corners) if corners else [None] * len(rows)
     return [reported(row, basis=basis, bounds=ends) for row, ends in zip(rows, bounds, strict=True)]
-
-
-def _deciding(few: FewLabels | None) -> tuple[DecidingRow, ...]:
-    if few is None:
-        return ()
-    return tuple(
-        DecidingRow(predicted=one.predicted, answer=one.answer, worth=one.worth, moves=one.moves)
-        for one in few.classes
-    )

@@ -138,16 +138,13 @@ def _row(
     settings: RoundSettings,
 ) -> SegmentRow:
     flagged, size = int(part.size[part.is_flagged].sum()), int(part.size.sum())
-    row = SegmentRow(
+    row = SegmentRow.taken_from(
+        estimate,
         segment=segment,
         value=value,
-        metric=estimate.metric,
         size=size,
         flagged=flagged,
         labeled=int(part.labeled.sum()),
-        point=estimate.point,
-        low=estimate.low,
-        high=estimate.high,
         alone_point=alone.point,
         alone_low=alone.low,
         alone_high=alone.high,
@@ -330,15 +327,12 @@ def _search(rounds: Sequence[Mapping[Name, SegmentEvidence]]) -> SegmentSearchRo
     for one in worse_segments(ratios, prior, level=LEVEL):
         flagged, passed = sums[one.index, -one.rounds :].sum(axis=0)
         worse.append(
-            WorseSegmentRow(
+            WorseSegmentRow.taken_from(
+                one,
                 segment=dict(names[one.index]),
                 metric=one.kind,
-                rounds=one.rounds,
                 flagged=_counted(flagged),
                 passed=_counted(passed),
-                odds=one.odds,
-                low=one.low,
-                high=one.high,
                 log_evidence=one.log_e,
             )
         )

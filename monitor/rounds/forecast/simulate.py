@@ -185,7 +185,8 @@ def detected_soon(
 def _drifted(scenario: Scenario, drift: Drift, misses: Misses = "in_proportion") -> Scenario | None:
     if not drift.drops and drift.prevalence == 1:
         return None
-    if misses == "in_lowest_band" and not _can_miss_lowest(scenario, drift):
+    can_miss = drift.drops.get("recall", 0) > 0 and scenario.lowest_band is not None
+    if misses == "in_lowest_band" and not can_miss:
         return None
     try:
         result = scenario if drift.prevalence == 1 else scenario.with_prevalence(drift.prevalence)
@@ -196,10 +197,6 @@ def _drifted(scenario: Scenario, drift: Drift, misses: Misses = "in_proportion")
             return None  # the band is too small for it
         raise InputRefused(str(error)) from error
     return result
-
-
-def _can_miss_lowest(scenario: Scenario, drift: Drift) -> bool:
-    return drift.drops.get("recall", 0) > 0 and scenario.lowest_band is not None
 
 
 def _at_limits(scenario: Scenario, limits: Sequence[Limit]) -> Scenario | None:

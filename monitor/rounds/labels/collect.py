@@ -12,7 +12,7 @@ from monitor.domain.errors import MonitorError, StoppedByBug, gravest_of
 from monitor.domain.model import Collected, Task
 from monitor.domain.ports import AsksQuestion
 from monitor.domain.state import RoundState
-from monitor.rounds.labels.endpoints import ask, without_same_person
+from monitor.rounds.labels.endpoints import ask
 from monitor.storage.labels import label_store, overlap_store
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.rounds import round_claims, round_store
@@ -26,21 +26,6 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.labels")
-
-__all__ = [
-    "accepting",
-    "asks_people",
-    "collect",
-    "disputed",
-    "labelers_in_use",
-    "questions_of",
-    "retire",
-    "send",
-    "store_together",
-    "tasks_of_people",
-    "unanswered",
-    "without_same_person",
-]
 
 
 def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
@@ -203,11 +188,8 @@ def tasks_of_people(
 def asks_people(context: MonitorContext) -> bool:
     """Whether people label for a monitor: by today's config, or for a round opened before."""
     with context.database.read() as connection:
-        return _asks_people_today(context) or bool(_asking_people(connection, context))
-
-
-def _asks_people_today(context: MonitorContext) -> bool:
-    return any(one.labeler.asks_people for one in context.today)
+        today = any(one.labeler.asks_people for one in context.today)
+        return today or bool(_asking_people(connection, context))
 
 
 def labelers_in_use(context: MonitorContext) -> list[Labeler]:

@@ -228,28 +228,22 @@ def _own_tasks(connection: Connection, endpoint: LabelerEndpoint) -> dict[str, T
 def _noted(notes: LabelNotes, collected: Collected, rounds: Collection[int]) -> LabelNotes:
     """Log what was refused and has not been logged, and gather what people should know."""
     logged = set(notes.logged)
-    new = {_digest(refusal): refusal for refusal in collected.refused}
-    new = {digest: refusal for digest, refusal in new.items() if digest not in logged}
+    new: dict[str, Refusal] = {}
+    for refusal in collected.refused:
+        text = f"{refusal.where}|{refusal.reason}|{refusal.version}"
+        digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
+        if digest not in logged:
+            new[digest] = refusal
+    rows = [refusal for refusal in collected.refused if not refusal.is_problem]
     for refusal in new.values():
         log.warning("label refused", where=refusal.where, reason=refusal.reason)
     return replace(
         notes,
         logged=(*notes.logged, *new)[-MOST_LOGGED:],
         problems=collected.problems,
-        notes=(*collected.waits, *_refused_note(collected)),
+        notes=(*collected.waits, *([refused_line(rows)] if rows else [])),
         rounds=tuple(sorted(rounds)),
     )
-
-
-def _digest(refusal: Refusal) -> str:
-    text = f"{refusal.where}|{refusal.reason}|{refusal.version}"
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
-
-
-def _refused_note(collected: Collected) -> list[str]:
-    """Show rows that were refused, unless they are their own problem."""
-    rows = [refusal for refusal in collected.refused if not refusal.is_problem]
-    return [refused_line(rows)] if rows else []
 
 
 def without_same_person(context: MonitorContext, collected: Collected) -> Collected:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused
@@ -51,12 +51,7 @@ class ClassReach:
 
     def __add__(self, other: ClassReach) -> ClassReach:
         """Add the items of both."""
-        return ClassReach(
-            self.size + other.size,
-            self.checked + other.checked,
-            self.known + other.known,
-            self.positive + other.positive,
-        )
+        return _sum(self, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +65,20 @@ class Reach:
 
     def __add__(self, other: Reach) -> Reach:
         """Add the windows of both."""
-        return Reach(
-            self.flagged + other.flagged,
-            self.passed + other.passed,
-            self.expected + other.expected,
-            self.windows + other.windows,
-        )
+        return _sum(self, other)
 
     @property
     def misses_passed(self) -> bool:
         """Whether no passed item has a row though some should."""
         return self.passed.known == 0 and self.expected >= EXPECTED
+
+
+T = TypeVar("T", ClassReach, Reach)
+
+
+def _sum(one: T, other: T) -> T:
+    names = [each.name for each in fields(one)]
+    return type(one)(*(getattr(one, name) + getattr(other, name) for name in names))
 
 
 def reach_of(

@@ -21,11 +21,9 @@ from monitor.presentation.moves import (
 )
 from monitor.rounds.opening.slots import (
     free_window,
-    newest_recorded,
     number_of,
     record_missed,
     refuse_if_forgotten,
-    was_already_skipped,
 )
 from monitor.rounds.sampling.window_scan import first_scan
 from monitor.storage.results import redo_store
@@ -52,7 +50,9 @@ def redo_abandoned(
     """
     with context.database.read() as connection:
         round_ = _round_at(connection, context, slot)
-        if round_ is None or not _may_be_repeated(connection, round_):
+        if round_ is None or round_.state is not RoundState.ABANDONED:
+            return
+        if redo_store.labels_taken(connection, round_.id):
             return
     for one in context.labelers_of(round_.settings):
         with outside("close"):
@@ -70,19 +70,10 @@ def why_it_stays(context: MonitorContext, slot: datetime) -> str:
         round_ = _round_at(connection, context, slot)
         if round_ is None or round_.window.is_empty:
             return nothing_to_see_text()
-        return stays_text(round_.state, answers=_answers_in_the_way(connection, round_))
-
-
-def _may_be_repeated(connection: Connection, round_: Round) -> bool:
-    abandoned = round_.state is RoundState.ABANDONED
-    return abandoned and not _answers_in_the_way(connection, round_)
-
-
-def _answers_in_the_way(connection: Connection, round_: Round) -> int:
-    """Count the answers that doing an abandoned round again would throw away."""
-    if round_.state is not RoundState.ABANDONED:
-        return 0
-    return redo_store.labels_taken(connection, round_.id)
+        # Doing an abandoned round again would throw its answers away.
+        is_abandoned = round_.state is RoundState.ABANDONED
+        answers = redo_store.labels_taken(connection, round_.id) if is_abandoned else 0
+        return stays_text(round_.state, answers=answers)
 
 
 def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -> Round | None:
@@ -97,7 +88,7 @@ def open_due(context: MonitorContext) -> None:
     """
     with context.database.read() as connection:
         due = due_slots(connection, context, context.clock())
-        newest = newest_recorded(connection, context)
+        newest = round_store.newest_slot(connection, context.settings.name)
     lost = context.newest_seen.lost(newest)
     if due[:-1] or lost:
         refuse_if_forgotten(context, newest, lost)
@@ -121,7 +112,8 @@ def due_slots(connection: Connection, context: MonitorContext, now: datetime) ->
         return _first_due(connection, context, newest_slot(schedule, now))
     due = slots_between(schedule, last.slot, now)
     if not due:
-        return [last.slot] if was_already_skipped(last, now) else []
+        # Recorded as missed by a clock that was ahead of this one.
+        return [last.slot] if last.state is RoundState.SKIPPED and last.opened_at > now else []
     opened = round_store.slots_with_rounds(connection, last.monitor_id, last.slot)
     return list(dropwhile(opened.__contains__, due))
 
@@ -141,7 +133,8 @@ def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int
     One that was abandoned before anybody labeled it is opened again by hand, not by a backfill.
     """
     why = BACKFILLED if backfill else REQUESTED
-    settings = _settings(context, backfill=backfill)
+    origin = {"origin": "backfill" if backfill else "by_hand"}
+    settings = context.settings.round.model_copy(update=origin)
     if not backfill:
         redo_abandoned(context, slot, settings, why)
     return _open(context, slot, settings, why)
@@ -186,11 +179,6 @@ def _add(
         reason=NOTHING_REMAINS if window.is_empty else why,
     )
     return None if window.is_empty else next(iter(added), None)
-
-
-def _settings(context: MonitorContext, *, backfill: bool) -> RoundSettings:
-    origin = "backfill" if backfill else "by_hand"
-    return context.settings.round.model_copy(update={"origin": origin})
 
 
 class NextScan(NamedTuple):

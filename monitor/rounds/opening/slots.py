@@ -94,11 +94,6 @@ def _note(context: MonitorContext, kind: str, sentence: str) -> None:
             note(connection, last, kind, sentence, now)
 
 
-def newest_recorded(connection: Connection, context: MonitorContext) -> datetime | None:
-    """Read the slot of the store's newest round of a monitor."""
-    return round_store.newest_slot(connection, context.settings.name)
-
-
 def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: datetime) -> None:
     """Record consecutive slots as skipped, oldest first.
 
@@ -122,11 +117,6 @@ def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: d
                 reason=missed_reason(newest),
                 now=now,
             )
-
-
-def was_already_skipped(round_: Round, now: datetime) -> bool:
-    """Whether a slot was recorded as missed by a clock that was ahead of this one."""
-    return round_.state is RoundState.SKIPPED and round_.opened_at > now
 
 
 def number_of(connection: Connection, schedule: Schedule, monitor_id: int, slot: datetime) -> int:

@@ -140,16 +140,8 @@ def read_restated_rows(
 
 def _row(connection: Connection, version: RestatedVersion, rounds: list[int]) -> RestatedRow:
     replaced = estimate_store.read_estimates(connection, version.round_id, version.before)
-    return RestatedRow(
-        version=version.version,
-        replaces=version.before,
-        at=version.at,
-        by=version.by,
-        reason=version.reason,
-        rounds=rounds,
-        own=version.own,
-        before=[row for row in replaced if (row.metric, row.basis, row.estimand) in SHOWN],
-    )
+    before = [row for row in replaced if (row.metric, row.basis, row.estimand) in SHOWN]
+    return RestatedRow.taken_from(version, replaces=version.before, rounds=rounds, before=before)
 
 
 def read_monitor_timeline(connection: Connection, name: str, now: datetime) -> list[TimelinePoint]:

@@ -73,10 +73,6 @@ def rates_of_cells(
     )
 
 
-def _labels_of(sample: Sample) -> int:
-    return _ALL if sample.max_labels == "all" else sample.base
-
-
 def edges_of(
     flagged: ArrayLike,
     passed: ArrayLike,
@@ -99,11 +95,11 @@ def edges_of(
         if sample.cells is None
         else (sample.cells, cell_edges, LABELS_PER_CELL)
     )
-    verdicts = 2 if judged else 1
+    verdicts, labels = 2 if judged else 1, _ALL if sample.max_labels == "all" else sample.base
     up, down = affordable_bands(
         max(1, cut.flagged // verdicts),
         max(1, cut.passed // verdicts),
-        _labels_of(sample) // verdicts,
+        labels // verdicts,
         each,
     )
     if few_flagged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -36,9 +36,7 @@ from monitor.rounds.sampling.items import broken_pictures, doubled
 from monitor.rounds.sampling.plan import plan_labels, rates_before, reference_of
 from monitor.rounds.sampling.plausibility import Concern, of_present_judge, refuse_unknown
 from monitor.rounds.sampling.round_sample import choose_items
-from monitor.rounds.sampling.second_wave import (
-    goes_out_at,
-)
+from monitor.rounds.sampling.second_wave import goes_out_at
 from monitor.rounds.sampling.traffic import doubts
 from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
 from monitor.stats.detection.alternatives import check_testable
@@ -52,7 +50,7 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Frame, Item
+    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.rebin import References
@@ -132,16 +130,10 @@ def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
     except SourceRefused as error:
         public = None if error.is_public else held_back_sentence(round_.monitor, round_.number)
         return WindowCheck(None, str(error), public)
-    return WindowCheck(
-        scan, fault, concerns=concerns, alias_concerns=_alias_concerns(scan, why_not)
-    )
-
-
-def _alias_concerns(scan: WindowScan, why_not: str | None) -> tuple[Concern, ...]:
-    """Return what is not known of the version, unless the rows say which one made them."""
-    if scan.alias is None or scan.frame.model_version is not None:
-        return ()
-    return tuple(scan.alias.concerns(why_not))
+    # Not where the rows say which version made them.
+    alias = scan.alias if scan.frame.model_version is None else None
+    unknown = () if alias is None else tuple(alias.concerns(why_not))
+    return WindowCheck(scan, fault, concerns=concerns, alias_concerns=unknown)
 
 
 def _checked(context: MonitorContext, round_: Round) -> WindowScan:
@@ -167,7 +159,7 @@ def _abandon(
 ) -> None:
     now = context.clock()
     frame = None if seen.scan is None else seen.scan.frame
-    reason = seen.fault or ""
+    reason, rows = seen.fault or "", None if frame is None else frame.rows
     with context.database.write() as connection:
         frame_store.write_issues(connection, round_.id, {} if frame is None else _issues(frame))
         round_transitions.move(
@@ -177,7 +169,7 @@ def _abandon(
             RoundState.ABANDONED,
             reason=reason,
             now=now,
-            rows=None if frame is None else frame.rows,
+            rows=rows,
             first_look_at=first_scan,
             closed_at=now,
         )
@@ -208,7 +200,9 @@ def _write_sample(
     with outside("show"):
         source = as_counted(context.source, frame.snapshot)
         shown = source.show([item.id for item in out], round_.window) if out else {}
-    _refuse_changed(out, shown, settings)
+    removed = sum(item.id not in shown for item in out)
+    if removed > settings.bad_rows_max * len(out):  # the predictions are others by now
+        raise SourceUnavailable(changed_sentence(removed, len(out)))
     answers = [*notes, *untestable, *invalid.notes, *broken_pictures(shown.values(), settings)]
     answers += [] if settings.explored is None else [explored_sentence(settings.explored)]
     now = context.clock()
@@ -265,13 +259,6 @@ def _write_sample(
             note(connection, round_, concern.kind, concern.sentence, now)
 
 
-def _refuse_changed(drawn: Sequence[Item], shown: Collection[str], settings: RoundSettings) -> None:
-    """Refuse what was counted in predictions that are others by now; a few may have gone."""
-    removed = sum(item.id not in shown for item in drawn)
-    if removed > settings.bad_rows_max * len(drawn):
-        raise SourceUnavailable(changed_sentence(removed, len(drawn)))
-
-
 def _history_of(
     connection: Connection,
     round_: Round,
@@ -310,12 +297,11 @@ def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSet
     """Limits that no labels of such a window can test."""
     size = np.array([part.size for part in frame.strata])
     is_flagged = np.array([part.stratum.flagged for part in frame.strata])
+    rate = None if prior_rates is None else prior_rates.rate
     results = []
     for limit in settings.limits.watched():
         try:
-            check_testable(
-                limit, size, is_flagged, None if prior_rates is None else prior_rates.rate
-            )
+            check_testable(limit, size, is_flagged, rate)
         except LimitCannotBeTested as error:
             results.append(str(error))
     return results

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -283,13 +283,7 @@ def _first_phase(frame: Frame, items: int) -> list[str]:
     return [each.id for rank in zip_longest(*cells) for each in rank if each is not None]
 
 
-class _Remaining(TypedDict):
-    calls: int
-    tokens: int
-    seconds: float
-
-
-def _remaining(context: MonitorContext, judge: OnDemandJudge, spent: Judging) -> _Remaining:
+def _remaining(context: MonitorContext, judge: OnDemandJudge, spent: Judging) -> dict[str, Any]:
     """Return what a round has left to ask with, though a process that asked was killed."""
     elapsed = context.clock() - spent.began_at
     return {
@@ -400,7 +394,7 @@ def _cut_by(
 def _by_verdict(
     judged: Sequence[Candidate], verdicts: Mapping[str, Verdict]
 ) -> dict[Verdict, VerdictPart]:
-    """VerdictPart judged items by verdict, each part in the order of the draw."""
+    """Part judged items by verdict, each in the order of the draw."""
     parts = defaultdict[Verdict, list[Candidate]](list)
     for each in judged:
         parts[verdicts.get(each.id, Verdict.MISSING)].append(each)
@@ -414,13 +408,10 @@ def _cut_as(scan: WindowScan, earlier: Sequence[PastRound], most: int) -> Window
     weights = defaultdict[Stratum, dict[Verdict, VerdictPart]](dict)
     for one, size in zip(strata, sizes.tolist(), strict=True):
         if one.verdict is not None:
-            weights[replace(one, name="", verdict=None)][one.verdict] = VerdictPart(size)
+            weights[_cell(one)][one.verdict] = VerdictPart(size)
 
     def parts(cell: StratumFrame) -> dict[Verdict, VerdictPart]:
-        of = {
-            verdict: part.weight
-            for verdict, part in weights[replace(cell.stratum, name="")].items()
-        }
+        of = {verdict: part.weight for verdict, part in weights[_cell(cell.stratum)].items()}
         if not any(of.values()):
             return {}
         judged = scaled(of, min(most, cell.size))

@@ -17,6 +17,7 @@ from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.score_bands import resemble_probabilities
+from monitor.stats.history.run_length import RunLength
 from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.samples.first_phases import first_phase_of
 
@@ -90,7 +91,7 @@ def prior_rates_of(
         return PriorRates.of_reference(
             tp=matrix.tp, fp=matrix.fp, fn=matrix.fn, tn=matrix.tn, is_flagged=is_flagged
         )
-    means = _mean_scores(frame)
+    means = _means([[c.score for c in part.candidates] for part in frame.strata])
     return (
         PriorRates.nothing(is_flagged) if means is None else PriorRates.of_scores(means, is_flagged)
     )
@@ -118,10 +119,6 @@ def positions(
         seen[up] += 1
     scored = [any(s is not None for s in of) for of in scores]
     return np.where(scored, ranks or locations, np.nan)
-
-
-def _mean_scores(frame: Frame) -> list[float] | None:
-    return _means([[c.score for c in part.candidates] for part in frame.strata])
 
 
 def _means(scores_of: Sequence[Sequence[float | None]]) -> list[float] | None:
@@ -166,13 +163,13 @@ def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> Re
         if not rounds:
             return before
         sizes = {part.stratum.name: part.size for part in scan.frame.strata}
+        pooling = round_.settings.pooling
         return pooled_reference(
             connection,
             rounds,
             scan.edges,
             before,
-            hazard=round_.settings.pooling.hazard,
-            restart=round_.settings.pooling.restart,
+            settings=RunLength(pooling.hazard, pooling.restart),
             cells=None if round_.settings.sample.cells is None else sizes,
         )
 

@@ -19,7 +19,6 @@ from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
-from monitor.stats.history.run_length import RunLength
 from monitor.storage.labels.round_labels import LabeledItem, RoundLabels, read_labels
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import BandEdges
     from monitor.rounds.context import ReferenceItems
     from monitor.stats.history.change_point import ClassCounts
+    from monitor.stats.history.run_length import RunLength
     from monitor.storage.rounds.round_store import Round
 
     References: TypeAlias = Mapping[str, tuple[int, int]]
@@ -77,8 +77,7 @@ def pooled_reference(
     edges: BandEdges,
     before: References | None,
     *,
-    hazard: float,
-    restart: float,
+    settings: RunLength,
     cells: Mapping[str, int] | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Make the reference of a new history from rounds drawn by other bands.
@@ -92,15 +91,16 @@ def pooled_reference(
     cells: Items of the new window in each new stratum where these are score cells, of which each
         class is pooled as one rate.
     """
-    drawn = [
-        _by_class(read_labels(connection, round_), cells=round_.settings.sample.cells is not None)
+    read = [
+        (read_labels(connection, round_), round_.settings.sample.cells is not None)
         for round_ in rounds
     ]
     reference: dict[str, tuple[int, int]] = {}
     for is_flagged in (True, False):
-        existing = [items for each in drawn if (items := each[is_flagged]) is not None]
+        drawn = [_drawn(labels, is_flagged, cells=by_cells) for labels, by_cells in read]
+        existing = [items for items in drawn if items is not None]
         reference |= _class_reference(
-            existing, edges, before, is_flagged, hazard=hazard, restart=restart, cells=cells
+            existing, edges, before, is_flagged, settings=settings, cells=cells
         )
     return reference
 
@@ -111,8 +111,7 @@ def _class_reference(
     before: References | None,
     is_flagged: bool,
     *,
-    hazard: float,
-    restart: float,
+    settings: RunLength,
     cells: Mapping[str, int] | None,
 ) -> dict[str, tuple[int, int]]:
     """Count one class, by the rounds that labeled it: positive and labeled per new stratum."""
@@ -127,7 +126,9 @@ def _class_reference(
         size = [cells[name] for name in names]
         steps = [_one_rate(size, each) for each in steps]
         launch = None if launch is None else _one_rate(size, launch)
-    start = _start_of_present(steps, launch, hazard=hazard, restart=restart)
+    pooled = pooling_steps(steps, reference=launch, settings=settings)
+    # The round, from 1, since which nothing changed; 0 where nothing did since launch.
+    start = pooled[-1].most_likely_start() if pooled else 0
     # Start 0 is before launch: only then does what was known there still hold.
     retained = old if old is not None and start == 0 else [(0, 0)] * len(names)
     positive, labeled = _pooled(drawn_items[max(start, 1) - 1 :], edges, is_flagged).whole()
@@ -137,15 +138,6 @@ def _class_reference(
     }
 
 
-def _start_of_present(
-    rounds: Sequence[ClassCounts], launch: ClassCounts | None, *, hazard: float, restart: float
-) -> int:
-    """Find the round, from 1, since which nothing changed; 0 where nothing did since launch."""
-    settings = RunLength(hazard=hazard, restart=restart)
-    steps = pooling_steps(rounds, reference=launch, settings=settings)
-    return steps[-1].most_likely_start() if steps else 0
-
-
 def _one_rate(size: Sequence[int], counts: ClassCounts) -> ClassCounts:
     """Make of the cells of a class one stratum."""
     positive, labeled = counts
@@ -153,16 +145,13 @@ def _one_rate(size: Sequence[int], counts: ClassCounts) -> ClassCounts:
     return result.positive, result.labeled
 
 
-def _by_class(labels: RoundLabels, *, cells: bool) -> dict[bool, DrawnItems | None]:
-    return {is_flagged: _drawn(labels, is_flagged, cells=cells) for is_flagged in (True, False)}
-
-
 def _drawn(labels: RoundLabels, is_flagged: bool, *, cells: bool) -> DrawnItems | None:
     """Labeled items of a class; None if a stratum that holds items has no label.
 
     A score cell without a label is taken with its neighbours.
     """
-    sizes = _sizes(labels, is_flagged)
+    own = [part for part in labels.strata if part.stratum.flagged == is_flagged]
+    sizes = {part.stratum.name: part.size for part in own if part.size}
     items = [item for item in labels.labeled if item.stratum in sizes]
     labeled = Counter(item.stratum for item in items)
     if not labeled:
@@ -173,12 +162,6 @@ def _drawn(labels: RoundLabels, is_flagged: bool, *, cells: bool) -> DrawnItems 
     if labeled.keys() != sizes.keys():
         return None
     return _weighed(items, {name: sizes[name] / labeled[name] for name in sizes})
-
-
-def _sizes(labels: RoundLabels, is_flagged: bool) -> dict[str, int]:
-    """Count the items in each stratum of a class that holds any."""
-    own = [part for part in labels.strata if part.stratum.flagged == is_flagged]
-    return {part.stratum.name: part.size for part in own if part.size}
 
 
 def _weighed(items: Sequence[LabeledItem], weight: Mapping[str, float]) -> DrawnItems:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
 
 FEWEST_BANDS = 2  # of a class: one has no other answers from which its rate could be learned
 
@@ -202,11 +201,6 @@ def _give_up(context: MonitorContext, round_: Round, labels: RoundLabels, claim:
 def _first(labels: RoundLabels) -> dict[str, int]:
     """Items of each stratum in wave 1."""
     return {part.stratum.name: part.first_wave or 0 for part in labels.strata}
-
-
-def was_abandoned(strata: Sequence[StratumTally]) -> bool:
-    """Whether a round was to have two waves and had one."""
-    return bool(strata) and all(part.first_wave == part.planned for part in strata)
 
 
 def is_due(round_: Round, labels: RoundLabels, now: datetime) -> bool:

@@ -18,7 +18,6 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
@@ -141,12 +140,13 @@ def _newest_history(
 
 def _profile(context: MonitorContext, round_: Round, at_most: int) -> tuple[Frame, Frame]:
     """Scan by class: what places the edges, and as many items as a second scan can use."""
-    sample = round_.settings.sample
+    cut = round_.settings.sample.cells or round_.settings.sample.bands
+    parts = max(cut.flagged, cut.passed)
     shown = max(at_most, PROFILE)
     if not isinstance(context.source, Rescannable):
         profile = _scan(context, round_, BandEdges(), shown)
         return profile, profile
-    whole = _scan(context, round_, BandEdges(), most_of_a_class(at_most, _parts(sample)))
+    whole = _scan(context, round_, BandEdges(), most_of_a_class(at_most, parts))
     if BadRow.DUPLICATE in whole.bad_rows:  # its sizes are those of its share of repeated ids
         return _scan(context, round_, BandEdges(), shown), whole
     strata = tuple(replace(part, candidates=part.candidates[:shown]) for part in whole.strata)
@@ -159,12 +159,6 @@ def most_of_a_class(at_most: int, parts: int) -> int:
     A part that does not is drawn again, for which md5 is taken of its rows a second time.
     """
     return max(at_most, PROFILE, min(_SPREAD * parts * at_most, _MOST_SPREAD))
-
-
-def _parts(sample: Sample) -> int:
-    """Bands or cells of the class that has more of them."""
-    cut = sample.cells or sample.bands
-    return max(cut.flagged, cut.passed)
 
 
 def _rescan(
