@@ -11,12 +11,7 @@ from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
-from monitor.presentation.labels import (
-    half_labeled_sentence,
-    unchecked_sentence,
-    unclear_sentence,
-    unlabeled_passed_sentence,
-)
+from monitor.presentation import labels as label_texts
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import versions
 from monitor.rounds.estimation.tally import classes_without_label, lacks_second_wave
@@ -98,10 +93,10 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
     concerns = _concerns_of_truth(context, state)
     if empty:
         size = sum(part.size for part in labels.strata if not part.stratum.flagged)
-        concerns[UNLABELED] = unlabeled_passed_sentence(size, answered, planned)
+        concerns[UNLABELED] = label_texts.unlabeled_passed_sentence(size, answered, planned)
     checked = len(labels.checks) - labels.unchecked
     if labels.checks and not checked:
-        concerns[UNCHECKED] = unchecked_sentence(labels.unchecked)
+        concerns[UNCHECKED] = label_texts.unchecked_sentence(labels.unchecked)
     _watch_by_todays_limits(context, round_, claim)
     follow_labels(context, round_, labels, claim, closes=True)
     reason = closed_reason(
@@ -187,7 +182,7 @@ def _refuse_half_labeled(round_: Round, now: datetime, answered: int, planned: i
     several = len(parts_of(round_.settings.labeling)) > 1
     end = (round_.deadline or now) + round_.settings.late_labels
     if several and answered and now < end:
-        raise LabelsRefused(half_labeled_sentence(answered, planned, end))
+        raise LabelsRefused(label_texts.half_labeled_sentence(answered, planned, end))
 
 
 def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim) -> None:
@@ -254,7 +249,7 @@ def _concerns_of(
     unanswered = [id_ for id_, answer in answers.items() if answer is None]
     yield "contradictions", contradictions_concern(labeler, unanswered)
     if census is not None and census.unclear:
-        yield "contradictions", unclear_sentence(census.unclear)
+        yield "contradictions", label_texts.unclear_sentence(census.unclear)
 
 
 def _rarely(context: MonitorContext, round_: Round, check: Callable[[], T]) -> T:

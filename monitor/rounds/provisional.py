@@ -15,14 +15,7 @@ from monitor.domain.ports import DatesTruth
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
 from monitor.domain.setting_types import parse_duration
 from monitor.domain.state import RoundState
-from monitor.presentation.provisional import (
-    FASTER,
-    LATER_NEGATIVE,
-    OTHER_PACE,
-    taken_back_reason,
-    too_few_followed_reason,
-    too_young_reason,
-)
+from monitor.presentation import provisional
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting.concerns import is_much
@@ -237,23 +230,25 @@ def early_row(
     """
     now, age = rounds[-1].readings[-1].at, rounds[-1].age(rounds[-1].readings[-1].at)
     if any(column.get("missing_means") != "negative" for column in columns.values()):
-        return ProvisionalRow(at=now, reason=LATER_NEGATIVE)
+        return ProvisionalRow(at=now, reason=provisional.LATER_NEGATIVE)
     for flags in (tuple(columns), *((flag,) for flag in columns)):
         if fall := rounds[-1].taken_back(flags):
-            return ProvisionalRow(at=now, reason=taken_back_reason(*fall))
+            return ProvisionalRow(at=now, reason=provisional.taken_back_reason(*fall))
     coarse = COARSE * max(map(_matures, columns.values())) / DAY
     paces = [_Pace.of((flagged,), rounds, coarse) for flagged in sorted(columns)]
     if min(pace.matured for pace in paces) < FEWEST and _is_one(columns):
         paces = [_Pace.of((True, False), rounds, coarse)]
     matured = min(pace.matured for pace in paces)
     if matured < FEWEST:
-        return ProvisionalRow(at=now, reason=too_few_followed_reason(round(matured), FEWEST))
+        return ProvisionalRow(
+            at=now, reason=provisional.too_few_followed_reason(round(matured), FEWEST)
+        )
     shares = {pace.flags: pace.curve().at(age) for pace in paces}
     least = min(share.share for share in shares.values())
     if least < LEAST_MATURED:
-        return ProvisionalRow(at=now, reason=too_young_reason(least))
+        return ProvisionalRow(at=now, reason=provisional.too_young_reason(least))
     if any(pace.fit() < least_fit for pace in paces):  # measured: most numbers would be wrong
-        return ProvisionalRow(at=now, matured=least, reason=OTHER_PACE)
+        return ProvisionalRow(at=now, matured=least, reason=provisional.OTHER_PACE)
     rows = _estimates(counts, shares, seed)
     why = next((row.reason for row in rows if row.reason), None)
     metrics = [ProvisionalMetric.taken_from(row) for row in rows if row.point is not None]
@@ -261,7 +256,7 @@ def early_row(
         at=now,
         matured=least,
         metrics=metrics,
-        reason=FASTER if isinstance(why, Contradiction) else no_estimate_reason(why),
+        reason=provisional.FASTER if isinstance(why, Contradiction) else no_estimate_reason(why),
     )
 
 

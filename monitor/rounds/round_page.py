@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import InputRefused
 from monitor.domain.round_page import RoundPage
 from monitor.domain.state import RoundState
-from monitor.presentation.rounds import (
-    no_report_text,
-    no_reports_text,
-    no_round_text,
-    no_version_text,
-)
+from monitor.presentation import rounds
 from monitor.rounds.class_overview import report_with_classes
 from monitor.rounds.reporting.enqueue import with_concerns
 from monitor.rounds.reporting.report import band_rows
@@ -83,14 +78,14 @@ def read_report(
     payload = report_store.read_report(connection, round_.id, version_to_read)
     report = with_concerns(connection, round_, payload)
     if report is None:
-        raise InputRefused(no_report_text(monitor, round_.number, round_.state))
+        raise InputRefused(rounds.no_report_text(monitor, round_.number, round_.state))
     return report
 
 
 def _newest_done(connection: Connection, monitor: str) -> Round:
     done = round_lists.newest_done(connection, monitor)
     if done is None:
-        raise InputRefused(no_reports_text(monitor))
+        raise InputRefused(rounds.no_reports_text(monitor))
     return round_store.read_round(connection, done)
 
 
@@ -99,14 +94,14 @@ def find_round(connection: Connection, monitor: str, number: int) -> Round:
     round_id = round_lists.numbered(connection, monitor, number)
     if round_id is None:
         numbers = round_lists.first_and_last(connection, monitor)
-        raise InputRefused(no_round_text(monitor, number, numbers))
+        raise InputRefused(rounds.no_round_text(monitor, number, numbers))
     return round_store.read_round(connection, round_id)
 
 
 def _version(round_: Round, requested: int | None) -> int:
     newest = round_.estimated_version
     if requested is not None and requested > newest:
-        raise InputRefused(no_version_text(round_.monitor, round_.number, requested, newest))
+        raise InputRefused(rounds.no_version_text(round_.monitor, round_.number, requested, newest))
     return requested or newest
 
 

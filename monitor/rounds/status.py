@@ -21,24 +21,10 @@ from monitor.domain.report import (
 )
 from monitor.domain.slots import newest_slot, next_slot
 from monitor.domain.state import RoundState
+from monitor.presentation import status as lines
 from monitor.presentation.delivery import dead_line
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.restatements import restated_text
-from monitor.presentation.status import (
-    attention_text,
-    no_estimate_line,
-    overdue_line,
-    proposal_cautions,
-    round_line,
-    row_lines,
-    unanswered_line,
-    unopened_line,
-    unread_labels_line,
-    untagged_line,
-    unwatched_line,
-    upcoming_line,
-    waiting_line,
-)
 from monitor.rounds.grace import gives_up_at
 from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline, second_wave_lines
 from monitor.rounds.past_limits import is_missed_limit, missed_limits, proposed_limits
@@ -231,7 +217,11 @@ def _overview(connection: Connection, stored: _StatusOfOne) -> Overview:
         waiting=stored.held_up,
         problems=problems,
         concerns=concerns,
-        notes=[*_notes(stored), *proposal_cautions(*proposal), *_untagged(connection, settings)],
+        notes=[
+            *_notes(stored),
+            *lines.proposal_cautions(*proposal),
+            *_untagged(connection, settings),
+        ],
         firing_notices=stored.firing_notices,
         recoveries=stored.recoveries,
     )
@@ -239,10 +229,13 @@ def _overview(connection: Connection, stored: _StatusOfOne) -> Overview:
 
 def _concerns(stored: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
     """Return the concerns, with limits as the config has them now."""
-    noted = [attention_text(each) for each in stored.attention if not is_missed_limit(each)]
+    noted = [lines.attention_text(each) for each in stored.attention if not is_missed_limit(each)]
     if stored.last is None:
         return noted
-    return [*noted, *(round_line(stored.last.number, sentence) for sentence in missed.values())]
+    return [
+        *noted,
+        *(lines.round_line(stored.last.number, sentence) for sentence in missed.values()),
+    ]
 
 
 def _of_alerts(facts: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:
@@ -279,23 +272,23 @@ def _problems(stored: _StatusOfOne) -> list[str]:
     return [
         *_unopened(stored),
         *(
-            waiting_line(round_.number, gives_up_at(round_), round_.reason)
+            lines.waiting_line(round_.number, gives_up_at(round_), round_.reason)
             for round_ in stored.seen.blocked
         ),
         *_late_answers(stored),
-        *(no_estimate_line(each.round, each.reason) for each in stored.without_estimate),
+        *(lines.no_estimate_line(each.round, each.reason) for each in stored.without_estimate),
         *([] if stored.doubt is None else [stored.doubt]),
         *(dead_line(effect) for effect in stored.held_up if effect.dead),
         # what somebody has to put right about labels, and which places could not be read
         *(problem for notes in stored.labels for problem in notes.problems),
-        *(unread_labels_line(notes.obstacle) for notes in stored.labels if notes.obstacle),
+        *(lines.unread_labels_line(notes.obstacle) for notes in stored.labels if notes.obstacle),
     ]
 
 
 def _unopened(stored: _StatusOfOne) -> list[str]:
     due = newest_slot(stored.settings.round.schedule, stored.now)
     newest = stored.newest or next(iter(stored.seen.future), None)
-    return [unopened_line(due)] if newest is None or newest.slot < due else []
+    return [lines.unopened_line(due)] if newest is None or newest.slot < due else []
 
 
 def _late_answers(stored: _StatusOfOne) -> Iterator[str]:
@@ -303,11 +296,11 @@ def _late_answers(stored: _StatusOfOne) -> Iterator[str]:
     for round_ in stored.open_rounds:
         remaining = round_.time_for_labels(stored.now)
         if remaining is not None and remaining < timedelta(0):
-            yield overdue_line(round_.round, answered=round_.answered, expected=round_.wanted)
+            yield lines.overdue_line(round_.round, answered=round_.answered, expected=round_.wanted)
     deadline = stored.settings.round.deadline
     for round_, remaining in near_deadline(stored.open_rounds, deadline, stored.now):
         if not round_.answered:
-            yield unanswered_line(round_.round, remaining)
+            yield lines.unanswered_line(round_.round, remaining)
 
 
 def _notes(stored: _StatusOfOne) -> list[str]:
@@ -318,8 +311,8 @@ def _notes(stored: _StatusOfOne) -> list[str]:
         *closing_lines(stored.open_rounds, stored.settings.round.deadline, stored.now),
         *(note for notes in stored.labels for note in notes.notes),
         *(
-            round_line(stored.newest.number, text)
-            for text in row_lines(stored.issues)
+            lines.round_line(stored.newest.number, text)
+            for text in lines.row_lines(stored.issues)
             if stored.newest is not None
         ),
         *_of_last(stored),
@@ -329,7 +322,7 @@ def _notes(stored: _StatusOfOne) -> list[str]:
 def _upcoming(rounds: Sequence[Round]) -> list[str]:
     """State that some rounds lie in the future, and do not count as the newest."""
     made = [round_ for round_ in rounds if round_.state is not RoundState.SKIPPED]
-    return [upcoming_line(len(made), made[-1].number, made[-1].slot)] if made else []
+    return [lines.upcoming_line(len(made), made[-1].number, made[-1].slot)] if made else []
 
 
 def _of_last(stored: _StatusOfOne) -> list[str]:
@@ -339,12 +332,12 @@ def _of_last(stored: _StatusOfOne) -> list[str]:
     number, watches = stored.last.number, stored.settings.round.limits.bounds
     had_limits = bool(stored.last.settings.limits.bounds)
     unlike = stored.only_learns and watches
-    unwatched = [unwatched_line(number, had_limits=had_limits)] if unlike else []
+    unwatched = [lines.unwatched_line(number, had_limits=had_limits)] if unlike else []
     sentences = [
         *map(restated_text, stored.restated[-1:]),
         *(row["sentence"] for row in stored.notices),
     ]
-    return [*unwatched, *(round_line(number, sentence) for sentence in sentences)]
+    return [*unwatched, *(lines.round_line(number, sentence) for sentence in sentences)]
 
 
 def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
@@ -358,7 +351,7 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     why = why_untagged(receipt)
     if why is None or report["model"] != settings.round.model:
         return []
-    return [untagged_line(why)]
+    return [lines.untagged_line(why)]
 
 
 def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, Notice]:

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.model import LOG
-from monitor.presentation.delivery import (
-    aside_sentence,
-    dead_sentence,
-    dead_to_do,
-    no_hook_reason,
-    orphaned_sentence,
-    orphaned_to_do,
-    recovered_sentence,
-)
+from monitor.presentation import delivery
 from monitor.rounds.reporting.enqueue import add_notice, names_of
 from monitor.rounds.reporting.notices import notice_of
 from monitor.storage.outbox import effect_admin, effect_store
@@ -56,9 +48,9 @@ def notify_dead(
         return
     round_ = round_store.read_round(connection, turn.round_id)
     sentence = (
-        aside_sentence(round_.monitor, round_.number, effect.sink, turn.tries, str(error))
+        delivery.aside_sentence(round_.monitor, round_.number, effect.sink, turn.tries, str(error))
         if error.concerns_one
-        else dead_sentence(effect.monitor, effect.sink, turn.since, turn.tries, str(error))
+        else delivery.dead_sentence(effect.monitor, effect.sink, turn.since, turn.tries, str(error))
     )
     _notify(connection, round_, effect.sink, sentence, now)
 
@@ -71,7 +63,9 @@ def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
         connection, f"{_DEAD}/{sink}/", f"{_RECOVERED}/{sink}/"
     ):
         round_ = round_store.read_round(connection, round_id)
-        notice = _notice(connection, round_, _RECOVERED, sink, recovered_sentence(sink), now)
+        notice = _notice(
+            connection, round_, _RECOVERED, sink, delivery.recovered_sentence(sink), now
+        )
         key = f"{_RECOVERED}/{sink}/{now.timestamp()}/{target}"
         add_notice(connection, round_, notice, target, now, key=key)
 
@@ -91,15 +85,15 @@ def retire_orphans(database: Database, sinks: Collection[str], clock: Clock) -> 
 
 
 def _retire(connection: Connection, sink: str, first: int, before: datetime, now: datetime) -> None:
-    why = no_hook_reason(sink)
+    why = delivery.no_hook_reason(sink)
     turn = effect_store.read_turn(connection, first)
     count = effect_admin.set_dead(connection, sink, why, before, now)
     if not count:  # another process was faster
         return
     log.error("dead effects", sink=sink, effects=count, reason=why)
     round_ = round_store.read_round(connection, turn.round_id)
-    sentence = orphaned_sentence(round_.monitor, sink, count)
-    _notify(connection, round_, sink, sentence, now, orphaned_to_do(sink))
+    sentence = delivery.orphaned_sentence(round_.monitor, sink, count)
+    _notify(connection, round_, sink, sentence, now, delivery.orphaned_to_do(sink))
 
 
 def _notify(
@@ -112,7 +106,7 @@ def _notify(
 ) -> None:
     day = f"{now:%Y-%m-%d}"
     notice = _notice(connection, round_, _DEAD, sink, sentence, now)
-    notice = notice.model_copy(update={"to_do": to_do or dead_to_do(sink)})
+    notice = notice.model_copy(update={"to_do": to_do or delivery.dead_to_do(sink)})
     for target in (LOG, *round_.settings.hooks):
         if target != sink:
             key = f"{_DEAD}/{sink}/{day}/{target}"

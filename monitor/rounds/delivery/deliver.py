@@ -23,12 +23,7 @@ from monitor.domain.errors import DeliveryBroke, DeliveryFailed
 from monitor.domain.model import MLFLOW, Effect, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.ports import AlertKeeper, Clock, EffectHandler
-from monitor.presentation.delivery import (
-    INTERRUPTED,
-    alerts_not_stored_reason,
-    broken_handler_reason,
-    crash_looping_reason,
-)
+from monitor.presentation import delivery
 from monitor.rounds.delivery.dead_letters import notify_dead, notify_recovered
 from monitor.rounds.reporting.notices import notice_id
 from monitor.storage.outbox import effect_admin, effect_store
@@ -146,7 +141,7 @@ class _Call:
         """Claim an effect and deliver it; None if it is still to be done."""
         with self.database.write() as connection:
             effect = effect_store.claim_effect(
-                connection, head.id, self.clock(), interrupted=INTERRUPTED
+                connection, head.id, self.clock(), interrupted=delivery.INTERRUPTED
             )
         if effect is None:  # another process has it, or had it
             self.set_aside.add(head.id)
@@ -178,7 +173,7 @@ def _deliver_one(
     if effect.is_deadly:
         # Without asking the handler, so that the effect does not end every process.
         attempts = effect_store.DEADLY_ATTEMPTS
-        reason = crash_looping_reason(effect.sink, effect.kind, attempts=attempts)
+        reason = delivery.crash_looping_reason(effect.sink, effect.kind, attempts=attempts)
         return _postpone(database, effect, DeliveryBroke(reason), clock)
     try:
         with outside("deliver"):
@@ -188,7 +183,7 @@ def _deliver_one(
         return _postpone(database, effect, error, clock)
     except Exception as error:
         log.exception("delivery broke", sink=effect.sink, effect=effect.key)
-        reason = broken_handler_reason(effect.sink, effect.kind, error)
+        reason = delivery.broken_handler_reason(effect.sink, effect.kind, error)
         return _postpone(database, effect, DeliveryBroke(reason), clock)
     with database.write() as connection:
         written = effect_store.finish_effect(connection, effect, receipt, clock())
@@ -301,5 +296,5 @@ def _keep(handler: AlertKeeper, sink: str, notices: list[dict[str, Any]]) -> str
         return str(error)
     except Exception as error:
         log.exception("keeping alerts up broke", sink=sink)
-        return alerts_not_stored_reason(sink, error)
+        return delivery.alerts_not_stored_reason(sink, error)
     return None

@@ -19,13 +19,8 @@ import numpy as np
 from monitor.domain.bands import bands_of
 from monitor.domain.model import Verdict
 from monitor.domain.report import NoticeRow
+from monitor.presentation import notices as notice_texts
 from monitor.presentation.judge import judge_moved_sentence
-from monitor.presentation.notices import (
-    changed_sentence,
-    moved_sentence,
-    recurring_sentence,
-    unexpected_sentence,
-)
 from monitor.rounds.estimation.judge import cut_of
 from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.stats.drift.shift import WindowDistance, window_distances
@@ -99,7 +94,7 @@ def recurring_notices(recurring: int, drawn: int) -> list[NoticeRow]:
     """Note that evidence leaves out so many of the drawn items, where those are most."""
     if not drawn or recurring < RECURRING * drawn:
         return []
-    sentence = recurring_sentence(recurring, drawn)
+    sentence = notice_texts.recurring_sentence(recurring, drawn)
     return [
         NoticeRow(kind="recurring", subject="items", value=recurring / drawn, sentence=sentence)
     ]
@@ -129,7 +124,7 @@ def _frame_notices(
     if not unusual:
         return []
     psi = next(move.value for move in distances if move.kind == "psi")
-    sentence = moved_sentence(unusual, _flagged_shares(counts, earlier))
+    sentence = notice_texts.moved_sentence(unusual, _flagged_shares(counts, earlier))
     return [NoticeRow(kind="frame", subject="population", value=psi, sentence=sentence)]
 
 
@@ -188,7 +183,7 @@ def _predictive_notices(
         result, interval = stratified_estimate(counts, metric), estimate.interval(level=LEVEL)
         if result is None or interval is None or not is_outside(result, interval):
             continue
-        sentence = unexpected_sentence(metric, result, interval, LEVEL)
+        sentence = notice_texts.unexpected_sentence(metric, result, interval, LEVEL)
         notices.append(
             NoticeRow(kind="predictive", subject=metric, value=result, sentence=sentence)
         )
@@ -204,7 +199,7 @@ def _changed_notices(
         if probability < CHANGED:
             continue
         rates = _rates_of(name, before, counts, history_state.now)
-        sentence = changed_sentence(name, probability, *rates)
+        sentence = notice_texts.changed_sentence(name, probability, *rates)
         row = NoticeRow(kind="changed", subject=name, value=probability, sentence=sentence)
         notices.append(row)
     return notices

@@ -13,12 +13,7 @@ from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import BandEdges, Stratum
 from monitor.domain.slots import newest_slot, window_of
-from monitor.presentation.forecasts import (
-    ASSUMED,
-    REFERENCE_ITEMS,
-    REFERENCE_MATRIX,
-    closed_rounds_text,
-)
+from monitor.presentation import forecasts
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.sampling.cells import edges_of, rates_of_cells, uniform_of
@@ -111,13 +106,13 @@ def expected_round(
     """
     settings = context.settings.round
     if levels is not None:
-        return ExpectedRound(*_of_levels(levels, settings), ASSUMED)
+        return ExpectedRound(*_of_levels(levels, settings), forecasts.ASSUMED)
     expected_round = _of_rounds(context)
     if expected_round is not None:
         return expected_round
     if context.reference is not None:
         planned = _of_items(context.reference(), size or _window_size(context), settings)
-        return ExpectedRound(*planned, REFERENCE_ITEMS)
+        return ExpectedRound(*planned, forecasts.REFERENCE_ITEMS)
     matrix = settings.reference
     if matrix is not None and min(matrix.tp, matrix.fp, matrix.fn, matrix.tn) > 0:
         flagged = matrix.tp + matrix.fp
@@ -127,7 +122,7 @@ def expected_round(
             flagged_rate=flagged / (flagged + matrix.fn + matrix.tn),
             size=size or _window_size(context),
         )
-        return ExpectedRound(*_of_levels(levels, settings), REFERENCE_MATRIX)
+        return ExpectedRound(*_of_levels(levels, settings), forecasts.REFERENCE_MATRIX)
     message = (
         f"{context.settings.name} has no closed round and no reference to go by; give --precision, "
         "--recall, --flagged-rate and --size"
@@ -243,7 +238,7 @@ def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
         return None
     counts = tallies[-1].counts
     scenario, plan = _planned(counts.size, counts.is_flagged, rates, settings)
-    source = closed_rounds_text(len(tallies), with_reference=reference is not None)
+    source = forecasts.closed_rounds_text(len(tallies), with_reference=reference is not None)
     return ExpectedRound(_by_bands(scenario, tallies[-1].frame, settings), plan, source)
 
 

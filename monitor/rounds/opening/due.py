@@ -11,14 +11,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.seeds import seed_of
 from monitor.domain.slots import newest_slot, slots_between, window_of
 from monitor.domain.state import ENDED, RoundState
-from monitor.presentation.moves import (
-    BACKFILLED,
-    DUE,
-    NOTHING_REMAINS,
-    REQUESTED,
-    nothing_to_see_text,
-    stays_text,
-)
+from monitor.presentation import moves
 from monitor.rounds.opening.slots import (
     free_window,
     number_of,
@@ -69,11 +62,11 @@ def why_it_stays(context: MonitorContext, slot: datetime) -> str:
     with context.database.read() as connection:
         round_ = _round_at(connection, context, slot)
         if round_ is None or round_.window.is_empty:
-            return nothing_to_see_text()
+            return moves.nothing_to_see_text()
         # Doing an abandoned round again would throw its answers away.
         is_abandoned = round_.state is RoundState.ABANDONED
         answers = redo_store.labels_taken(connection, round_.id) if is_abandoned else 0
-        return stays_text(round_.state, answers=answers)
+        return moves.stays_text(round_.state, answers=answers)
 
 
 def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -> Round | None:
@@ -94,7 +87,7 @@ def open_due(context: MonitorContext) -> None:
         refuse_if_forgotten(context, newest, lost)
     if due:
         record_missed(context, due[:-1], due[-1])
-        _open(context, due[-1], context.settings.round, DUE)
+        _open(context, due[-1], context.settings.round, moves.DUE)
     context.newest_seen.note(newest, *due[-1:])
 
 
@@ -132,7 +125,7 @@ def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int
 
     One that was abandoned before anybody labeled it is opened again by hand, not by a backfill.
     """
-    why = BACKFILLED if backfill else REQUESTED
+    why = moves.BACKFILLED if backfill else moves.REQUESTED
     origin = {"origin": "backfill" if backfill else "by_hand"}
     settings = context.settings.round.model_copy(update=origin)
     if not backfill:
@@ -176,7 +169,7 @@ def _add(
         state=RoundState.SKIPPED if window.is_empty else RoundState.OPEN,
         settings=settings,
         now=now,
-        reason=NOTHING_REMAINS if window.is_empty else why,
+        reason=moves.NOTHING_REMAINS if window.is_empty else why,
     )
     return None if window.is_empty else next(iter(added), None)
 

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.registered import alias_of, spellings
 from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
-from monitor.presentation.setting_changes import (
-    next_challenger_sentence,
-    next_history_sentence,
-    next_schedule_sentence,
-)
+from monitor.presentation import setting_changes
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 
@@ -48,13 +44,13 @@ def pending_changes(connection: Connection, context: MonitorContext) -> list[str
     differences = _differences(_of_history(newest.settings), _of_history(settings))
     if differences:
         start = _history_start(connection, newest.monitor_id, settings, differences)
-        sentences.append(next_history_sentence(differences, start))
+        sentences.append(setting_changes.next_history_sentence(differences, start))
     differences = _differences(_of_schedule(newest.settings), _of_schedule(settings))
     if differences:
-        sentences.append(next_schedule_sentence(differences, newest.window.end))
+        sentences.append(setting_changes.next_schedule_sentence(differences, newest.window.end))
     differences = _differences(_of_challenger(newest.settings), _of_challenger(settings))
     if differences and newest.settings.challenger is not None:  # a first one changes nothing
-        sentences.append(next_challenger_sentence(differences[0]))
+        sentences.append(setting_changes.next_challenger_sentence(differences[0]))
     return sentences
 
 
@@ -81,7 +77,7 @@ def version_change(context: MonitorContext, frame: Frame) -> list[str]:
         )
     difference = Difference("model version", last.model_version, version)
     start = HistoryStart.NOTHING if existing is None else HistoryStart.KNOWN
-    return [next_history_sentence([difference], start)]
+    return [setting_changes.next_history_sentence([difference], start)]
 
 
 def changes_between(

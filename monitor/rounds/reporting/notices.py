@@ -9,24 +9,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.label_parts import parts_of
 from monitor.domain.notice import Notice
 from monitor.domain.state import RoundState
-from monitor.presentation.alerts import (
-    alert_to_do,
-    early_sentence,
-    ended_sentence,
-    firing_sentence,
-    forgotten_sentence,
-    promise,
-    resolved_sentence,
-    revised_sentence,
-)
-from monitor.presentation.rounds import (
-    abandoned_sentence,
-    attention_sentence,
-    attention_to_do,
-    undrawn_to_do,
-    unlabeled_to_do,
-    unusual_sentence,
-)
+from monitor.presentation import alerts, rounds
 
 if TYPE_CHECKING:
     from monitor.domain.report import AlertRow, NoticeRow, RoundReport
@@ -64,9 +47,9 @@ def alert_notice(
         alert.metric, basis="round", estimand="window"
     )
     sentence = {
-        "alert.firing": lambda: firing_sentence(alert, row, report),
-        "alert.resolved": lambda: resolved_sentence(alert, row, report, why),
-        "alert.revised": lambda: revised_sentence(alert, row, report),
+        "alert.firing": lambda: alerts.firing_sentence(alert, row, report),
+        "alert.resolved": lambda: alerts.resolved_sentence(alert, row, report, why),
+        "alert.revised": lambda: alerts.revised_sentence(alert, row, report),
     }[event]()
     names = {"store_id": report.store_id, "round_key": report.round_key}
     ends = {} if row is None else {"point": row.point, "low": row.low, "high": row.high}
@@ -82,7 +65,9 @@ def early_notice(
     ``round_key``, as for the notices below.
     """
     answered, planned = labels
-    sentence = early_sentence(alert, monitor=round_.monitor, answered=answered, planned=planned)
+    sentence = alerts.early_sentence(
+        alert, monitor=round_.monitor, answered=answered, planned=planned
+    )
     return _stored_alert("alert.firing", alert, round_, sentence=sentence, at=at, **names)
 
 
@@ -90,7 +75,7 @@ def ended_notice(
     alert: StoredAlert, round_: Round, *, by_hand: bool, why: str, at: datetime, **names: str
 ) -> Notice:
     """Notify people of an alert that no round ended; ``round_`` is the one that fired it."""
-    sentence = ended_sentence(
+    sentence = alerts.ended_sentence(
         alert, monitor=round_.monitor, number=round_.number, by_hand=by_hand, why=why
     )
     return _stored_alert("alert.resolved", alert, round_, sentence=sentence, at=at, **names)
@@ -98,9 +83,9 @@ def ended_notice(
 
 def _stored_alert(event: str, alert: StoredAlert, round_: Round, **more: Any) -> Notice:
     if event == "alert.firing":
-        more["promise"] = promise(round_.settings.limits.false_alarm_every)
+        more["promise"] = alerts.promise(round_.settings.limits.false_alarm_every)
         is_open = round_.state is RoundState.LABELING
-        more["to_do"] = alert_to_do(
+        more["to_do"] = alerts.alert_to_do(
             alert.id, alert.metric, monitor=round_.monitor, number=round_.number, is_open=is_open
         )
     return _alert_notice(event, alert, round_, since=alert.fired_at, **_window(round_), **more)
@@ -113,7 +98,7 @@ def _window(round_: Round) -> dict[str, datetime]:
 def forgotten_notice(alert: AlertRow, round_: Round, *, store_id: str, at: datetime) -> Notice:
     """Notify people of an alert that was open when the store was restored to a time before it."""
     number = alert.fired_in_round
-    sentence = forgotten_sentence(alert, monitor=round_.monitor, number=number)
+    sentence = alerts.forgotten_sentence(alert, monitor=round_.monitor, number=number)
     key = round_key(store_id, round_)
     notice = _alert_notice(
         "alert.resolved", alert, round_, store_id=store_id, round_key=key, sentence=sentence, at=at
@@ -158,7 +143,7 @@ def unusual_notice(row: NoticeRow, report: RoundReport, round_: Round) -> Notice
         round_key=report.round_key,
         metric=row.subject if row.kind == "predictive" else None,
         point=row.value if row.kind == "predictive" else None,
-        sentence=unusual_sentence(round_.monitor, round_.number, row.sentence),
+        sentence=rounds.unusual_sentence(round_.monitor, round_.number, row.sentence),
     )
 
 
@@ -168,7 +153,7 @@ def abandoned_notice(round_: Round, *, reason: str, at: datetime, **names: str) 
         "round.abandoned",
         names["round_key"] + repeated(round_),
         round_,
-        sentence=abandoned_sentence(round_.monitor, round_.number, reason),
+        sentence=rounds.abandoned_sentence(round_.monitor, round_.number, reason),
         at=at,
         to_do=_after_abandoned(round_),
         **_window(round_),
@@ -184,9 +169,9 @@ def attention_notice(
         "round.attention",
         f"{names['round_key']}/{kind}{repeated(round_)}",
         round_,
-        sentence=attention_sentence(round_.monitor, round_.number, sentence),
+        sentence=rounds.attention_sentence(round_.monitor, round_.number, sentence),
         at=at,
-        to_do=attention_to_do(round_.monitor, round_.number),
+        to_do=rounds.attention_to_do(round_.monitor, round_.number),
         **names,
     )
 
@@ -194,6 +179,6 @@ def attention_notice(
 def _after_abandoned(round_: Round) -> str:
     """Describe what helps: of a round that was drawn already, only labels were missing."""
     if round_.state is not RoundState.LABELING:
-        return undrawn_to_do(round_.monitor, round_.slot)
+        return rounds.undrawn_to_do(round_.monitor, round_.slot)
     kinds = {part.get("kind") for part in parts_of(round_.settings.labeling)}
-    return unlabeled_to_do(round_.monitor, round_.number, by_column=kinds == {"column"})
+    return rounds.unlabeled_to_do(round_.monitor, round_.number, by_column=kinds == {"column"})

@@ -28,13 +28,7 @@ from monitor.domain.report import (
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
-from monitor.presentation.rounds import (
-    alerts_text,
-    check_sentence,
-    learning_text,
-    no_estimate_sentence,
-    round_sentence,
-)
+from monitor.presentation import rounds
 
 if TYPE_CHECKING:
     from monitor.domain.model import Stratum
@@ -162,10 +156,10 @@ def bare_report(
     told: dict[str, Any] = {
         "status": Status.ATTENTION,
         "concerns": [reason],
-        "sentence": check_sentence(round_.number, reason),
+        "sentence": rounds.check_sentence(round_.number, reason),
     }
     if state == RoundState.ABANDONED:
-        sentence = no_estimate_sentence(round_.number, reason)
+        sentence = rounds.no_estimate_sentence(round_.number, reason)
         told = {"status": Status.STALE, "sentence": sentence}
     version = round_.version + 1
     fields = _frame_fields(round_, issues) | names | told
@@ -235,13 +229,13 @@ def _sentence(
     firing = [alert for alert in alerts if alert.state == "firing"]
     learns = not firing and not round_.settings.limits.bounds
     own = _first_rows(rows, "round")
-    return round_sentence(
+    return rounds.round_sentence(
         round_.window,
         own,
         _first_rows(rows, "pooled"),
         # a handful of labels decides these
         few=[metric for metric, row in own.items() if row is not None and row.caution],
-        alerts=learning_text(proposed) if learns else alerts_text(firing),
+        alerts=rounds.learning_text(proposed) if learns else rounds.alerts_text(firing),
     )
 
 

@@ -14,11 +14,7 @@ import structlog
 
 from monitor.domain.errors import MonitorError, RegistryUnavailable, StoppedByBug
 from monitor.domain.registered import Alias, NamedVersions, alias_of, named_in
-from monitor.presentation.windows import (
-    alias_moved_sentence,
-    alias_removed_sentence,
-    alias_unknown_sentence,
-)
+from monitor.presentation import windows
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.storage.overview import alias_store
 
@@ -64,11 +60,11 @@ class WatchedAlias:
         name, named, window = self.alias.alias, self.named, self.round.window
         results = []
         if named.moves:
-            results.append(Concern(MOVED, alias_moved_sentence(name, named)))
+            results.append(Concern(MOVED, windows.alias_moved_sentence(name, named)))
         if named.last_check is None or named.last_check < window.end:
-            results.append(Concern(UNKNOWN, alias_unknown_sentence(name, named, why_not)))
+            results.append(Concern(UNKNOWN, windows.alias_unknown_sentence(name, named, why_not)))
         elif named.is_removed:
-            results.append(Concern(REMOVED, alias_removed_sentence(name, named)))
+            results.append(Concern(REMOVED, windows.alias_removed_sentence(name, named)))
         return results
 
 

@@ -15,16 +15,10 @@ from monitor.domain.label_parts import rules_of
 from monitor.domain.ports import as_counted
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
+from monitor.presentation import windows
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.segments import explored_sentence
-from monitor.presentation.windows import (
-    changed_sentence,
-    ended_before_sentence,
-    gap_sentence,
-    held_back_sentence,
-    never_any_sentence,
-)
 from monitor.rounds.censuses import first_censuses
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
@@ -128,7 +122,9 @@ def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
             fault = _why_empty(context, round_)
         concerns = doubts(context, round_, scan.frame) if fault is None else ()
     except SourceRefused as error:
-        public = None if error.is_public else held_back_sentence(round_.monitor, round_.number)
+        public = (
+            None if error.is_public else windows.held_back_sentence(round_.monitor, round_.number)
+        )
         return WindowCheck(None, str(error), public)
     # Not where the rows say which version made them.
     alias = scan.alias if scan.frame.model_version is None else None
@@ -202,7 +198,7 @@ def _write_sample(
         shown = source.show([item.id for item in out], round_.window) if out else {}
     removed = sum(item.id not in shown for item in out)
     if removed > settings.bad_rows_max * len(out):  # the predictions are others by now
-        raise SourceUnavailable(changed_sentence(removed, len(out)))
+        raise SourceUnavailable(windows.changed_sentence(removed, len(out)))
     answers = [*notes, *untestable, *invalid.notes, *broken_pictures(shown.values(), settings)]
     answers += [] if settings.explored is None else [explored_sentence(settings.explored)]
     now = context.clock()
@@ -316,12 +312,12 @@ def _why_empty(context: MonitorContext, round_: Round) -> str:
     """Describe where the predictions end, and how to run the newest window that has any."""
     window, span = round_.window, context.source.span()
     if span is None:
-        return never_any_sentence(window)
+        return windows.never_any_sentence(window)
     newest = span[1]
     if newest >= window.end:
-        return gap_sentence(window, newest)
+        return windows.gap_sentence(window, newest)
     schedule = round_.settings.schedule
     slot = next(slots_after(schedule, newest + schedule.lag))
     with context.database.read() as connection:
         is_run = round_store.round_at(connection, round_.monitor_id, slot) is not None
-    return ended_before_sentence(window, newest, None if is_run else (round_.monitor, slot))
+    return windows.ended_before_sentence(window, newest, None if is_run else (round_.monitor, slot))

@@ -23,13 +23,7 @@ from monitor.domain.judge import OnDemandJudge
 from monitor.domain.judging import JudgeFailed
 from monitor.domain.model import Candidate, Stratum, StratumFrame, Verdict
 from monitor.domain.ports import as_counted
-from monitor.presentation.judge import (
-    last_version_sentence,
-    no_verdicts_sentence,
-    partly_judged_sentence,
-    waits_for_version_sentence,
-    why_missing_text,
-)
+from monitor.presentation import judge as judge_texts
 from monitor.rounds.claims import turn_released
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.window_scan import scan_window
@@ -158,7 +152,9 @@ def with_resolved_judge(
             resolved = context.judge.resolved()
     except JudgeFailed as error:
         if not error.passes:
-            return _with_judge(round_, None), (_concern(no_verdicts_sentence(str(error))),)
+            return _with_judge(round_, None), (
+                _concern(judge_texts.no_verdicts_sentence(str(error))),
+            )
         if claim is not None:
             _wait_for_version(context, round_, claim, judge, error)
         return _with_last_version(context, round_, judge, str(error))
@@ -172,7 +168,7 @@ def _wait_for_version(
         _hold(connection, claim)
         judging = verdict_store.begin_judging(connection, round_.id, context.clock())
     if _remaining(context, judge, judging)["seconds"] > 0:
-        raise JudgeUnavailable(waits_for_version_sentence(judge, str(error))) from error
+        raise JudgeUnavailable(judge_texts.waits_for_version_sentence(judge, str(error))) from error
 
 
 def _with_last_version(
@@ -181,8 +177,8 @@ def _with_last_version(
     with context.database.read() as connection:
         last = round_store.newest_judged(connection, round_.monitor_id, judge)
     if last is None:
-        return _with_judge(round_, None), (_concern(no_verdicts_sentence(fault)),)
-    sentence = last_version_sentence(judge, last, fault)
+        return _with_judge(round_, None), (_concern(judge_texts.no_verdicts_sentence(fault)),)
+    sentence = judge_texts.last_version_sentence(judge, last, fault)
     return _with_judge(round_, judge.model_copy(update={"resolved": last})), (_concern(sentence),)
 
 
@@ -365,7 +361,7 @@ def _cut_by(
     verdicts = {item: each.verdict for item, each in opinions.items()}
     silent = [item for item in chosen if verdicts.get(item, Verdict.MISSING) is Verdict.MISSING]
     faults = Counter(opinions[item].fault if item in opinions else None for item in silent)
-    why = why_missing_text(faults, stopped) if silent else None
+    why = judge_texts.why_missing_text(faults, stopped) if silent else None
     with context.database.write() as connection:
         _hold(connection, claim)
         verdict_store.begin_judging(connection, round_.id, context.clock())
@@ -387,7 +383,7 @@ def _cut_by(
     )
     if len(silent) <= round_.settings.bad_rows_max * len(chosen):
         return replace(scan, frame=frame), ()
-    sentence = partly_judged_sentence(len(silent), len(chosen), why or "")
+    sentence = judge_texts.partly_judged_sentence(len(silent), len(chosen), why or "")
     return replace(scan, frame=frame), (Concern(JUDGE, sentence),)
 
 

@@ -16,30 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.model import BadRow, Frame, Verdict
-from monitor.presentation.challenger import (
-    extreme_sentence,
-    fault_sentence,
-    no_decisions_reason,
-    same_sentence,
-    scale_sentence,
-    undecided_reason,
-    undecided_sentence,
-)
-from monitor.presentation.judge import (
-    changed_judge_sentence,
-    no_verdicts_sentence,
-    one_verdict_sentence,
-    unjudged_sentence,
-)
-from monitor.presentation.windows import (
-    few_released_sentence,
-    flagged_sentence,
-    many_late_rows_sentence,
-    one_class_sentence,
-    released_sentence,
-    threshold_sentence,
-    unknown_values_sentence,
-)
+from monitor.presentation import challenger, windows
+from monitor.presentation import judge as judge_texts
 
 if TYPE_CHECKING:
     from monitor.domain.model import Decisions
@@ -95,7 +73,7 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     unknown = frame.bad_rows.get(BadRow.UNKNOWN_CLASS, 0)
     if unknown <= settings.bad_rows_max * (frame.size + sum(frame.bad_rows.values())):
         return
-    raise SourceRefused(unknown_values_sentence(frame.unknown, settings.block))
+    raise SourceRefused(windows.unknown_values_sentence(frame.unknown, settings.block))
 
 
 def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) -> list[Concern]:
@@ -105,12 +83,12 @@ def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) ->
         fault = None if threshold is None else implausible_scores(_scores(frame), threshold)
         concerns = [] if fault is None else [Concern(SCORES, fault)]
         if usual is not None and _is_far(flagged, size, usual):
-            concerns.append(Concern(FLAGGED, flagged_sentence(flagged, size, usual)))
+            concerns.append(Concern(FLAGGED, windows.flagged_sentence(flagged, size, usual)))
         return concerns
     if not size:
         return []
     if threshold is None:
-        return [Concern(FLAGGED, one_class_sentence(flagged, size, usual))]
+        return [Concern(FLAGGED, windows.one_class_sentence(flagged, size, usual))]
     return [_outside(frame, usual, threshold)]
 
 
@@ -118,7 +96,7 @@ def _outside(frame: Frame, usual: Usual | None, threshold: float) -> Concern:
     """State that the threshold lies outside of the scores, as those that were read have it."""
     scores = _scores(frame)
     low, high = min(scores, default=math.nan), max(scores, default=math.nan)
-    sentence = threshold_sentence(
+    sentence = windows.threshold_sentence(
         frame.flagged_size, frame.size, usual, threshold=threshold, scores=(low, high)
     )
     return Concern(THRESHOLD, sentence, is_setting=_is_another_scale(threshold, low, high))
@@ -163,11 +141,13 @@ def release_concerns(frame: Frame) -> list[Concern]:
     # Where probabilities differ, the tails are lighter than the Binomial's (Hoeffding 1956).
     test = stats.binomtest(min(released, size), size, min(expected / size, 1.0))
     if test.pvalue < RELEASE_LEVEL:
-        sentence = released_sentence(released, size, expected)
+        sentence = windows.released_sentence(released, size, expected)
         concerns.append(Concern(RELEASED, sentence))
     usable = sum(len(part.candidates) for part in flagged)
     if usable < min(FEWEST_RELEASED, size):
-        concerns.append(Concern(FEW_RELEASED, few_released_sentence(usable, released, size)))
+        concerns.append(
+            Concern(FEW_RELEASED, windows.few_released_sentence(usable, released, size))
+        )
     return concerns
 
 
@@ -175,7 +155,7 @@ def late_concern(number: int, rows: int, late: int, settings: RoundSettings) -> 
     """State that rows of an earlier window came after its draw; None if few did."""
     if late <= settings.bad_rows_max * (rows + late):
         return None
-    return Concern(LATE, many_late_rows_sentence(number, rows, late))
+    return Concern(LATE, windows.many_late_rows_sentence(number, rows, late))
 
 
 _CHALLENGER, _JUDGE = "challenger", "judge"
@@ -205,7 +185,7 @@ def of_present_judge(context: MonitorContext, round_: Round) -> tuple[Round, tup
     if judge is None or (present is not None and judge.title == present.title):
         return round_, ()
     settings = round_.settings.model_copy(update={"judge": None})
-    concern = Concern(_JUDGE, changed_judge_sentence(judge), is_setting=True)
+    concern = Concern(_JUDGE, judge_texts.changed_judge_sentence(judge), is_setting=True)
     return replace(round_, settings=settings), (concern,)
 
 
@@ -214,7 +194,9 @@ def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
     if settings.judge is None or not frame.size:
         return Oddities()
     if frame.judge_fault is not None:
-        concern = Concern(_JUDGE, no_verdicts_sentence(frame.judge_fault), is_setting=True)
+        concern = Concern(
+            _JUDGE, judge_texts.no_verdicts_sentence(frame.judge_fault), is_setting=True
+        )
         return Oddities((concern,))
     is_estimated = any(part.judged is not None for part in frame.strata)
     sizes = verdict_sizes(frame)
@@ -222,10 +204,10 @@ def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
     size = missing + yes + no  # without the items that have no score
     # Why verdicts are missing of which a judge was asked, its first phase says.
     if missing > settings.bad_rows_max * size and not is_estimated:
-        sentence = unjudged_sentence(missing, size)
+        sentence = judge_texts.unjudged_sentence(missing, size)
         return Oddities((Concern(_JUDGE, sentence, is_setting=missing == size),))
     if min(yes, no) == 0 < max(yes, no):
-        return Oddities(notes=(one_verdict_sentence(settings.judge, yes, no),))
+        return Oddities(notes=(judge_texts.one_verdict_sentence(settings.judge, yes, no),))
     return Oddities()
 
 
@@ -235,26 +217,26 @@ def check_challenger(frame: Frame, settings: RoundSettings) -> Oddities:
         return Oddities()
     title, decided = settings.challenger.title, frame.challenged
     if decided is None:
-        fault = frame.challenger_fault or no_decisions_reason()
-        concern = Concern(_CHALLENGER, fault_sentence(title, fault), is_setting=True)
+        fault = frame.challenger_fault or challenger.no_decisions_reason()
+        concern = Concern(_CHALLENGER, challenger.fault_sentence(title, fault), is_setting=True)
         return Oddities((concern,))
     if decided.undecided > settings.bad_rows_max * frame.size:
-        why = undecided_reason(decided.undecided, frame.size, settings.bad_rows_max)
+        why = challenger.undecided_reason(decided.undecided, frame.size, settings.bad_rows_max)
         is_setting = decided.undecided == frame.size
-        concern = Concern(_CHALLENGER, fault_sentence(title, why), is_setting=is_setting)
+        concern = Concern(_CHALLENGER, challenger.fault_sentence(title, why), is_setting=is_setting)
         return Oddities((concern,))
     return Oddities(notes=tuple(_notes(title, frame, decided)))
 
 
 def _notes(title: str, frame: Frame, decided: Decisions) -> Iterator[str]:
     if decided.undecided:
-        yield undecided_sentence(title, decided, frame.size)
+        yield challenger.undecided_sentence(title, decided, frame.size)
     if _is_same(frame):
-        yield same_sentence(title, frame.size)
+        yield challenger.same_sentence(title, frame.size)
     elif decided.flagged in {0, frame.size}:
-        yield extreme_sentence(title, decided, frame.size)
+        yield challenger.extreme_sentence(title, decided, frame.size)
     if _leaves_scale(frame, decided):
-        yield scale_sentence(title, decided)
+        yield challenger.scale_sentence(title, decided)
 
 
 def _is_same(frame: Frame) -> bool:
