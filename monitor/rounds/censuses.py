@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from monitor.domain.census import Census, in_frame
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused, SourceUnavailable
-from monitor.domain.model import Refusal
-from monitor.domain.ports import CountsTruth, as_counted
+from monitor.domain.model import Frame, Refusal
+from monitor.domain.ports import CountsTruth, Labeler, as_counted
 from monitor.presentation.labels import counted_before_sentence, scaled_sentence
 from monitor.presentation.windows import changed_sentence
 from monitor.storage.labels import census_store
@@ -18,8 +18,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame
-    from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 

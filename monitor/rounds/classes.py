@@ -304,7 +304,6 @@ def _report(
 def _class_row(
     value: str, monitor: str | None, round_: ClassRound | None, labels: Mapping[int, RoundLabels]
 ) -> ClassRow:
-    """Describe a class by the state of its round."""
     if round_ is None:
         why = NO_MONITOR if monitor is None else NO_ROUND
         return ClassRow(value=value, monitor=monitor, round=None, missing=why)

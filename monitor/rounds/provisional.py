@@ -299,7 +299,6 @@ class _Pace:
 
 
 def _is_one(columns: Followed) -> bool:
-    """Whether one column labels both predicted classes."""
     return len(columns) > 1 and columns[True] == columns[False]
 
 
@@ -316,7 +315,6 @@ def _estimates(
 
 
 def _counts(round_: Round, tallies: Sequence[StratumTally], columns: Followed) -> Counts:
-    """Count the labels of a round, and its items of a column without one as negative."""
     with_negatives = [
         replace(one, labeled=max(one.labeled, one.planned - one.declined))
         if one.stratum.flagged in columns

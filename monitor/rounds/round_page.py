@@ -106,5 +106,4 @@ def _version(round_: Round, requested: int | None) -> int:
 
 
 def _issues(issues: dict[str, tuple[int, bool]], *, are_bad: bool) -> dict[str, int]:
-    """Count irregular rows: the excluded ones, or those that only are noted."""
     return {reason: count for reason, (count, bad) in issues.items() if bad is are_bad}

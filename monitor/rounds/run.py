@@ -273,7 +273,6 @@ def _may_finish(round_: Round, collected: CollectResult) -> bool:
 
 
 def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], None]) -> None:
-    """Do a step under a claim; leave the round alone while another worker has it."""
     with claimed(context.database, round_id) as claim:
         if claim is None:
             log.info("another worker has this round", round=round_id)
@@ -310,7 +309,6 @@ def _unfinished(context: MonitorContext) -> list[Round]:
 
 
 def _retry(context: MonitorContext, rounds: list[Round]) -> list[Round]:
-    """Read which of some rounds still have something to do."""
     ids = {round_.id for round_ in rounds}
     return [round_ for round_ in _unfinished(context) if round_.id in ids]
 

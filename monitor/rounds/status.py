@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import LEARNING_ROUNDS, AlertState
-from monitor.domain.model import LOG, EffectKind
+from monitor.domain.model import LOG, EffectKind, WaitingSink
 from monitor.domain.notice import Notice
 from monitor.domain.receipts import why_untagged
 from monitor.domain.report import (
@@ -31,7 +31,7 @@ from monitor.rounds.past_limits import is_missed_limit, missed_limits, proposed_
 from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.reporting.surroundings import read_restated_rows
-from monitor.storage.database import in_chunks
+from monitor.storage.database import Database, in_chunks
 from monitor.storage.labels import label_notes, provisional_store
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.overview import attention_store, many_rounds
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention
-    from monitor.domain.model import WaitingSink
     from monitor.domain.settings import MonitorSettings
-    from monitor.storage.database import Database
     from monitor.storage.labels.label_notes import LabelNotes
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
@@ -228,7 +226,6 @@ def _overview(connection: Connection, stored: _StatusOfOne) -> Overview:
 
 
 def _concerns(stored: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
-    """Return the concerns, with limits as the config has them now."""
     noted = [lines.attention_text(each) for each in stored.attention if not is_missed_limit(each)]
     if stored.last is None:
         return noted
@@ -239,7 +236,6 @@ def _concerns(stored: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
 
 
 def _of_alerts(facts: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:
-    """Choose the facts about some alerts, by their ids."""
     return {alert.id: facts[alert.id] for alert in alerts if alert.id in facts}
 
 
@@ -268,7 +264,6 @@ def _status(stored: _StatusOfOne, problems: Sequence[str], concerns: Sequence[st
 
 
 def _problems(stored: _StatusOfOne) -> list[str]:
-    """Describe what keeps estimates from coming, or news from going out."""
     return [
         *_unopened(stored),
         *(
@@ -304,7 +299,6 @@ def _late_answers(stored: _StatusOfOne) -> Iterator[str]:
 
 
 def _notes(stored: _StatusOfOne) -> list[str]:
-    """Describe what is worth knowing, and needs nobody."""
     return [
         *_upcoming(stored.seen.future),
         *second_wave_lines(stored.open_rounds),
@@ -320,7 +314,6 @@ def _notes(stored: _StatusOfOne) -> list[str]:
 
 
 def _upcoming(rounds: Sequence[Round]) -> list[str]:
-    """State that some rounds lie in the future, and do not count as the newest."""
     made = [round_ for round_ in rounds if round_.state is not RoundState.SKIPPED]
     return [lines.upcoming_line(len(made), made[-1].number, made[-1].slot)] if made else []
 

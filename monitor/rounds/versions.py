@@ -372,7 +372,6 @@ def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:
 def _tally(
     round_: Round, labels: Mapping[int, RoundLabels], stored: Mapping[int, tuple[StratumTally, ...]]
 ) -> Tally:
-    """Count a round: as stored where its labels did not change, else counted from its labels."""
     return _labeled_tally(labels[round_.id]) if round_.is_changed else Tally(stored[round_.id])
 
 

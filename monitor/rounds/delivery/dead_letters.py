@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.model import LOG
+from monitor.domain.model import LOG, Effect
 from monitor.presentation import delivery
 from monitor.rounds.reporting.enqueue import add_notice, names_of
 from monitor.rounds.reporting.notices import notice_of
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.errors import DeliveryFailed
-    from monitor.domain.model import Effect
     from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database

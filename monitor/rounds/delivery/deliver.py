@@ -105,8 +105,6 @@ def deliver(
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call of `deliver`: what it works with, and how far it got."""
-
     database: Database
     handlers: Mapping[str, EffectHandler]
     clock: Clock
@@ -287,7 +285,6 @@ def _delivered_alerts(
 
 
 def _keep(handler: AlertKeeper, sink: str, notices: list[dict[str, Any]]) -> str | None:
-    """Remind one sink of alerts; returns what went wrong."""
     try:
         with outside("keep"):
             handler.keep(notices)

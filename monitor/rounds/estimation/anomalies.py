@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.bands import bands_of
-from monitor.domain.model import Verdict
+from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import NoticeRow
 from monitor.presentation import notices as notice_texts
 from monitor.presentation.judge import judge_moved_sentence
 from monitor.rounds.estimation.judge import cut_of
-from monitor.rounds.estimation.pooled_labels import cells_to_pool
+from monitor.rounds.estimation.pooled_labels import PooledLabels, cells_to_pool
 from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
@@ -30,10 +30,8 @@ from monitor.stats.estimation.predictive import is_outside, next_estimates, stra
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.model import Stratum
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.history import HistoryState
-    from monitor.rounds.estimation.pooled_labels import PooledLabels
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import Counts, StratumArrays
     from monitor.stats.core.draws import JointPosterior
@@ -113,7 +111,6 @@ def _by_score(bands: Sequence[Stratum]) -> tuple[NDArray[np.int64], NDArray[np.b
 
 
 def _sizes(rounds: Sequence[Counted], strata: int) -> NDArray[np.int64]:
-    """Items of each round and stratum."""
     return np.array([each.counts.size for each in rounds], dtype=np.int64).reshape(-1, strata)
 
 
@@ -158,12 +155,10 @@ def _judge_notices(
 
 
 def _judged(counts: StratumArrays) -> NDArray[np.int64]:
-    """Items whose verdict is known, by stratum."""
     return counts.size if counts.first_phase is None else counts.first_phase.judged
 
 
 def _flagged_shares(counts: Counts, earlier: Sequence[Counted]) -> tuple[float, float]:
-    """Share of the items that is flagged, now and in the earlier rounds."""
     usual = _sizes(earlier, counts.size.size).sum(axis=0)
     now, before = (
         float(size[counts.is_flagged].sum() / size.sum()) for size in (counts.size, usual)

@@ -102,7 +102,6 @@ def _challenge(
 
 
 def _why_not(round_: Round, strata: Strata) -> str | None:
-    """Describe why a round cannot compare; None if it can."""
     if not strata:
         return not_read_reason()
     undecided, size = (
@@ -138,7 +137,6 @@ def _compared(round_: Round, rounds: Sequence[Strata]) -> ComparisonRow | None:
 
 
 def _items(strata: Strata) -> RoundItems:
-    """Write the counts of a round as its labeled items."""
     repeats = [n for part in strata for n in _four(part)]
     cell = np.repeat(np.arange(4 * len(strata)), repeats)
     return RoundItems(

@@ -88,7 +88,6 @@ def _pictures(
 
 
 def _p3(now: Tally, estimate: RoundEstimate, draws: Draws) -> PrevalenceRow | None:
-    """Read precision at other prevalences from all that is known of the rates."""
     counts = now.counts
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):

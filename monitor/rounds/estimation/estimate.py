@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.alerting import LEARNING_ROUNDS
-from monitor.rounds.estimation.evidence import classifier_evidence, judge_evidence
+from monitor.rounds.estimation.evidence import LimitEvidence, classifier_evidence, judge_evidence
 from monitor.rounds.estimation.history import HistoryState, before_launch, pooled_matrix
 from monitor.rounds.estimation.judge import judge_estimates
-from monitor.rounds.estimation.label_errors import corrected_rows, reported_rows
+from monitor.rounds.estimation.label_errors import CheckedLabels, corrected_rows, reported_rows
 from monitor.rounds.estimation.pooled_labels import cells_to_pool, is_cut, labels_of_classes
 from monitor.stats.core.counts import Counts, StratumArrays, summed
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from monitor.domain.report import NoticeRow, ReportedEstimate
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.curves import Pictures
-    from monitor.rounds.estimation.evidence import LimitEvidence
-    from monitor.rounds.estimation.label_errors import CheckedLabels
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.beta_mixture import BetaMixture
 
@@ -176,8 +174,6 @@ def _pooled_corners(
 
 
 def _with_robust_weight(history: HistoryState, settings: RoundSettings) -> JointPosterior:
-    """Reserve weight for the round alone."""
-
     def shared(mixture: BetaMixture, *, flagged: bool) -> BetaMixture:
         if mixture.weight.size == 1:  # nothing was known before: it is the round alone
             return mixture

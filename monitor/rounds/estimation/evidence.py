@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.model import Verdict
-from monitor.domain.settings import JUDGE_METRICS, LimitSide
+from monitor.domain.model import Stratum, Verdict
+from monitor.domain.settings import JUDGE_METRICS, Limits, LimitSide, ReferenceMatrix, RoundSettings
 from monitor.rounds.estimation.judge import as_classifier
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import ERRORS, guess
@@ -20,8 +20,6 @@ from monitor.stats.detection.waves import log_e_path_of_waves, log_recovery_of_w
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.model import Stratum
-    from monitor.domain.settings import Limits, ReferenceMatrix, RoundSettings
     from monitor.rounds.estimation.tally import Completed, Counted, Tally
 
     Rates = NDArray[np.float64] | None

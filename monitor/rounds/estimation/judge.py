@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.judge import JudgedRow, JudgeRow
-from monitor.domain.model import Verdict
-from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS
+from monitor.domain.judge import Ends, JudgedRow, JudgeRow
+from monitor.domain.model import Stratum, Verdict
+from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS, Limits
 from monitor.rounds.estimation.label_errors import reported_rows
-from monitor.rounds.estimation.tally import Completed
-from monitor.stats.core.counts import CountArrays, side_by_side
+from monitor.rounds.estimation.tally import Completed, Counted, Tally
+from monitor.stats.core.counts import CountArrays, Interval, StratumArrays, side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
@@ -29,14 +29,9 @@ from monitor.stats.estimation.missing import completions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.judge import Ends
-    from monitor.domain.model import Stratum
     from monitor.domain.report import ReportedEstimate
     from monitor.domain.sample_settings import Sample
-    from monitor.domain.settings import Limits
     from monitor.rounds.estimation.batch import Member
-    from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.counts import Interval, StratumArrays
     from monitor.storage.samples.verdict_store import Judging
 
     Values = NDArray[np.float64]

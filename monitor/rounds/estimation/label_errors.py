@@ -18,13 +18,12 @@ from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.missing import worst_case
 from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import METHOD, corrected_estimates
-from monitor.storage.labels.check_store import CheckCounts, PastChecks
+from monitor.storage.labels.check_store import CheckCounts, Checked, PastChecks
 
 if TYPE_CHECKING:
     from monitor.domain.judge import Ends
     from monitor.stats.core.counts import Counts, Interval
     from monitor.stats.estimation.posterior import MetricEstimate
-    from monitor.storage.labels.check_store import Checked
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_store import Round
 

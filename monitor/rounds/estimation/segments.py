@@ -34,9 +34,9 @@ from monitor.stats.detection.worse_segments import (
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
-from monitor.storage.labels.round_labels import read_recurring
+from monitor.storage.labels.round_labels import RoundLabels, read_recurring
 from monitor.storage.results import segment_store
-from monitor.storage.results.segment_store import Name, SegmentEvidence
+from monitor.storage.results.segment_store import Name, SegmentCell, SegmentEvidence
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.results.segment_store import SegmentCell
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
 

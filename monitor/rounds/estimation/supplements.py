@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from monitor.domain.judge import OnDemandJudge
+from monitor.domain.judge import JudgeRow, OnDemandJudge
 from monitor.rounds.estimation.agreement import (
     agreement_row,
     disagreement_notices,
@@ -28,7 +28,6 @@ from monitor.storage.samples import verdict_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.judge import JudgeRow
     from monitor.domain.report import AgreementRow, GoldRow, NoticeRow, SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.storage.database import Database
@@ -85,7 +84,6 @@ def read_supplements(
 
 
 def _asked(batch: HistoryBatch) -> list[int]:
-    """List the affected rounds whose judge was asked, by id."""
     rounds = [member.round for member in batch.affected]
     return [one.id for one in rounds if isinstance(one.settings.judge, OnDemandJudge)]
 

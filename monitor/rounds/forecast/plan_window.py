@@ -279,7 +279,6 @@ def forecast_monitor(
 
 
 def _as_if_drawn(context: MonitorContext) -> Round:
-    """Make the round that would be drawn now; it is in no store."""
     settings, now = context.settings, context.clock()
     schedule = settings.round.schedule
     slot = newest_slot(schedule, now)

@@ -18,7 +18,7 @@ from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.sampling.cells import edges_of, rates_of_cells, uniform_of
 from monitor.rounds.sampling.plan import free_strata
-from monitor.rounds.sampling.rebin import binned
+from monitor.rounds.sampling.rebin import References, binned
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
-    from monitor.rounds.sampling.rebin import References
     from monitor.stats.detection.half_space import Limit
 
     Floats = NDArray[np.float64]
@@ -243,7 +242,6 @@ def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
 
 
 def _by_bands(scenario: Scenario, strata: Sequence[Stratum], settings: RoundSettings) -> Scenario:
-    """Sum score cells to their bands, which find what the cells find and are quick to simulate."""
     if settings.sample.cells is None:
         return scenario
     return scenario.summed([band.name for band in bands_of(strata, settings.sample)])

@@ -13,7 +13,7 @@ from monitor.rounds.estimation.curves import NoCurves, pooled_sample
 from monitor.rounds.estimation.threshold_target import score_strata
 from monitor.stats.curves import thresholds
 from monitor.stats.estimation.paired import compare_threshold
-from monitor.storage.labels.round_labels import read_all_labels
+from monitor.storage.labels.round_labels import RoundLabels, read_all_labels
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from monitor.stats.core.counts import Interval
     from monitor.stats.core.sample import ScoredSample
     from monitor.stats.curves.thresholds import ScoreStrata
-    from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
 

@@ -10,7 +10,7 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, gravest_of
 from monitor.domain.model import Collected, Task
-from monitor.domain.ports import AsksQuestion
+from monitor.domain.ports import AsksQuestion, Labeler
 from monitor.domain.state import RoundState
 from monitor.rounds.labels.endpoints import ask
 from monitor.storage.labels import label_store, overlap_store
@@ -20,7 +20,6 @@ from monitor.storage.rounds import round_claims, round_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round

@@ -15,8 +15,8 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
-from monitor.domain.label_parts import ALL
-from monitor.domain.model import Collected, Refusal
+from monitor.domain.label_parts import ALL, AssignedLabeler
+from monitor.domain.model import Collected, Refusal, Task
 from monitor.domain.ports import Labeler, Watchable
 from monitor.presentation.labels import refused_line, same_person_reason
 from monitor.rounds.censuses import recounted
@@ -33,8 +33,6 @@ from monitor.storage.rounds import round_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.label_parts import AssignedLabeler
-    from monitor.domain.model import Task
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
@@ -216,7 +214,6 @@ def _read(
 
 
 def _own_tasks(connection: Connection, endpoint: LabelerEndpoint) -> dict[str, Task]:
-    """Read the tasks of its rounds that the labeler of an endpoint is to answer, by key."""
     result: dict[str, Task] = {}
     for part in sorted({*endpoint.rounds.values()}):
         rounds = [round_id for round_id, own in endpoint.rounds.items() if own == part]

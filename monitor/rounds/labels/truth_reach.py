@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import BandEdges, Window
+from monitor.domain.model import BandEdges, Frame, StratumFrame, Window
 from monitor.domain.ports import ReadsTruth
 from monitor.domain.slots import slots_before, window_of
 from monitor.presentation.labels import near_misses_sentence, unreached_sentence
@@ -23,7 +23,6 @@ from monitor.presentation.labels import near_misses_sentence, unreached_sentence
 if TYPE_CHECKING:
     from monitor.domain.id_forms import NearMiss
     from monitor.domain.label_parts import AssignedLabeler
-    from monitor.domain.model import Frame, StratumFrame
     from monitor.domain.settings import Schedule
     from monitor.rounds.context import MonitorContext
 

@@ -172,7 +172,6 @@ def _start(
 
 
 def _own(taken: Sequence[Round], slot: datetime) -> Window | None:
-    """Window of the round that a slot has already."""
     index = bisect_left(taken, slot, key=_slot)
     has_one = index < len(taken) and taken[index].slot == slot
     return taken[index].window if has_one else None

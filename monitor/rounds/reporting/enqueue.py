@@ -125,7 +125,6 @@ def enqueue_early(
 
 
 def _stored_report(connection: Connection, round_: Round) -> RoundReport | None:
-    """Read the newest report of a round, with the concerns noted since."""
     payload = report_store.read_report(connection, round_.id, round_.version)
     return with_concerns(connection, round_, payload)
 
@@ -205,7 +204,6 @@ def enqueue_ended(
 
 
 def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
-    """Write the effects that bring a stored report to MLflow."""
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:
         kinds.append(EffectKind.FLEET_POINT)

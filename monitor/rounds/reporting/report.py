@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import LimitReading, evidence_state, only_learns
 from monitor.domain.bands import bands_of
-from monitor.domain.model import Verdict
+from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import (
     AlertRow,
     AnswersRow,
@@ -31,7 +31,6 @@ from monitor.domain.state import RoundState
 from monitor.presentation import rounds
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Stratum
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
@@ -203,7 +202,6 @@ def _status(
 
 
 def _undefined(rows: Sequence[EstimateRow]) -> list[str]:
-    """Name what people look at first and this round could not estimate."""
     first_rows = _first_rows(rows, "round").items()
     return [metric for metric, row in first_rows if row is None or row.point is None]
 
@@ -244,7 +242,6 @@ def _first_rows(rows: Sequence[Row], basis: str) -> dict[str, Row | None]:
 
 
 def _next_round(round_: Round) -> NextRoundRow | None:
-    """Return the target of the next round; None if the schedule has no later slot."""
     settings = round_.settings
     slot = next(slots_after(settings.schedule, round_.slot), None)
     if slot is None:
@@ -274,7 +271,6 @@ def _answers_row(round_: Round, times: Sequence[datetime], tally: Tally) -> Answ
 
 
 def _share_of(times: Sequence[datetime], share: float) -> datetime | None:
-    """Time by which a share of the answers had come."""
     return times[math.ceil(share * len(times)) - 1] if times else None
 
 

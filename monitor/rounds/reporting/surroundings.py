@@ -118,7 +118,6 @@ def read_timeline(
 def _restated_rows(
     connection: Connection, restated: Sequence[RestatedVersion], round_ids: Collection[int]
 ) -> dict[int, list[RestatedRow]]:
-    """Read the restatements of some rounds, the oldest first, by round."""
     named: defaultdict[int, list[int]] = defaultdict(list)
     for version in restated:
         if version.own:

@@ -262,7 +262,6 @@ def _history_of(
     reference: References | None,
     now: datetime,
 ) -> int:
-    """Find the history that a window belongs to, or open it."""
     if scan.known is not None:
         return scan.known.id
     return frame_store.add_history(
@@ -290,7 +289,6 @@ def _deadline(context: MonitorContext, round_: Round, now: datetime) -> datetime
 
 
 def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings) -> list[str]:
-    """Limits that no labels of such a window can test."""
     size = np.array([part.size for part in frame.strata])
     is_flagged = np.array([part.stratum.flagged for part in frame.strata])
     rate = None if prior_rates is None else prior_rates.rate

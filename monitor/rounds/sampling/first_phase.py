@@ -20,27 +20,23 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import JudgeUnavailable, RoundMoved
 from monitor.domain.judge import OnDemandJudge
-from monitor.domain.judging import JudgeFailed
-from monitor.domain.model import Candidate, Stratum, StratumFrame, Verdict
+from monitor.domain.judging import JudgeFailed, Opinion, VerdictService, VerdictSession
+from monitor.domain.model import Candidate, Frame, Stratum, StratumFrame, Verdict
 from monitor.domain.ports import as_counted
 from monitor.presentation import judge as judge_texts
 from monitor.rounds.claims import turn_released
 from monitor.rounds.sampling.plausibility import Concern
-from monitor.rounds.sampling.window_scan import scan_window
-from monitor.storage.results.past_counts import read_past
+from monitor.rounds.sampling.window_scan import WindowScan, scan_window
+from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.rounds import round_claims, round_store
 from monitor.storage.samples import verdict_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.judging import Opinion, VerdictService, VerdictSession
-    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.domain.shown import Shown
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.window_scan import WindowScan
-    from monitor.storage.results.past_counts import PastRound
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.verdict_store import Judging
@@ -390,7 +386,6 @@ def _cut_by(
 def _by_verdict(
     judged: Sequence[Candidate], verdicts: Mapping[str, Verdict]
 ) -> dict[Verdict, VerdictPart]:
-    """Part judged items by verdict, each in the order of the draw."""
     parts = defaultdict[Verdict, list[Candidate]](list)
     for each in judged:
         parts[verdicts.get(each.id, Verdict.MISSING)].append(each)

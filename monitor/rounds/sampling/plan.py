@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Frame
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.sampling.cells import rates_of_cells, uniform_of
-from monitor.rounds.sampling.rebin import binned, earlier_rounds, pooled_reference
+from monitor.rounds.sampling.rebin import References, binned, earlier_rounds, pooled_reference
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
@@ -24,10 +24,8 @@ from monitor.storage.samples.first_phases import first_phase_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.rebin import References
     from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.storage.rounds.round_store import Round
 

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
-from monitor.domain.model import BadRow, Frame, Verdict
+from monitor.domain.model import BadRow, Decisions, Frame, Verdict
 from monitor.presentation import challenger, windows
 from monitor.presentation import judge as judge_texts
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Decisions
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
@@ -240,7 +239,6 @@ def _notes(title: str, frame: Frame, decided: Decisions) -> Iterator[str]:
 
 
 def _is_same(frame: Frame) -> bool:
-    """Whether it flags just the flagged items."""
     return all(
         part.challenged is not None
         and part.challenged.flagged == (part.size if part.stratum.flagged else 0)
@@ -249,7 +247,6 @@ def _is_same(frame: Frame) -> bool:
 
 
 def _leaves_scale(frame: Frame, decided: Decisions) -> bool:
-    """Whether its scores leave [0, 1], where all of the classifier's are."""
     if decided.low is None or decided.high is None or (decided.low >= 0 and decided.high <= 1):
         return False
     scores = _scores(frame)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from monitor.stats.history.run_length import RunLength
     from monitor.storage.rounds.round_store import Round
 
-    References: TypeAlias = Mapping[str, tuple[int, int]]
+References: TypeAlias = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -199,7 +199,6 @@ def _give_up(context: MonitorContext, round_: Round, labels: RoundLabels, claim:
 
 
 def _first(labels: RoundLabels) -> dict[str, int]:
-    """Items of each stratum in wave 1."""
     return {part.stratum.name: part.first_wave or 0 for part in labels.strata}
 
 

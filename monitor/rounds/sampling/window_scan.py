@@ -139,7 +139,6 @@ def _newest_history(
 
 
 def _profile(context: MonitorContext, round_: Round, at_most: int) -> tuple[Frame, Frame]:
-    """Scan by class: what places the edges, and as many items as a second scan can use."""
     cut = round_.settings.sample.cells or round_.settings.sample.bands
     parts = max(cut.flagged, cut.passed)
     shown = max(at_most, PROFILE)
