@@ -104,11 +104,10 @@ def play_until_it_ends(scene, first, **rates):
 
 
 def test_an_alert_ends_by_evidence_of_twenty_and_evidence_against_the_limit_starts_anew(fired):
-    scene = fired
-    ended = play_until_it_ends(scene, 3)
-    play_good(scene, ended + 1)
+    ended = play_until_it_ends(fired, 3)
+    play_good(fired, ended + 1)
 
-    rows = frozen(scene)
+    rows = frozen(fired)
     steps = [rows[number] for number in range(3, ended + 1)]
     assert [row["recovery_rounds"] for row in steps] == list(range(1, ended - 1))
     found = [math.exp(row["log_r"]) for row in steps]
@@ -116,18 +115,18 @@ def test_an_alert_ends_by_evidence_of_twenty_and_evidence_against_the_limit_star
     assert [value >= 20 for value in found] == [False] * (ended - 3) + [True]
     assert [rows[number]["recovery_rounds"] for number in (1, 2, ended + 1)] == [None] * 3
     assert rows[ended + 1]["chain"] == rows[ended]["chain"] + 1
-    told = [n for n in notices(scene) if n["metric"] == "precision"]
+    told = [n for n in notices(fired) if n["metric"] == "precision"]
     assert [n["event"] for n in told] == ["alert.firing", "alert.resolved"]
     assert (
         "labels of the rounds since then show that it keeps its limit again" in told[1]["sentence"]
     )
 
     for number in range(3, ended + 1):  # late labels do not open it again
-        scene.judge_flagged(number, Answer.NEGATIVE)
-    scene.run()
+        fired.judge_flagged(number, Answer.NEGATIVE)
+    fired.run()
 
-    assert [a.state for a in scene.alerts()] == [AlertState.RESOLVED]
-    assert frozen(scene)[ended]["recovery_rounds"] == ended - 2
+    assert [a.state for a in fired.alerts()] == [AlertState.RESOLVED]
+    assert frozen(fired)[ended]["recovery_rounds"] == ended - 2
 
 
 def test_two_rounds_that_pooled_are_sure_end_no_alert_whose_evidence_is_too_little(scene):
@@ -154,49 +153,49 @@ def kept_pooled(scene, number, limit):
 
 
 def test_late_labels_neither_add_to_evidence_of_recovery_nor_end_an_alert(recovering):
-    scene = recovering
-    before = frozen(scene)[3]
+    before = frozen(recovering)[3]
 
-    scene.judge_flagged(3, Answer.POSITIVE)
-    scene.run()
-    corrected = scene.rows(
+    recovering.judge_flagged(3, Answer.POSITIVE)
+    recovering.run()
+    corrected = recovering.rows(
         "select log_recovery, recovery_rounds, log_r, log_e from evidence where version = 2"
         " and metric = 'precision' and round_id = :id",
-        id=scene.round(3).id,
+        id=recovering.round(3).id,
     )
-    scene.play(4, precision=0.5, recall=0.6)
+    recovering.play(4, precision=0.5, recall=0.6)
 
     [now] = corrected
     assert now["log_e"] != before["log_e"]
     assert [now[name] for name in ("log_recovery", "recovery_rounds", "log_r")] == [
         before[name] for name in ("log_recovery", "recovery_rounds", "log_r")
     ]
-    assert [a.state for a in scene.alerts()] == [AlertState.FIRING]
-    assert math.exp(frozen(scene)[4]["log_r"]) == pytest.approx(
-        gathered([before, frozen(scene)[4]])
+    assert [a.state for a in recovering.alerts()] == [AlertState.FIRING]
+    assert math.exp(frozen(recovering)[4]["log_r"]) == pytest.approx(
+        gathered([before, frozen(recovering)[4]])
     )
 
 
 def test_an_alert_that_is_revised_or_ended_by_hand_leaves_no_evidence_to_the_next(recovering):
-    scene = recovering
-    scene.judge_flagged(2, Answer.POSITIVE)
-    scene.run()
-    revised = [a.state for a in scene.alerts()]
-    scene.play(4, precision=0.2, recall=0.6)
-    scene.play(5, precision=0.5, recall=0.6)
-    with scene.database.write() as connection:
-        open_alert = scene.alerts()[-1]
-        alert_store.end(connection, open_alert.id, AlertState.RESOLVED, why="known", now=scene.now)
-    scene.play(6, precision=0.2, recall=0.6)
-    scene.play(7, precision=0.5, recall=0.6)
+    recovering.judge_flagged(2, Answer.POSITIVE)
+    recovering.run()
+    revised = [a.state for a in recovering.alerts()]
+    recovering.play(4, precision=0.2, recall=0.6)
+    recovering.play(5, precision=0.5, recall=0.6)
+    with recovering.database.write() as connection:
+        open_alert = recovering.alerts()[-1]
+        alert_store.end(
+            connection, open_alert.id, AlertState.RESOLVED, why="known", now=recovering.now
+        )
+    recovering.play(6, precision=0.2, recall=0.6)
+    recovering.play(7, precision=0.5, recall=0.6)
 
     assert revised == [AlertState.REVISED]
-    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [
+    assert [(a.fired_in_round, a.state) for a in recovering.alerts()] == [
         (2, AlertState.REVISED),
         (4, AlertState.RESOLVED),
         (6, AlertState.FIRING),
     ]
-    steps = {number: row["recovery_rounds"] for number, row in frozen(scene).items()}
+    steps = {number: row["recovery_rounds"] for number, row in frozen(recovering).items()}
     assert steps == {1: None, 2: None, 3: 1, 4: None, 5: 1, 6: None, 7: 1}
 
 
@@ -275,13 +274,12 @@ def test_an_alert_fires_by_what_the_first_answers_of_a_round_say_in_the_order_of
 
 
 def test_a_changed_limit_ends_its_alert_and_restarts_the_evidence(fired):
-    scene = fired
-    scene.settings = scene.settings.model_copy(
+    fired.settings = fired.settings.model_copy(
         update={"limits": Limits.model_validate({"precision": 0.2, "recall": 0.4})}
     )
-    scene.play(3, precision=0.3, recall=0.6)
+    fired.play(3, precision=0.3, recall=0.6)
 
-    [alert] = [a for a in scene.alerts() if a.metric == "precision"]
+    [alert] = [a for a in fired.alerts() if a.metric == "precision"]
     assert alert.state is AlertState.RESOLVED
     assert alert.ended_why == "its limit was changed or removed in the config"
 

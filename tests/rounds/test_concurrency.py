@@ -229,19 +229,6 @@ def level_of(connection):
     return connection.exec_driver_sql("show transaction_isolation").scalar()
 
 
-def test_a_write_that_fails_leaves_nothing_and_the_connection_goes_on(database):
-    def break_off_half_way():
-        with database.write() as connection:
-            connection.execute(insert(monitors).values(name="mail", created_at=MONDAY))
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        break_off_half_way()
-
-    with database.write() as connection:
-        assert names(connection) == []
-
-
 def test_a_store_that_stays_locked_is_unavailable_and_says_what_is_known(tmp_path):
     url = f"sqlite:///{tmp_path}/monitor.db"
     first, second = Database(url), Database(url)

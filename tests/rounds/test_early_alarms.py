@@ -69,45 +69,41 @@ def states(scene):
 
 
 def test_a_drop_fires_while_its_round_is_open_and_is_told_once(fired):
-    scene = fired
-    text = f"alarm inside the open round, after {scene.after} of 200 labels"
-    before, [notice] = scene.round(3), told(scene)
-    page = scene.read(read_page, "mail", 3, None)
+    text = f"alarm inside the open round, after {fired.after} of 200 labels"
+    before, [notice] = fired.round(3), told(fired)
+    page = fired.read(read_page, "mail", 3, None)
 
-    closed = scene.finish(3)
+    closed = fired.finish(3)
 
     assert before.state == "labeling"
-    assert scene.after < 150
+    assert fired.after < 150
     assert text in notice["sentence"]
     assert "precision is under its limit 0.7" in notice["sentence"]
     assert text in [event["reason"] for event in page.events]
     assert closed.state == "closed"
-    assert told(scene, "log") == told(scene) == [notice]
-    assert states(scene) == [(3, AlertState.FIRING)]
-    [row] = scene.report(3)["alerts"]
+    assert told(fired, "log") == told(fired) == [notice]
+    assert states(fired) == [(3, AlertState.FIRING)]
+    [row] = fired.report(3)["alerts"]
     assert (row["id"], row["fired_in_round"]) == (notice["alert"], 3)
 
 
 def test_status_and_mlflow_stand_under_alert_before_the_round_closes(fired):
-    scene = fired
-
-    [*_, row] = scene.rows("select payload from effects where kind = 'fleet_point' order by id")
+    [*_, row] = fired.rows("select payload from effects where kind = 'fleet_point' order by id")
     report = row["payload"]
 
-    assert scene.overview().status == "alert"
+    assert fired.overview().status == "alert"
     assert (report["round"], report["status"]) == (2, "alert")
     assert [row["fired_in_round"] for row in report["alerts"]] == [3]
 
 
 def test_no_answer_that_is_still_missing_takes_it_back(fired):
-    scene = fired
-    missing = [item for item in tasks_of(scene) if item not in scene.labeler.answers]
-    scene.labeler.answers |= dict.fromkeys(missing, Answer.POSITIVE)
+    missing = [item for item in tasks_of(fired) if item not in fired.labeler.answers]
+    fired.labeler.answers |= dict.fromkeys(missing, Answer.POSITIVE)
 
-    scene.run()
+    fired.run()
 
-    assert scene.round(3).state == "closed"
-    assert states(scene) == [(3, AlertState.FIRING)]
+    assert fired.round(3).state == "closed"
+    assert states(fired) == [(3, AlertState.FIRING)]
 
 
 def test_answers_that_come_first_because_they_are_bad_fire_nothing(quiet):
@@ -123,97 +119,89 @@ def test_answers_that_come_first_because_they_are_bad_fire_nothing(quiet):
 
 
 def test_answers_that_are_corrected_before_the_closing_revise_it_and_evidence_starts_anew(fired):
-    scene = fired
-    scene.judge_flagged(3, Answer.POSITIVE)
-    scene.finish(3)
-    scene.judge_flagged(3, Answer.POSITIVE)
-    scene.run()
-    scene.play(4, **GOOD)
+    fired.judge_flagged(3, Answer.POSITIVE)
+    fired.finish(3)
+    fired.judge_flagged(3, Answer.POSITIVE)
+    fired.run()
+    fired.play(4, **GOOD)
 
-    assert states(scene) == [(3, AlertState.REVISED)]
-    assert [each["event"] for each in told(scene)] == ["alert.firing", "alert.revised"]
-    rows = scene.rows('select chain, fires from evidence where version = 1 order by "order"')
+    assert states(fired) == [(3, AlertState.REVISED)]
+    assert [each["event"] for each in told(fired)] == ["alert.firing", "alert.revised"]
+    rows = fired.rows('select chain, fires from evidence where version = 1 order by "order"')
     assert [(row["chain"], bool(row["fires"])) for row in rows[-2:]] == [(1, True), (2, False)]
 
 
 def test_one_that_was_ended_by_hand_does_not_fire_again_at_the_closing(fired):
-    scene = fired
-    [alert] = scene.alerts()
-    scene.write(
-        alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=scene.now, round_id=None
+    [alert] = fired.alerts()
+    fired.write(
+        alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=fired.now, round_id=None
     )
 
-    scene.finish(3)
+    fired.finish(3)
 
-    assert states(scene) == [(3, AlertState.RESOLVED)]
-    assert [each["event"] for each in told(scene)] == ["alert.firing"]
+    assert states(fired) == [(3, AlertState.RESOLVED)]
+    assert [each["event"] for each in told(fired)] == ["alert.firing"]
 
 
 def test_a_limit_that_changes_before_the_closing_ends_it(fired):
-    scene = fired
     limits = Limits.model_validate({"precision": 0.2})
-    scene.settings = scene.settings.model_copy(update={"limits": limits})
+    fired.settings = fired.settings.model_copy(update={"limits": limits})
 
-    scene.finish(3)
+    fired.finish(3)
 
-    [alert] = scene.alerts()
+    [alert] = fired.alerts()
     assert (alert.state, alert.ended_why) == (AlertState.RESOLVED, LIMIT_CHANGED)
 
 
 def test_an_alert_goes_on_under_a_limit_that_changes_before_the_closing_and_is_missed_as_well(
     fired,
 ):
-    scene = fired
     limits = Limits.model_validate({"precision": 0.65})
-    scene.settings = scene.settings.model_copy(update={"limits": limits})
+    fired.settings = fired.settings.model_copy(update={"limits": limits})
 
-    scene.finish(3)
+    fired.finish(3)
 
-    [alert] = scene.alerts()
+    [alert] = fired.alerts()
     assert (alert.state, alert.limit) == (AlertState.FIRING, 0.65)
-    assert [each["event"] for each in told(scene)] == ["alert.firing"]
-    assert scene.overview().status == "alert"
+    assert [each["event"] for each in told(fired)] == ["alert.firing"]
+    assert fired.overview().status == "alert"
 
 
 def test_after_an_alert_that_a_person_ended_the_next_one_is_revised_as_any_other(fired):
-    scene = fired
-    scene.finish(3)
-    scene.play(4, **BAD)  # while the first alert is open
-    [alert] = scene.alerts()
-    scene.write(
-        alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=scene.now, round_id=None
+    fired.finish(3)
+    fired.play(4, **BAD)  # while the first alert is open
+    [alert] = fired.alerts()
+    fired.write(
+        alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=fired.now, round_id=None
     )
-    scene.draw(5, **BAD)
-    answer_until_it_fires(scene, 5)
+    fired.draw(5, **BAD)
+    answer_until_it_fires(fired, 5)
 
-    scene.judge_flagged(5, Answer.POSITIVE)
-    scene.finish(5)
-    scene.judge_flagged(5, Answer.POSITIVE)
-    scene.run()
+    fired.judge_flagged(5, Answer.POSITIVE)
+    fired.finish(5)
+    fired.judge_flagged(5, Answer.POSITIVE)
+    fired.run()
 
-    assert states(scene)[-1] == (5, AlertState.REVISED)
-    shown = "\n".join(map(str, page_sections(scene.read(read_page, "mail", 5, None))))
+    assert states(fired)[-1] == (5, AlertState.REVISED)
+    shown = "\n".join(map(str, page_sections(fired.read(read_page, "mail", 5, None))))
     assert "the alert fired here, by answers that have changed since" in shown
 
 
 def test_a_round_that_is_abandoned_ends_it(fired):
-    scene = fired
-    claim = scene.write(round_claims.claim_round, scene.round(3).id)
+    claim = fired.write(round_claims.claim_round, fired.round(3).id)
 
-    versions.abandon(scene.context, scene.round(3), claim, "its answers were taken back")
+    versions.abandon(fired.context, fired.round(3), claim, "its answers were taken back")
 
-    assert states(scene) == [(3, AlertState.REVISED)]
-    assert [each["event"] for each in told(scene)] == ["alert.firing", "alert.resolved"]
+    assert states(fired) == [(3, AlertState.REVISED)]
+    assert [each["event"] for each in told(fired)] == ["alert.firing", "alert.resolved"]
 
 
 def test_late_labels_of_an_earlier_round_find_an_alert_of_a_round_without_a_reading(fired):
-    scene = fired
+    fired.turn(*tasks_of(fired, 2)[:1])
+    fired.run()
 
-    scene.turn(*tasks_of(scene, 2)[:1])
-    scene.run()
-
-    assert scene.round(2).version == 2
-    assert states(scene) == [(3, AlertState.FIRING)]
+    assert fired.round(2).version == 2
+    assert states(fired) == [(3, AlertState.FIRING)]
 
 
 def test_evidence_is_read_only_when_answers_came(scene):

@@ -98,12 +98,11 @@ def true_values(scene, number):
 
 
 def test_a_round_knows_its_classifier_and_its_judge_by_the_labels_of_people(two):
-    scene = two
-    first, second = judge_of(scene, 1), judge_of(scene, 2)
+    first, second = judge_of(two, 1), judge_of(two, 2)
 
-    true = true_values(scene, 2)
+    true = true_values(two, 2)
     for metric in ("precision", "recall"):
-        found = own_estimate(scene, 2, metric)
+        found = own_estimate(two, 2, metric)
         assert found["low"] <= true[metric] <= found["high"]
     assert first.pooled is None
     assert first.alone
@@ -116,11 +115,11 @@ def test_a_round_knows_its_classifier_and_its_judge_by_the_labels_of_people(two)
         assert low <= true[name] <= high
         assert high - low < 0.35
         assert low <= point <= high
-    strata = scene.report(2)["strata"]
+    strata = two.report(2)["strata"]
     assert {tuple(row["stratum"].split("-")[:2]) for row in strata} == {
         (predicted, verdict) for predicted in ("flagged", "passed") for verdict in ("no", "yes")
     }
-    assert scene.rows("select distinct verdict from strata order by 1") == [
+    assert two.rows("select distinct verdict from strata order by 1") == [
         {"verdict": verdict} for verdict in ("missing", "no", "yes")
     ]
 
@@ -153,10 +152,9 @@ def test_a_good_judge_narrows_recall_from_its_second_round_on_and_a_useless_one_
     ids=["turned round", "silent"],
 )
 def test_values_with_earlier_rounds_outlast_a_judge_that_changes_without_notice(two, verdict):
-    scene = two
-    row = play(scene, 3, verdict, count=3000)
+    row = play(two, 3, verdict, count=3000)
 
-    true, report = true_values(scene, 3), scene.report(3)
+    true, report = true_values(two, 3), two.report(3)
     rows = {
         (row["metric"], row["basis"]): row
         for row in report["estimates"]
@@ -166,7 +164,7 @@ def test_values_with_earlier_rounds_outlast_a_judge_that_changes_without_notice(
         pooled, alone = rows[metric, "pooled"], rows[metric, "round"]
         assert pooled["low"] <= true[metric] <= pooled["high"]
         assert pooled["high"] - pooled["low"] < 0.97 * (alone["high"] - alone["low"])
-        own = own_estimate(scene, 3, metric)
+        own = own_estimate(two, 3, metric)
         assert own["low"] <= true[metric] <= own["high"]
     if verdict is turned_round:
         assert row.alone.tpr[0] < row.pooled.tpr[0] < 0.9
@@ -176,34 +174,32 @@ def test_values_with_earlier_rounds_outlast_a_judge_that_changes_without_notice(
 
 
 def test_a_late_label_that_is_taken_back_leaves_what_is_pooled_over_a_changed_judge(one):
-    scene = one
-    first = scene.items(1)[0]
+    first = one.items(1)[0]
     for number in (2, 3):
-        play(scene, number, turned_round)
+        play(one, number, turned_round)
     versions = []
     for _ in range(3):
-        rows = scene.report(3)["estimates"]
+        rows = one.report(3)["estimates"]
         versions.append([row for row in rows if row["basis"] == "pooled"])
-        scene.turn(first)
-        scene.run()
+        one.turn(first)
+        one.run()
 
     assert versions[0] == versions[2] != versions[1]
 
 
 def test_items_without_a_verdict_are_strata_of_their_own_and_people_are_told(one):
-    scene = one
-    silent = play(scene, 2, lambda *_: None)
-    back = play(scene, 3, lambda truth, rng: None if rng.random() < 0.1 else good(truth, rng))
+    silent = play(one, 2, lambda *_: None)
+    back = play(one, 3, lambda truth, rng: None if rng.random() < 0.1 else good(truth, rng))
 
     assert (silent.missing, silent.alone, silent.pooled.rounds) == (silent.size, None, 2)
-    assert "no verdict on 2,000 of 2,000 items (100 %)" in scene.concerns(2)["judge"]
-    assert scene.report(2)["status"] == "attention"
-    assert {row["stratum"] for row in scene.report(2)["strata"] if row["size"]} == {
-        row["stratum"] for row in scene.report(2)["strata"] if "missing" in row["stratum"]
+    assert "no verdict on 2,000 of 2,000 items (100 %)" in one.concerns(2)["judge"]
+    assert one.report(2)["status"] == "attention"
+    assert {row["stratum"] for row in one.report(2)["strata"] if row["size"]} == {
+        row["stratum"] for row in one.report(2)["strata"] if "missing" in row["stratum"]
     }
-    assert own_estimate(scene, 2, "recall")["low"] > 0
+    assert own_estimate(one, 2, "recall")["low"] > 0
     assert 0.05 * back.size < back.missing < 0.15 * back.size
-    assert "of 2,000 items" in scene.concerns(3)["judge"]
+    assert "of 2,000 items" in one.concerns(3)["judge"]
 
 
 def test_a_judge_that_says_the_same_of_everything_is_noted(database):
@@ -217,19 +213,17 @@ def test_a_judge_that_says_the_same_of_everything_is_noted(database):
 
 
 def test_another_judge_begins_a_new_history_and_is_announced(one):
-    scene = one
-    scene.settings = settings(sample=CELLS, judge=JUDGE.model_copy(update={"version": "prompt 2"}))
-    with scene.database.read() as connection:
-        [change] = pending_changes(connection, scene.context)
-    play(scene, 2)
-    scene.settings = settings(sample=CELLS, judge=JUDGE)
-    row = play(scene, 3)
+    one.settings = settings(sample=CELLS, judge=JUDGE.model_copy(update={"version": "prompt 2"}))
+    [change] = one.read(pending_changes, one.context)
+    play(one, 2)
+    one.settings = settings(sample=CELLS, judge=JUDGE)
+    row = play(one, 3)
 
     assert change.startswith(
         "judge verdict = yes -> verdict = yes (prompt 2): the next round begins"
     )
     assert "begin anew" in change
-    histories = [scene.round(number).history_id for number in (1, 2, 3)]
+    histories = [one.round(number).history_id for number in (1, 2, 3)]
     assert histories[0] == histories[2] != histories[1]
     assert row.pooled.rounds == 2
 
@@ -274,15 +268,13 @@ def test_a_judge_that_comes_starts_without_labels_that_no_verdict_cuts(database)
 
 
 def test_a_judge_that_leaves_lets_the_labels_so_far_count_by_the_new_strata(one):
-    scene = one
-    scene.settings = settings(sample=CELLS)
-    with scene.database.read() as connection:
-        [change] = pending_changes(connection, scene.context)
-    scene.play(2)
+    one.settings = settings(sample=CELLS)
+    [change] = one.read(pending_changes, one.context)
+    one.play(2)
 
     assert "starts from the labels so far" in change
-    assert scene.report(2)["judge"] is None
-    [[before, after]] = [scene.rows("select reference from histories order by id")]
+    assert one.report(2)["judge"] is None
+    [[before, after]] = [one.rows("select reference from histories order by id")]
     assert before["reference"] is None
     assert sum(labeled for _, labeled in after["reference"].values()) > 0
 
@@ -350,12 +342,11 @@ def test_a_round_that_was_opened_with_another_judge_is_drawn_without_one(databas
 
 
 def test_a_judge_that_says_yes_more_often_at_equal_scores_is_noticed(two):
-    scene = two
-    assert not [row for row in scene.report(2)["notices"] if row["kind"] == "judge"]
+    assert not [row for row in two.report(2)["notices"] if row["kind"] == "judge"]
 
-    play(scene, 3, lambda truth, rng: bool(rng.random() < (0.9 if truth else 0.08)), count=3000)
+    play(two, 3, lambda truth, rng: bool(rng.random() < (0.9 if truth else 0.08)), count=3000)
 
-    [notice] = [row for row in scene.report(3)["notices"] if row["kind"] == "judge"]
+    [notice] = [row for row in two.report(3)["notices"] if row["kind"] == "judge"]
     assert notice["value"] > 1.2
     assert "Estimates stay right" in notice["sentence"]
 
@@ -375,13 +366,11 @@ def test_items_without_a_score_are_not_taken_for_items_without_a_verdict(databas
 
 
 def test_nobody_who_labels_learns_of_a_verdict(one):
-    scene = one
-
-    tasks = [task for sent in scene.labeler.sent.values() for task in sent.values()]
+    tasks = [task for sent in one.labeler.sent.values() for task in sent.values()]
     assert tasks
     assert all(set(task.shown) == {"text"} for task in tasks)
     assert not any("yes" in task.place or "yes" in task.key for task in tasks)
-    assert not any("verdict" in str(row) for row in scene.rows("select shown from payloads"))
+    assert not any("verdict" in str(row) for row in one.rows("select shown from payloads"))
 
 
 def test_a_limit_on_the_judge_raises_an_alert_of_its_own_and_none_on_the_classifier(database):

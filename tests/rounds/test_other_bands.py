@@ -30,34 +30,33 @@ def reference(scene):
 
 
 def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(one):
-    scene = one
-    scene.play(2)
-    [old] = scene.rows("select sum(labeled) as labeled, sum(positive) as positive from counts")
+    one.play(2)
+    [old] = one.rows("select sum(labeled) as labeled, sum(positive) as positive from counts")
     assert old["labeled"] == 800
 
-    scene.settings = settings(sample=THREE)
-    scene.play(3)
+    one.settings = settings(sample=THREE)
+    one.play(3)
 
-    found = reference(scene)
+    found = reference(one)
     assert set(found) == {"flagged-1", "flagged-2", "passed-1", "passed-2", "passed-3"}
     assert sum(n for _, n in found.values()) == 800  # one weight a round: every label counts
     assert sum(y for y, _ in found.values()) == old["positive"]
 
     # Bands that change twice keep the items of both.
-    scene.settings = settings(sample=Sample(max_labels=400, bands=Bands(flagged=1, passed=2)))
-    scene.draw(4)
+    one.settings = settings(sample=Sample(max_labels=400, bands=Bands(flagged=1, passed=2)))
+    one.draw(4)
 
-    found = reference(scene)
+    found = reference(one)
     assert set(found) == {"flagged", "passed-1", "passed-2"}
     query = "select sum(labeled) as n from counts where stratum like 'flagged%'"
-    [flagged] = scene.rows(query)
+    [flagged] = one.rows(query)
     assert 0.8 * flagged["n"] < found["flagged"][1] <= flagged["n"]
 
     # The bands of before go on with their own history.
-    scene.settings = settings(labels=400)
-    scene.draw(5)
+    one.settings = settings(labels=400)
+    one.draw(5)
 
-    rows = scene.rows("select number, history_id from rounds order by number")
+    rows = one.rows("select number, history_id from rounds order by number")
     histories = [row["history_id"] for row in rows]
     assert histories[0] == histories[1] == histories[4]
     assert len(set(histories)) == 3
@@ -99,9 +98,8 @@ def test_the_labels_from_before_launch_are_added_where_nothing_changed(scene):
     ids=["model", "threshold", "version"],
 )
 def test_another_classifier_gets_nothing(one, change, version):
-    scene = one
-    scene.settings = settings(sample=THREE, **change)
-    scene.source.threshold = change.get("threshold", scene.source.threshold)
-    scene.draw(2, version=version)
+    one.settings = settings(sample=THREE, **change)
+    one.source.threshold = change.get("threshold", one.source.threshold)
+    one.draw(2, version=version)
 
-    assert reference(scene) is None
+    assert reference(one) is None

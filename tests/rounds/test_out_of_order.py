@@ -150,20 +150,19 @@ def several(scene):
 
 @pytest.mark.parametrize(("step", "stopped"), [("close", 2), ("draw", 4), ("correct", 1)])
 def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(several, monkeypatch, step, stopped):
-    scene = several
     slot = MONDAY + (stopped - 1) * WEEK
     break_for(monkeypatch, run if step == "draw" else versions, step, slot)
-    scene.turn(*list(scene.labeler.answers)[:30])
-    scene.answer_round(2)
-    scene.answer_round(3)
+    several.turn(*list(several.labeler.answers)[:30])
+    several.answer_round(2)
+    several.answer_round(3)
 
     with pytest.raises(MonitorError, match="KeyError: 'planted'") as caught:
-        scene.run(4)
+        several.run(4)
 
     assert caught.value.exit_code == 1
-    assert {scene.round(number).state for number in {1, 2, 3} - {stopped}} == {"closed"}
-    assert "stopped by a bug in this program: KeyError: 'planted'" in scene.round(stopped).reason
-    now = scene.overview()
+    assert {several.round(number).state for number in {1, 2, 3} - {stopped}} == {"closed"}
+    assert "stopped by a bug in this program: KeyError: 'planted'" in several.round(stopped).reason
+    now = several.overview()
     assert any(f"round {stopped} waits: stopped by a bug" in problem for problem in now.problems)
 
 

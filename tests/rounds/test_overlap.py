@@ -9,6 +9,7 @@ from monitor.domain.model import Answer, Collected, LabelEvent
 from monitor.presentation.rows import agreement_sentence
 from monitor.rounds.estimation.agreement import agreement_row, disagreement_notices
 from monitor.rounds.labels import collect
+from monitor.rounds.labels.endpoints import without_same_person
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import SeveralAnswers
@@ -184,7 +185,7 @@ def test_of_one_batch_only_a_persons_answer_to_the_second_copy_is_refused(scene)
         LabelEvent(mate.key, "bob", YES),
     )
 
-    collected = collect.without_same_person(scene.context, Collected(events=events, cursor="c"))
+    collected = without_same_person(scene.context, Collected(events=events, cursor="c"))
 
     assert collected.events == events[1:]
     assert [refusal.where for refusal in collected.refused] == [f"task {second[0].key}"]

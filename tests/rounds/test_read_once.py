@@ -128,10 +128,9 @@ def banded(database, monkeypatch):
 def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_read(
     banded, monkeypatch, copies
 ):
-    scene = banded
-    scene.week(1)
-    scene.source.rows *= copies
-    plain, recut = scene.source, Recut(scene.source)
+    banded.week(1)
+    banded.source.rows *= copies
+    plain, recut = banded.source, Recut(banded.source)
     seen: list[window_scan.WindowScan] = []
 
     def both(context, round_):
@@ -142,7 +141,7 @@ def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_rea
         return seen[0]
 
     monkeypatch.setattr(draw, "scan_window", both)
-    scene.run(1)
+    banded.run(1)
 
     assert seen[0] == seen[1]
     assert seen[0].edges.passed

@@ -79,42 +79,41 @@ def play_good(scene, *numbers):
 
 
 def test_changed_labels_give_a_closed_round_a_new_version_and_those_that_pool_it_once(good):
-    scene = good
-    before = precision(scene, 2, basis="pooled")
+    before = precision(good, 2, basis="pooled")
 
-    outcome = restate_precision(scene, 2, to=Answer.NEGATIVE)
-    effects = kinds(scene)
-    again = restate_precision(scene, 2, to=Answer.NEGATIVE)
+    outcome = restate_precision(good, 2, to=Answer.NEGATIVE)
+    effects = kinds(good)
+    again = restate_precision(good, 2, to=Answer.NEGATIVE)
 
     found = [(one.round.number, one.version, one.own) for one in outcome.restated]
     assert found == [(2, 2, True), (3, 2, False)]
-    assert (again.restated, kinds(scene)) == ([], effects)
-    assert [scene.round(n).version for n in (1, 2, 3)] == [1, 2, 2]
-    assert precision(scene, 2) < 0.1
-    assert precision(scene, 2, 1) > 0.7
-    assert precision(scene, 3) == precision(scene, 3, 1)
-    assert precision(scene, 3, basis="pooled") != precision(scene, 3, 1, basis="pooled")
+    assert (again.restated, kinds(good)) == ([], effects)
+    assert [good.round(n).version for n in (1, 2, 3)] == [1, 2, 2]
+    assert precision(good, 2) < 0.1
+    assert precision(good, 2, 1) > 0.7
+    assert precision(good, 3) == precision(good, 3, 1)
+    assert precision(good, 3, basis="pooled") != precision(good, 3, 1, basis="pooled")
 
     # A version says who restated it, when, why, and what stood there before.
-    [of_own] = page(scene, 2)["restated"]
-    [of_pooling] = page(scene, 3)["restated"]
+    [of_own] = page(good, 2)["restated"]
+    [of_pooling] = page(good, 3)["restated"]
     told = {name: of_own[name] for name in ("by", "reason", "at", "version", "replaces", "rounds")}
     assert told == {
         "by": "ana",
         "reason": "a label file was wrong",
-        "at": scene.now,
+        "at": good.now,
         "version": 2,
         "replaces": 1,
         "rounds": [2],
     }
     assert (of_own["own"], of_pooling["own"], of_pooling["rounds"]) == (True, False, [2])
     assert before in [row["point"] for row in of_own["before"]]
-    assert page(scene, 2, 1)["restated"] == []
+    assert page(good, 2, 1)["restated"] == []
     reason = "restated by ana, a label file was wrong: version 2"
-    assert page(scene, 2)["events"][-1]["reason"] == reason
+    assert page(good, 2)["events"][-1]["reason"] == reason
 
     # Reports keep the numbers of every version.
-    first, second = (scene.report(2, version) for version in (1, 2))
+    first, second = (good.report(2, version) for version in (1, 2))
     assert (first["restated"], len(second["restated"])) == ([], 1)
     marked = [[point["restated"] for point in report["timeline"]] for report in (first, second)]
     assert marked == [[False, False], [False, True]]
@@ -123,22 +122,21 @@ def test_changed_labels_give_a_closed_round_a_new_version_and_those_that_pool_it
 
 def test_neither_a_restatement_nor_late_labels_after_it_revise_an_alert_by_its_labels(fired):
     """The correction by late labels goes through the evidence of the whole chain again."""
-    scene = fired
-    before = evidence(scene)
+    before = evidence(fired)
 
-    restate_precision(scene, 2, to=Answer.POSITIVE)
+    restate_precision(fired, 2, to=Answer.POSITIVE)
 
-    assert precision(scene, 2) > 0.95
-    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [(2, AlertState.FIRING)]
-    assert evidence(scene) == before
-    assert "notice" not in kinds(scene)[-4:]
+    assert precision(fired, 2) > 0.95
+    assert [(a.fired_in_round, a.state) for a in fired.alerts()] == [(2, AlertState.FIRING)]
+    assert evidence(fired) == before
+    assert "notice" not in kinds(fired)[-4:]
 
-    change_one_answer(scene, 3)
+    change_one_answer(fired, 3)
 
-    assert scene.round(3).version == 3
-    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [(2, AlertState.FIRING)]
+    assert fired.round(3).version == 3
+    assert [(a.fired_in_round, a.state) for a in fired.alerts()] == [(2, AlertState.FIRING)]
     of_second = [row for row in before if row["number"] == 2]
-    assert [row for row in evidence(scene) if row["number"] == 2] == of_second
+    assert [row for row in evidence(fired) if row["number"] == 2] == of_second
 
 
 def change_one_answer(scene, number):
@@ -177,16 +175,15 @@ def stored_log_e(scene, number):
 
 
 def test_a_restatement_fires_no_alert_however_bad_its_labels_are(good):
-    scene = good
-    before = evidence(scene)
-    scene.now += timedelta(days=2)
+    before = evidence(good)
+    good.now += timedelta(days=2)
 
-    restate_precision(scene, 2, 3, to=Answer.NEGATIVE)
+    restate_precision(good, 2, 3, to=Answer.NEGATIVE)
 
-    assert precision(scene, 3) < 0.1
-    assert evidence(scene) == before
-    play_good(scene, 4)
-    assert scene.alerts() == []
+    assert precision(good, 3) < 0.1
+    assert evidence(good) == before
+    play_good(good, 4)
+    assert good.alerts() == []
 
 
 def test_a_restatement_ends_no_alert_and_adds_no_evidence_of_recovery(scene):
@@ -204,20 +201,19 @@ def test_a_restatement_ends_no_alert_and_adds_no_evidence_of_recovery(scene):
 
 
 def test_a_newer_method_gives_all_rounds_from_one_on_a_version_each(good, monkeypatch):
-    scene = good
-    scene.now += timedelta(days=2)
+    good.now += timedelta(days=2)
     narrower(monkeypatch)
 
-    outcome = restate(scene, since=2)
+    outcome = restate(good, since=2)
 
     found = [(one.round.number, one.version, one.own) for one in outcome.restated]
     assert found == [(2, 2, True), (3, 2, True)]
     low_before, low = (
-        next(r["low"] for r in page(scene, 3, v)["estimates"] if r["metric"] == "precision")
+        next(r["low"] for r in page(good, 3, v)["estimates"] if r["metric"] == "precision")
         for v in (1, 2)
     )
     assert low > low_before
-    assert scene.rows("select count(*) as n from restatements") == [{"n": 1}]
+    assert good.rows("select count(*) as n from restatements") == [{"n": 1}]
 
 
 def narrower(monkeypatch):
@@ -236,68 +232,64 @@ def narrower(monkeypatch):
 
 
 def test_a_preview_says_what_would_come_out_and_writes_nothing(good):
-    scene = good
-    assert restate(scene, since=1).restated == []  # neither labels nor method changed
-    assert page(scene, 1)["program"].startswith("pr-monitor ")
+    assert restate(good, since=1).restated == []  # neither labels nor method changed
+    assert page(good, 1)["program"].startswith("pr-monitor ")
 
-    outcome = restate(scene, 2, dry_run=True, read_file=file_with(scene, Answer.NEGATIVE))
+    outcome = restate(good, 2, dry_run=True, read_file=file_with(good, Answer.NEGATIVE))
 
     assert [one.round.number for one in outcome.restated] == [2, 3]
     assert outcome.restated[0].labels > 10
-    assert [scene.round(n).version for n in (1, 2, 3)] == [1, 1, 1]
-    assert scene.rows("select count(*) as n from restatements") == [{"n": 0}]
+    assert [good.round(n).version for n in (1, 2, 3)] == [1, 1, 1]
+    assert good.rows("select count(*) as n from restatements") == [{"n": 0}]
 
 
 def test_without_a_number_the_rounds_are_restated_whose_labels_change(good):
-    scene = good
-    rows = scene.rows("select id from items where round_id = :id", id=scene.round(2).id)
+    rows = good.rows("select id from items where round_id = :id", id=good.round(2).id)
     only = {row["id"] for row in rows}
-    read = file_with(scene, Answer.NEGATIVE)
+    read = file_with(good, Answer.NEGATIVE)
 
     def of_second(tasks):
         return read({key: task for key, task in tasks.items() if task.item_id in only})
 
-    outcome = restate(scene, read_file=of_second)
+    outcome = restate(good, read_file=of_second)
 
     assert [one.round.number for one in outcome.restated if one.own] == [2]
 
 
 def test_what_an_annotator_said_who_was_wrong_can_be_taken_out(good):
-    scene = good
-    restate(scene, 2, read_file=file_with(scene, Answer.NEGATIVE, annotator="eva"))
-    tied = page(scene, 2)["strata"][0]["declined"]
+    restate(good, 2, read_file=file_with(good, Answer.NEGATIVE, annotator="eva"))
+    tied = page(good, 2)["strata"][0]["declined"]
 
     with pytest.raises(InputRefused, match=r"'evva' labeled none of the rounds .* 'eva' did: give"):
-        restate(scene, without="evva")
-    refused = scene.round(2).version
+        restate(good, without="evva")
+    refused = good.round(2).version
 
-    restate(scene, 2, without="eva")
+    restate(good, 2, without="eva")
 
     assert (refused, tied > 10) == (2, True)
-    assert page(scene, 2)["strata"][0]["declined"] == 0
-    assert precision(scene, 2) == precision(scene, 2, 1)
-    assert restate(scene, without="eva").restated == []  # taken out already, and known still
+    assert page(good, 2)["strata"][0]["declined"] == 0
+    assert precision(good, 2) == precision(good, 2, 1)
+    assert restate(good, without="eva").restated == []  # taken out already, and known still
     with pytest.raises(InputRefused, match="no label for one of the predicted classes"):
-        restate(scene, 2, without=scene.labeler.annotator)
+        restate(good, 2, without=good.labeler.annotator)
 
 
 def test_a_round_that_is_not_final_or_that_another_worker_has_is_refused(good):
-    scene = good
-    scene.draw(4)
+    good.draw(4)
 
     for number, why in (
         (4, "round 4 of mail is labeling; only closed rounds can be restated"),
         (9, "mail has no round 9; its rounds lie between 1 and 4"),
     ):
         with pytest.raises(InputRefused, match=why):
-            restate(scene, number)
-    scene.write(round_claims.claim_round, scene.round(2).id)
+            restate(good, number)
+    good.write(round_claims.claim_round, good.round(2).id)
     with pytest.raises(TryLater, match="another worker is busy with round 2"):
-        restate_precision(scene, 2, to=Answer.NEGATIVE)
-    scene.now -= timedelta(days=7)
+        restate_precision(good, 2, to=Answer.NEGATIVE)
+    good.now -= timedelta(days=7)
     why = "takes labels until 2025-03-18 06:00 UTC, and is corrected by those that change"
     with pytest.raises(InputRefused, match=why):
-        restate(scene, 3)
+        restate(good, 3)
 
 
 def test_late_labels_of_a_later_round_stay_to_be_corrected_by_themselves(scene):

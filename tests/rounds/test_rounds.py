@@ -31,14 +31,13 @@ def closed(drawn):
 
 
 def test_a_due_slot_becomes_a_blind_sample_in_labelers_hands_by_settings_that_stay(drawn):
-    scene = drawn
-    scene.settings = settings(labels=50)
+    drawn.settings = settings(labels=50)
 
-    found = scene.round(1)
+    found = drawn.round(1)
     assert found.state is RoundState.LABELING
     assert (found.window.start, found.window.end) == (MONDAY - WEEK, MONDAY)
     assert found.settings.sample.max_labels == 200
-    tasks = scene.labeler.sent["mail-2025-03-03T0600"].values()
+    tasks = drawn.labeler.sent["mail-2025-03-03T0600"].values()
     assert len(tasks) == 200
     assert all(set(task.shown) == {"text"} for task in tasks)
     assert not any(task.item_id in task.key for task in tasks)
@@ -71,16 +70,15 @@ def test_a_round_closes_when_all_labels_are_in_and_running_again_changes_nothing
 
 
 def test_a_backfill_fills_a_recorded_skip(closed):
-    scene = closed
-    scene.week(2)
-    scene.play(3)
-    scene.labeler.asks_people = False
-    scene.labeler.answers |= scene.truth
+    closed.week(2)
+    closed.play(3)
+    closed.labeler.asks_people = False
+    closed.labeler.answers |= closed.truth
 
-    list(run.backfill(scene.context, MONDAY))
+    list(run.backfill(closed.context, MONDAY))
 
-    assert scene.round(2).state is RoundState.CLOSED
-    assert scene.round(3).version == 2  # it pools round 2 now
+    assert closed.round(2).state is RoundState.CLOSED
+    assert closed.round(3).version == 2  # it pools round 2 now
 
 
 def test_a_backfill_waits_for_labels_that_have_not_matured(scene):
@@ -104,26 +102,25 @@ def test_a_backfill_waits_for_labels_that_have_not_matured(scene):
 
 
 def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(drawn):
-    scene = drawn
-    scene.answer(share=0.5)
-    scene.now += timedelta(days=4, hours=23)
-    scene.run()
-    before = scene.round(1).state
-    scene.now += timedelta(hours=1)
-    scene.run()
+    drawn.answer(share=0.5)
+    drawn.now += timedelta(days=4, hours=23)
+    drawn.run()
+    before = drawn.round(1).state
+    drawn.now += timedelta(hours=1)
+    drawn.run()
 
-    found = scene.round(1)
+    found = drawn.round(1)
     assert (before, found.state) == (RoundState.LABELING, RoundState.CLOSED)
     assert found.partial
-    [row] = scene.rows(
+    [row] = drawn.rows(
         "select low, high, bound_low, bound_high from estimates"
         " where metric = 'precision' and basis = 'round' and estimand = 'window'"
     )
     assert (row["low"], row["high"]) == (row["bound_low"], row["bound_high"])
 
-    early = scene.overview()
-    scene.label()
-    late = scene.overview()
+    early = drawn.overview()
+    drawn.label()
+    late = drawn.overview()
 
     assert (early.status, early.last_partial) == ("attention", True)
     assert early.worst_case is not None
@@ -133,18 +130,17 @@ def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(
 
 
 def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(drawn):
-    scene = drawn
-    scene.now += timedelta(days=5)
-    scene.run()
+    drawn.now += timedelta(days=5)
+    drawn.run()
 
-    assert scene.round(1).state is RoundState.ABANDONED
+    assert drawn.round(1).state is RoundState.ABANDONED
     assert (
-        scene.round(1).reason
+        drawn.round(1).reason
         == "no flagged item has a label: 0 of 200 answers came by the deadline"
     )
-    assert scene.rows("select * from payloads") == []
-    assert scene.labeler.sent == {}
-    effects = scene.rows("select kind, sink from effects order by id")
+    assert drawn.rows("select * from payloads") == []
+    assert drawn.labeler.sent == {}
+    effects = drawn.rows("select kind, sink from effects order by id")
     assert {(row["kind"], row["sink"]) for row in effects} == {
         ("round_run", "mlflow"),
         ("notice", "log"),
@@ -163,41 +159,38 @@ def test_a_window_smaller_than_the_plan_is_labeled_whole(scene):
 
 
 def test_answers_that_cannot_tell_are_counted_as_declined(drawn):
-    scene = drawn
-    scene.answer()
-    declined = sorted(scene.labeler.answers)[:20]
-    scene.labeler.answers |= dict.fromkeys(declined, Answer.CANNOT_TELL)
-    scene.run()
+    drawn.answer()
+    declined = sorted(drawn.labeler.answers)[:20]
+    drawn.labeler.answers |= dict.fromkeys(declined, Answer.CANNOT_TELL)
+    drawn.run()
 
-    [matrix] = scene.rows("select declined, unanswered from confusion_matrices")
+    [matrix] = drawn.rows("select declined, unanswered from confusion_matrices")
     assert (matrix["declined"], matrix["unanswered"]) == (20, 0)
-    assert scene.round(1).partial
+    assert drawn.round(1).partial
 
 
 def test_a_late_label_renews_its_round_and_every_later_one_and_keeps_the_old_version(closed):
-    scene = closed
     for number in (2, 3):
-        scene.play(number)
-    scans = scene.source.scans
-    flagged = scene.flagged().intersection(scene.items(2))
-    scene.turn(next(item for item in flagged if scene.truth[item] is Answer.POSITIVE))
-    scene.run()
+        closed.play(number)
+    scans = closed.source.scans
+    flagged = closed.flagged().intersection(closed.items(2))
+    closed.turn(next(item for item in flagged if closed.truth[item] is Answer.POSITIVE))
+    closed.run()
 
-    assert [scene.round(n).version for n in (1, 2, 3)] == [1, 2, 2]
-    first, second = scene.rows(
+    assert [closed.round(n).version for n in (1, 2, 3)] == [1, 2, 2]
+    first, second = closed.rows(
         "select tp, fp from confusion_matrices where round = 2 order by version"
     )
     assert (second["tp"], second["fp"]) == (first["tp"] - 1, first["fp"] + 1)
-    assert scans == scene.source.scans == 3
+    assert scans == closed.source.scans == 3
 
 
 def test_labels_that_change_no_count_make_no_version(closed):
-    scene = closed
-    scene.labeler.annotator = "bo"  # a second person says the same about everything
-    scene.run()
+    closed.labeler.annotator = "bo"  # a second person says the same about everything
+    closed.run()
 
-    assert scene.round(1).version == 1
-    assert scene.round(1).label_revision == scene.round(1).estimated_revision == 2
+    assert closed.round(1).version == 1
+    assert closed.round(1).label_revision == closed.round(1).estimated_revision == 2
 
 
 def test_labels_later_than_late_labels_are_not_asked_for(scene):
@@ -250,14 +243,13 @@ def test_items_that_come_without_a_score_later_open_a_history_with_a_band_for_th
 
 
 def test_stored_labels_outlive_a_labeler_that_forgets_them(closed):
-    scene = closed
-    scene.labeler.answers.clear()
-    scene.labeler._given.clear()
-    scene.run()
+    closed.labeler.answers.clear()
+    closed.labeler._given.clear()
+    closed.run()
 
-    labels = scene.read(label_store.current_labels, scene.round(1).id)
+    labels = closed.read(label_store.current_labels, closed.round(1).id)
     assert len(labels) == 200
-    assert scene.round(1).version == 1
+    assert closed.round(1).version == 1
 
 
 def answer_few_mistakes(scene, share=0.35):
@@ -300,17 +292,16 @@ def rows_of(scene, number, *, pooled):
 def test_a_round_whose_labels_change_is_estimated_anew_and_a_later_one_keeps_its_own_numbers(
     closed,
 ):
-    scene = closed
-    scene.play(2)
-    with scene.database.write() as connection:  # points as another method had them
+    closed.play(2)
+    with closed.database.write() as connection:  # points as another method had them
         connection.execute(update(estimates).values(point=estimates.c.low, method="the old one"))
-    own, with_history = (rows_of(scene, 2, pooled=pooled) for pooled in (False, True))
+    own, with_history = (rows_of(closed, 2, pooled=pooled) for pooled in (False, True))
 
-    scene.turn(scene.items(1)[0])
-    scene.run()
+    closed.turn(closed.items(1)[0])
+    closed.run()
 
-    assert [scene.round(number).version for number in (1, 2)] == [2, 2]
-    assert not any(row["method"] == "the old one" for row in rows_of(scene, 1, pooled=False))
-    assert rows_of(scene, 2, pooled=False) == own
+    assert [closed.round(number).version for number in (1, 2)] == [2, 2]
+    assert not any(row["method"] == "the old one" for row in rows_of(closed, 1, pooled=False))
+    assert rows_of(closed, 2, pooled=False) == own
     assert all(row["method"] == "the old one" for row in own)
-    assert rows_of(scene, 2, pooled=True) != with_history
+    assert rows_of(closed, 2, pooled=True) != with_history

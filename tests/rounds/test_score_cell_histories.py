@@ -76,47 +76,45 @@ def flip(scene, number, stratum):
 
 
 def test_a_report_has_its_curves_its_cause_and_its_distances_by_bands(quiet):
-    scene = quiet
-    scene.play(4, precision=0.5)
+    quiet.play(4, precision=0.5)
 
-    report = scene.report(4)
+    report = quiet.report(4)
     assert report["curves"]["labeled"] == sum(cell["labeled"] for cell in report["cells"])
     assert report["cause"]["rounds"] == 3
     assert report["cause"]["after"][0] < report["cause"]["before"][0] - 0.15
-    pooled = pooled_of(scene, 4, "precision").point
+    pooled = pooled_of(quiet, 4, "precision").point
     assert report["p3"]["value"][0] == pytest.approx(pooled, abs=0.01)
-    bands = np.array([[row["size"] for row in scene.report(n)["strata"]] for n in range(1, 5)])
+    bands = np.array([[row["size"] for row in quiet.report(n)["strata"]] for n in range(1, 5)])
     now, usual = bands[3] / bands[3].sum(), bands[:3].sum(axis=0) / bands[:3].sum()
     wanted = float((now - usual) @ np.log(now / usual))
     assert report["distances"]["psi"] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(quiet):
-    scene = quiet
-    before = {number: rows_of(scene, number) for number in (1, 2, 3)}
-    evidence = scene.rows("select * from evidence where version = 1 order by round_id, metric")
+    before = {number: rows_of(quiet, number) for number in (1, 2, 3)}
+    evidence = quiet.rows("select * from evidence where version = 1 order by round_id, metric")
 
-    flip(scene, 2, "passed-40")
+    flip(quiet, 2, "passed-40")
 
-    assert [scene.round(number).version for number in (1, 2, 3)] == [1, 2, 2]
-    after = {number: rows_of(scene, number) for number in (1, 2, 3)}
+    assert [quiet.round(number).version for number in (1, 2, 3)] == [1, 2, 2]
+    after = {number: rows_of(quiet, number) for number in (1, 2, 3)}
     assert after[1] == before[1]
     key = ("recall", "pooled", "rate")
     assert after[2][key].point != before[2][key].point
     assert after[3][key].low != before[3][key].low
     own = ("recall", "round", "rate")
     assert after[3][own] == before[3][own]
-    again = scene.rows("select * from evidence where version = 1 order by round_id, metric")
+    again = quiet.rows("select * from evidence where version = 1 order by round_id, metric")
     assert again == evidence
 
     # What is stored is what its history pools now.
-    tallies = tallies_of(scene, 1, 2, 3)
-    cells = cells_to_pool(tallies[0].frame, scene.settings.sample)
-    [state] = history_states(tallies, None, scene.settings.pooling, cells=cells, since=2)
-    rows = scene.rows(
+    tallies = tallies_of(quiet, 1, 2, 3)
+    cells = cells_to_pool(tallies[0].frame, quiet.settings.sample)
+    [state] = history_states(tallies, None, quiet.settings.pooling, cells=cells, since=2)
+    rows = quiet.rows(
         "select alpha from posteriors where round_id = :id and version = 2"
         " and predicted = 'flagged'",
-        id=scene.round(3).id,
+        id=quiet.round(3).id,
     )
     assert np.array(rows[0]["alpha"])[:-1] == pytest.approx(state.after.flagged.alpha)
 
@@ -147,11 +145,10 @@ def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_label
 
 
 def test_evidence_is_read_from_the_cells_each_wave_by_itself(quiet):
-    scene = quiet
-    first, second = tallies_of(scene, 1, 2)
+    first, second = tallies_of(quiet, 1, 2)
     rates = guess([first.counts])
-    stored = scene.rows(
-        "select metric, log_e from evidence where round_id = :id", id=scene.round(2).id
+    stored = quiet.rows(
+        "select metric, log_e from evidence where round_id = :id", id=quiet.round(2).id
     )
     assert len(second.counts.strata) == 60
     for row in stored:
@@ -245,13 +242,12 @@ def test_a_simulation_goes_by_the_strata_that_the_last_round_was_drawn_by(scene)
 
 
 def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):
-    scene = quiet
-    scene.draw(4)
-    scene.answer(0.5)
-    scene.now += timedelta(days=5)
-    scene.run()
+    quiet.draw(4)
+    quiet.answer(0.5)
+    quiet.now += timedelta(days=5)
+    quiet.run()
 
-    found = rows_of(scene, 4)
+    found = rows_of(quiet, 4)
     for metric in WATCHED:
         own, pooled = found[metric, "round", "window"], found[metric, "pooled", "rate"]
         assert own.is_worst_case

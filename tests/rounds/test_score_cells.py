@@ -43,10 +43,9 @@ def strata_of(scene, number):
 
 
 def test_the_cells_of_the_first_round_are_frozen_with_the_history(one_round):
-    scene = one_round
-    scene.play(2, precision=0.6)
+    one_round.play(2, precision=0.6)
 
-    one, two = (strata_of(scene, number) for number in (1, 2))
+    one, two = (strata_of(one_round, number) for number in (1, 2))
     first, second = ([part.stratum for part in strata] for strata in (one, two))
     assert first == second
     assert (sum(each.flagged for each in first), len(first)) == (20, 60)
@@ -56,13 +55,12 @@ def test_the_cells_of_the_first_round_are_frozen_with_the_history(one_round):
 
 
 def test_a_report_and_a_plan_sum_the_cells_to_bands_and_a_simulation_goes_by_cells(one_round):
-    scene = one_round
-    scene.week(2)
-    scene.now = MONDAY + WEEK
+    one_round.week(2)
+    one_round.now = MONDAY + WEEK
 
-    report = scene.report(1)
-    planned = forecast_monitor(scene.context, margins=None, max_labels=None)
-    expected = expected_round(scene.context, None, None)
+    report = one_round.report(1)
+    planned = forecast_monitor(one_round.context, margins=None, max_labels=None)
+    expected = expected_round(one_round.context, None, None)
 
     bands, cells = report["strata"], report["cells"]
     assert [row["stratum"] for row in bands] == BANDS
@@ -105,17 +103,18 @@ def test_however_few_labels_a_round_has_every_cell_has_two_and_makes_an_estimate
 def test_a_budget_cut_under_two_labels_a_cell_is_told_and_cells_without_one_lose_no_items(
     one_round,
 ):
-    scene = one_round
-    scene.settings = settings(sample=CELLS.model_copy(update={"max_labels": 45}))
+    one_round.settings = settings(sample=CELLS.model_copy(update={"max_labels": 45}))
 
-    scene.play(2)
+    one_round.play(2)
 
-    strata = strata_of(scene, 2)
+    strata = strata_of(one_round, 2)
     assert sum(part.planned for part in strata) == 45
     assert {part.planned for part in strata} == {0, 1}
-    [note] = scene.rows("select reason from round_issues where reason like '45 labels are fewer%'")
+    [note] = one_round.rows(
+        "select reason from round_issues where reason like '45 labels are fewer%'"
+    )
     assert "every stratum's floor was lowered alike" in note["reason"]
-    rows = scene.read(estimate_store.read_estimates, scene.round(2).id, 1)
+    rows = one_round.read(estimate_store.read_estimates, one_round.round(2).id, 1)
     [row] = [row for row in rows if (row.metric, row.estimand, row.basis) == PREVALENCE]
     passed = [part for part in strata if not part.stratum.flagged]
     assert sum(part.size for part in passed) > 1800

@@ -118,13 +118,12 @@ def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_
 
 
 def test_a_first_round_with_a_margin_plans_its_total_for_the_margin_with_the_assurance(blank):
-    scene = blank
     wide = {"margin": Margin(precision=0.15, recall=0.2), "max_labels": 2000}
     totals = []
     for assurance in (None, 0.8):
         sample = BANDED.model_copy(update=wide | {"assurance": assurance})
-        asked = scene.settings.model_copy(update={"sample": sample})
-        one = Scene(scene.database, asked, source=scene.source, name=f"mail-{assurance}")
+        asked = blank.settings.model_copy(update={"sample": sample})
+        one = Scene(blank.database, asked, source=blank.source, name=f"mail-{assurance}")
         if not one.source.rows:
             one.week(1, count=2000, share=0.2)
         one.run(1)
@@ -182,19 +181,18 @@ def gone(*_):
 
 
 def test_labels_that_come_by_themselves_need_no_predictions_for_the_second_wave(blank):
-    scene = blank
-    scene.labeler.asks_people = False
-    round_ = drawn(scene)
-    scene.labeler.answers.update(scene.truth)
-    scene.source.show = gone
-    scene.now = round_.deadline + timedelta(days=1)
+    blank.labeler.asks_people = False
+    round_ = drawn(blank)
+    blank.labeler.answers.update(blank.truth)
+    blank.source.show = gone
+    blank.now = round_.deadline + timedelta(days=1)
 
-    scene.run()
-    scene.run()
+    blank.run()
+    blank.run()
 
-    assert scene.round(1).state is RoundState.CLOSED
-    assert not scene.round(1).partial
-    assert len(sent(scene)) == TOTAL
+    assert blank.round(1).state is RoundState.CLOSED
+    assert not blank.round(1).partial
+    assert len(sent(blank)) == TOTAL
 
 
 def test_nobody_is_asked_about_items_that_nobody_can_be_shown_until_predictions_are_back(scene):
@@ -276,19 +274,18 @@ def test_the_reserve_of_a_removed_monitor_goes_with_what_its_labelers_saw(scene)
 
 
 def test_labels_that_come_by_themselves_are_waited_for_before_any_size_follows_them(blank):
-    scene = blank
-    scene.labeler.asks_people = False
-    round_ = drawn(scene)
-    early = sent(scene)
-    complaints = {item for item in early if scene.truth[item] is Answer.POSITIVE}
-    scene.labeler.answers.update(dict.fromkeys(complaints, Answer.POSITIVE))
-    scene.now = round_.deadline - timedelta(minutes=1)
+    blank.labeler.asks_people = False
+    round_ = drawn(blank)
+    early = sent(blank)
+    complaints = {item for item in early if blank.truth[item] is Answer.POSITIVE}
+    blank.labeler.answers.update(dict.fromkeys(complaints, Answer.POSITIVE))
+    blank.now = round_.deadline - timedelta(minutes=1)
 
-    scene.run()
+    blank.run()
 
     assert round_.second_wave_at == round_.deadline
     assert 0 < len(complaints) < len(early)
-    assert sent(scene) == early
+    assert sent(blank) == early
 
 
 def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_its_first(whole):
@@ -325,20 +322,19 @@ def test_a_plan_knows_the_first_round_and_the_round_after_it_has_one_wave(whole)
 
 @pytest.mark.slow
 def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_round(whole):
-    scene = whole
     limits = Limits.model_validate({"recall": 0.95, "false_alarm_every": 2})
-    scene.settings = scene.settings.model_copy(update={"limits": limits, "reference": REFERENCE})
+    whole.settings = whole.settings.model_copy(update={"limits": limits, "reference": REFERENCE})
     for number in (2, 3, 4):
-        scene.play(number, count=2000, share=0.2)
+        whole.play(number, count=2000, share=0.2)
 
-    found = scene.play(5, count=2000, share=0.2, version="another model")
+    found = whole.play(5, count=2000, share=0.2, version="another model")
 
-    with scene.database.read() as connection:
+    with whole.database.read() as connection:
         readings = evidence_store.frozen_readings(connection, [found.id])
         waves = [counts_of(wave[-1]) for wave in read_labels(connection, found).by_wave()]
     [[reading]] = [list(of.values()) for of in readings.values()]
     [limit] = found.settings.limits.watched()
-    assert found.history_id != scene.round(4).history_id
+    assert found.history_id != whole.round(4).history_id
     assert len(waves) == 2
     by_the_launch = expected_rates([], None, waves[0], found.settings)
     assert reading.recovery is not None
@@ -360,12 +356,11 @@ def counts_of(tallies):
 
 
 def test_a_second_person_gets_the_same_share_of_the_second_wave(blank):
-    scene = blank
-    scene.settings = scene.settings.model_copy(update={"overlap": 0.25})
-    drawn(scene)
-    scene.label()
+    blank.settings = blank.settings.model_copy(update={"overlap": 0.25})
+    drawn(blank)
+    blank.label()
 
-    rows = scene.rows(
+    rows = blank.rows(
         'select i.stratum, i."order", s.first_wave, t.slot from tasks t '
         "join items i on i.round_id = t.round_id and i.id = t.item_id "
         "join strata s on s.round_id = i.round_id and s.stratum = i.stratum"

@@ -75,13 +75,6 @@ def asked(labeler):
     return {task.item_id for tasks in labeler.sent.values() for task in tasks.values()}
 
 
-def test_each_item_is_asked_of_the_one_labeler_that_answers_for_it(scene):
-    assert asked(scene.free)
-    assert asked(scene.people)
-    assert asked(scene.free) <= scene.flagged()
-    assert asked(scene.people).isdisjoint(scene.flagged())
-
-
 @pytest.mark.parametrize("first", ["free", "people"])
 def test_a_round_closes_once_the_last_of_them_has_answered(scene, first):
     order = [scene.free, scene.people] if first == "free" else [scene.people, scene.free]
@@ -115,30 +108,20 @@ def test_what_one_labeler_says_of_the_items_of_another_is_not_taken(scene):
     assert scene.rows("select * from label_events") == []
 
 
-def test_tasks_of_a_labeler_that_was_down_go_out_once_it_is_back(database):
-    scene = Several(database, settings(labeling=stored(BY_CLASS)))
-    scene.people.down = True
-    scene.week(1)
-    with pytest.raises(TryLater):
-        scene.run(1)
-    assert asked(scene.people) == set()
-
-    scene.people.down = False
-    run.run(scene.context)
-
-    assert asked(scene.people)
-    assert asked(scene.free) <= scene.flagged()
-
-
-def test_tasks_go_out_although_a_labeler_before_is_down(database):
+def test_tasks_go_out_although_a_labeler_before_is_down_and_its_own_once_it_is_back(database):
     scene = Several(database, settings(labeling=stored(BY_CLASS)))
     scene.free.down = True
     scene.week(1)
-
     with pytest.raises(TryLater):
         scene.run(1)
-
     assert asked(scene.people)
+    assert asked(scene.people).isdisjoint(scene.flagged())
+
+    scene.free.down = False
+    run.run(scene.context)
+
+    assert asked(scene.free)
+    assert asked(scene.free) <= scene.flagged()
 
 
 def test_a_labeler_keeps_its_items_when_the_list_is_turned_round(scene):

@@ -184,20 +184,6 @@ def test_two_hooks_that_are_both_dead_do_not_write_to_each_other_for_ever(world)
     assert len([line for line in logs if line["event"] == "dead effect"]) == 2
 
 
-def test_a_notice_of_a_dead_hook_that_dies_itself_is_only_logged(world):
-    round_id = world.round()
-    add_effect(world.database, round_id, "alert-1")
-    world.sinks["ops"].error = refused()
-    world.sinks["mail"].error = refused()
-
-    with capture_logs() as logs:
-        world.deliver()
-        world.pass_time(2 * DAY, 3 * HOUR)
-
-    assert world.sinks["chat"].events() == world.sinks["log"].events() == ["delivery.dead"]
-    assert [line["sink"] for line in logs if line["event"] == "dead effect"] == ["ops", "mail"]
-
-
 def test_mlflow_that_is_dead_is_told_to_the_hooks_and_delays_no_notice(world):
     round_id = world.round()
     add_effect(world.database, round_id, "run-1", sink="mlflow", kind=EffectKind.ROUND_RUN)
