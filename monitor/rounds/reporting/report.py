@@ -152,16 +152,16 @@ def bare_report(
 
     ``names`` are its ``store_id`` and ``round_key``.
     """
-    told: dict[str, Any] = {
+    outcome: dict[str, Any] = {
         "status": Status.ATTENTION,
         "concerns": [reason],
         "sentence": rounds.check_sentence(round_.number, reason),
     }
     if state == RoundState.ABANDONED:
         sentence = rounds.no_estimate_sentence(round_.number, reason)
-        told = {"status": Status.STALE, "sentence": sentence}
+        outcome = {"status": Status.STALE, "sentence": sentence}
     version = round_.version + 1
-    fields = _frame_fields(round_, issues) | names | told
+    fields = _frame_fields(round_, issues) | names | outcome
     return RoundReport(**fields, version=version, state=state, reason=reason)
 
 
