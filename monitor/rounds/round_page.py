@@ -1,19 +1,20 @@
-"""Everything about one version of a round, as `pr-monitor show` and the pages show it."""
+"""Everything about one version of a round, and the last reports of blocks of classes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from monitor.domain.class_report import ClassOverview, ClassReport
 from monitor.domain.errors import InputRefused
 from monitor.domain.round_page import RoundPage
 from monitor.domain.state import RoundState
 from monitor.presentation import rounds
-from monitor.rounds.class_overview import report_with_classes
 from monitor.rounds.reporting.enqueue import with_concerns
 from monitor.rounds.reporting.report import band_rows
 from monitor.rounds.reporting.surroundings import read_restated_rows
 from monitor.storage.labels import provisional_store
-from monitor.storage.results import concern_store, report_store
+from monitor.storage.results import class_store, concern_store, report_store
 from monitor.storage.rounds import round_lists, round_store, round_transitions
 from monitor.storage.samples import frame_store
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import RoundReport
+    from monitor.domain.settings import MonitorSettings
+    from monitor.storage.database import Database
     from monitor.storage.rounds.round_store import Round
 
 
@@ -107,3 +110,41 @@ def _version(round_: Round, requested: int | None) -> int:
 
 def _issues(issues: dict[str, tuple[int, bool]], *, are_bad: bool) -> dict[str, int]:
     return {reason: count for reason, (count, bad) in issues.items() if bad is are_bad}
+
+
+def class_overviews(database: Database, monitors: Sequence[MonitorSettings]) -> list[ClassOverview]:
+    """Return how the blocks of classes stand that some monitors belong to, in their order."""
+    blocks: dict[str, dict[str, str]] = {}
+    for monitor in monitors:
+        block = monitor.round.block
+        if block is not None and block.kind == "classes":
+            blocks.setdefault(block.name, {})[block.value] = monitor.name
+    if not blocks:
+        return []
+    with database.read() as connection:
+        return [_overview(connection, name, classes) for name, classes in blocks.items()]
+
+
+def report_with_classes(connection: Connection, round_: Round) -> ClassReport | None:
+    """Read what the block of a round's monitor reported of its window; None if nothing was."""
+    block = round_.settings.block
+    if block is None or block.kind != "classes":
+        return None
+    payload = class_store.report_of_block(connection, block.name, round_.slot)
+    return None if payload is None else ClassReport.model_validate(payload)
+
+
+def _overview(connection: Connection, block: str, classes: Mapping[str, str]) -> ClassOverview:
+    names = list(classes.values())
+    slot = max(class_store.newest_slots(connection, names).values(), default=None)
+    payload = None if slot is None else class_store.last_report(connection, block, slot)
+    report = None if payload is None else ClassReport.model_validate(payload)
+    waits: tuple[str, ...] = ()
+    if slot is not None and (report is None or report.slot < slot):
+        rounds = class_store.rounds_of_slot(connection, names, slot)
+        waits = tuple(
+            value
+            for value, name in classes.items()
+            if name not in rounds or not rounds[name].has_ended
+        )
+    return ClassOverview(block, tuple(classes), report, slot, waits)

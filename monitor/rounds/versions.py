@@ -19,6 +19,7 @@ from monitor.presentation.moves import corrected_reason, overtaken_reason, resta
 from monitor.rounds.estimation.alerts import (
     after_moves,
     correct_evidence,
+    find_disputes,
     fire_early,
     freeze_evidence,
     read_stored_readings,
@@ -26,7 +27,6 @@ from monitor.rounds.estimation.alerts import (
 from monitor.rounds.estimation.anomalies import recurring_notices, round_anomalies
 from monitor.rounds.estimation.batch import BatchEvidence, Earlier, Estimates, HistoryBatch, Member
 from monitor.rounds.estimation.curves import inverted_order, with_pictures
-from monitor.rounds.estimation.disputes import find_disputes
 from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
 from monitor.rounds.estimation.evidence import classifier_evidence
 from monitor.rounds.estimation.history import HistoryState, before_launch, history_states

@@ -16,9 +16,9 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.presentation.classes import report_lines
 from monitor.rounds import classes, run
-from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.context import SettledWindows
+from monitor.rounds.round_page import class_overviews
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import rounds
 from tests.rounds.played import played

@@ -370,7 +370,7 @@ def _blocks(
     application: Application, monitor_settings: Sequence[MonitorSettings]
 ) -> list[ClassOverview]:
     """Read how the blocks of classes stand that these monitors belong to."""
-    from monitor.rounds.class_overview import class_overviews
+    from monitor.rounds.round_page import class_overviews
 
     names = {each.round.block.name for each in monitor_settings if each.round.block is not None}
     if not names:

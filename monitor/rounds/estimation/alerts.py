@@ -1,4 +1,10 @@
-"""Evidence of a batch or an open round, and the alerts that it opens, ends or revises."""
+"""Evidence of a batch or an open round, and the alerts that it opens, ends or revises.
+
+Disputed items: people contradict each other and nobody has decided, and a limit hangs on it.
+Estimates leave such items out, so somebody who contradicts all bad news makes it look good. A
+round in which a limit is kept or not, depending on how its disputed items are counted, ends no
+alert, and the monitor's status is not "ok" until they are decided.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from monitor.domain.alerting import (
     AlertState,
@@ -18,16 +26,19 @@ from monitor.domain.alerting import (
     reaches,
 )
 from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
+from monitor.presentation.notices import disputed_sentence
 from monitor.rounds.estimation.batch import AlertMove, Estimates, Member, Side
-from monitor.rounds.estimation.disputes import disputed_metrics
 from monitor.stats.detection.e_detector import Evidence, log_threshold
-from monitor.storage.results import alert_store, evidence_store
+from monitor.stats.estimation.missing import point_range
+from monitor.storage.results import alert_store, concern_store, evidence_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.evidence import LimitEvidence
+    from monitor.stats.detection.half_space import Limit
+    from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
@@ -319,3 +330,54 @@ def _end(
     if not alert_store.end(connection, alert.id, state, why=reason, now=now, round_id=due.id):
         return []
     return [AlertMove(f"alert.{state}", replace(alert, state=state), why)]
+
+
+DISPUTED = "disputed "  # Kinds of concern about disputed items begin so; the metric follows
+
+
+def find_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
+    """State by how much disputed items of a round move each metric whose limit depends on them."""
+    settings = member.round.settings
+    items = labels.disputed()
+    if not items:
+        return {}
+    result: dict[str, str] = {}
+    disputed = np.array([len(items.get(s.name, ())) for s in member.tally.frame])
+    for limit in settings.limits.watched():
+        ways = point_range(
+            member.tally.counts,
+            disputed,
+            limit.metric,
+            seed=member.round.sobol_seed,
+            cells=settings.sample.cells is not None,
+        )
+        if ways is not None and _crosses(ways, limit):
+            result[limit.metric] = _sentence(member, int(disputed.sum()), ways, limit)
+    return result
+
+
+def _crosses(ways: tuple[float, float], limit: Limit) -> bool:
+    low, high = ways
+    if limit.side == "at_least":
+        return low < limit.value <= high
+    return low <= limit.value < high
+
+
+def _sentence(member: Member, disputed: int, ways: tuple[float, float], limit: Limit) -> str:
+    return disputed_sentence(
+        member.round.monitor,
+        limit.metric,
+        limit.value,
+        disputed=disputed,
+        answered=disputed + int(member.tally.counts.labeled.sum()),
+        ways=ways,
+    )
+
+
+def disputed_metrics(connection: Connection, round_ids: Sequence[int]) -> dict[int, set[str]]:
+    """Find the metrics whose limit hangs on disputed items, for each of some rounds."""
+    kinds = concern_store.read_kinds(connection, round_ids)
+    return {
+        each: {kind.removeprefix(DISPUTED) for kind in concern_kinds if kind.startswith(DISPUTED)}
+        for each, concern_kinds in kinds.items()
+    }

@@ -14,7 +14,7 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import MLFLOW, EffectKind
 from monitor.presentation.estimates import too_few_text
 from monitor.presentation.rounds import corrected_sentence
-from monitor.rounds.estimation import disputes
+from monitor.rounds.estimation.alerts import DISPUTED
 from monitor.rounds.reporting.enqueue import names_of, notify
 from monitor.rounds.reporting.notices import attention_notice
 from monitor.rounds.reporting.report import bare_report
@@ -64,11 +64,11 @@ def note_disputes(
     """Keep the concerns about a round's disputed items as they are now; each is notified once."""
     noted = concern_store.read_concerns(connection, round_.id)
     for kind in noted:
-        if kind.startswith(disputes.KIND) and kind.removeprefix(disputes.KIND) not in disputed:
+        if kind.startswith(DISPUTED) and kind.removeprefix(DISPUTED) not in disputed:
             concern_store.drop_concern(connection, round_.id, kind)
     for metric, sentence in disputed.items():
-        if not note(connection, round_, disputes.KIND + metric, sentence, now):
-            concern_store.reword_concern(connection, round_.id, disputes.KIND + metric, sentence)
+        if not note(connection, round_, DISPUTED + metric, sentence, now):
+            concern_store.reword_concern(connection, round_.id, DISPUTED + metric, sentence)
 
 
 def note_missing(connection: Connection, round_: Round, tally: Tally, now: datetime) -> None:

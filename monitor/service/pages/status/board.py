@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.state import RoundState
-from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.listing import ListedRounds, listed
 from monitor.rounds.opening.removed_monitors import RemovedMonitor, removed_monitors
 from monitor.rounds.reporting.surroundings import read_monitor_timeline
-from monitor.rounds.round_page import find_round, read_page, read_report
+from monitor.rounds.round_page import class_overviews, find_round, read_page, read_report
 from monitor.rounds.status import Overview, overviews
 from monitor.storage.results import alert_store, report_store
 from monitor.storage.rounds import round_lists, round_store
