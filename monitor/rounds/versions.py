@@ -24,8 +24,22 @@ from monitor.rounds.estimation.alerts import (
     freeze_evidence,
     read_stored_readings,
 )
-from monitor.rounds.estimation.anomalies import recurring_notices, round_anomalies
-from monitor.rounds.estimation.batch import BatchEvidence, Earlier, Estimates, HistoryBatch, Member
+from monitor.rounds.estimation.anomalies import (
+    recurring_notices,
+    round_anomalies,
+    threshold_notices,
+)
+from monitor.rounds.estimation.batch import (
+    BatchEvidence,
+    Earlier,
+    Estimates,
+    HistoryBatch,
+    Member,
+    set_versions,
+    with_stored_own_rows,
+    write_readings,
+    write_versions,
+)
 from monitor.rounds.estimation.curves import inverted_order, with_pictures
 from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
 from monitor.rounds.estimation.evidence import classifier_evidence
@@ -42,13 +56,6 @@ from monitor.rounds.estimation.restated import (
 )
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
-from monitor.rounds.estimation.threshold_target import threshold_notices
-from monitor.rounds.estimation.versions import (
-    set_versions,
-    with_stored_own_rows,
-    write_readings,
-    write_versions,
-)
 from monitor.rounds.reporting.concerns import (
     INVERTED,
     note,

@@ -36,7 +36,7 @@ from monitor.rounds.labels.truth_reach import (
 )
 from monitor.rounds.opening.setting_changes import version_change
 from monitor.rounds.sampling.baseline import check_baseline
-from monitor.rounds.sampling.items import broken_pictures
+from monitor.rounds.sampling.plan import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown, verdict_sizes
 from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 

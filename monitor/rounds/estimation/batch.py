@@ -1,17 +1,22 @@
-"""The rounds that get a new version together, and what is computed for them."""
+"""The rounds that get a new version together, what is computed for them, and writing it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from monitor.rounds.estimation.supplements import Supplements, write_supplements
+from monitor.storage.results import estimate_store, evidence_store
+from monitor.storage.results.past_counts import write_packed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from sqlalchemy import Connection
 
     from monitor.domain.alerting import LimitReading
-    from monitor.domain.report import RecoveryRow
+    from monitor.domain.report import RecoveryRow, ReportedEstimate
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.label_errors import CheckedLabels
     from monitor.rounds.estimation.tally import Counted, Tally
@@ -127,3 +132,88 @@ class BatchEvidence:
 
 Estimates: TypeAlias = "Mapping[int, RoundEstimate]"
 """The estimate of each affected round, by round id."""
+
+
+def write_versions(
+    connection: Connection,
+    batch: HistoryBatch,
+    estimates: Estimates,
+    supplements: Mapping[int, Supplements],
+) -> None:
+    """Store what versions count and estimate.
+
+    Raises `RoundMoved` if somebody published into the history meanwhile.
+    """
+    # First of all writes: whoever computed from an older state of the history stops here.
+    estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
+    members = {(member.round.id, member.version): member for member in batch.affected}
+    of_version = {key: estimates[key[0]] for key in members}
+    tallies = {key: member.tally.strata for key, member in members.items()}
+    estimate_store.write_counts(connection, tallies)
+    write_packed(connection, batch.past, tallies)
+    estimate_store.write_estimates(
+        connection, {key: estimate.rows for key, estimate in of_version.items()}
+    )
+    estimate_store.write_posteriors(
+        connection, {key: estimate.pooled for key, estimate in of_version.items()}
+    )
+    for round_id, version in members:
+        write_supplements(connection, round_id, version, supplements[round_id])
+
+
+def set_versions(connection: Connection, members: Sequence[Member]) -> None:
+    """Make these versions the latest of their rounds, with all labels that there are."""
+    for member in members:
+        estimate_store.set_version(
+            connection,
+            member.round.id,
+            member.version,
+            estimated_revision=member.round.label_revision,
+            partial=member.tally.is_partial,
+        )
+
+
+def write_readings(
+    connection: Connection,
+    members: Sequence[Member],
+    readings: Mapping[int, Mapping[Side, LimitReading]],
+) -> None:
+    """Store the evidence of versions, by the round's id."""
+    rows = [
+        (member.round.id, member.version, side, reading)
+        for member in members
+        for side, reading in readings[member.round.id].items()
+    ]
+    evidence_store.write_readings(connection, rows)
+
+
+def with_stored_own_rows(
+    connection: Connection, batch: HistoryBatch, estimates: Estimates
+) -> Estimates:
+    """Keep the estimates that rest on a round's own labels where no label of it changed.
+
+    Such a round gets a version only because an earlier one changed, which moves its pooled
+    estimates. Computed again by a newer release, its own might differ by the method alone.
+    """
+    return {
+        member.round.id: replace(
+            estimates[member.round.id],
+            rows=_stored(connection, member.round, estimates[member.round.id].rows),
+        )
+        for member in batch.affected
+    }
+
+
+def _stored(
+    connection: Connection, round_: Round, rows: list[ReportedEstimate]
+) -> list[ReportedEstimate]:
+    if round_.is_changed:
+        return rows
+    stored = {
+        (row.metric, row.estimand, row.basis): row.model_dump()
+        for row in estimate_store.read_estimates(connection, round_.id, round_.version)
+        if row.basis != "pooled"
+    }
+    return [
+        row.model_copy(update=stored.get((row.metric, row.estimand, row.basis), {})) for row in rows
+    ]

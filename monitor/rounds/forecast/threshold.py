@@ -9,8 +9,8 @@ import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.errors import InputRefused
+from monitor.rounds.estimation.anomalies import score_strata
 from monitor.rounds.estimation.curves import NoCurves, pooled_sample
-from monitor.rounds.estimation.threshold_target import score_strata
 from monitor.stats.curves import thresholds
 from monitor.stats.estimation.paired import compare_threshold
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels

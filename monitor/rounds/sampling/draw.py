@@ -26,8 +26,13 @@ from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
-from monitor.rounds.sampling.items import broken_pictures, doubled
-from monitor.rounds.sampling.plan import plan_labels, rates_before, reference_of
+from monitor.rounds.sampling.plan import (
+    broken_pictures,
+    doubled,
+    plan_labels,
+    rates_before,
+    reference_of,
+)
 from monitor.rounds.sampling.plausibility import Concern, of_present_judge, refuse_unknown
 from monitor.rounds.sampling.round_sample import choose_items
 from monitor.rounds.sampling.second_wave import goes_out_at

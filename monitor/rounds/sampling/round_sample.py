@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.sample_settings import Explored
 from monitor.rounds.estimation.segments import worst_so_far
-from monitor.rounds.sampling.items import checked_sizes, items_of
+from monitor.rounds.sampling.plan import checked_sizes, items_of
 from monitor.rounds.sampling.second_wave import (
     first_items,
     is_same_strata,

@@ -21,8 +21,7 @@ from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
 from monitor.presentation.windows import removed_items_sentence
 from monitor.rounds.estimation.judge import cut_of
 from monitor.rounds.sampling.cells import uniform_of
-from monitor.rounds.sampling.items import broken_pictures, doubled, items_of
-from monitor.rounds.sampling.plan import positions
+from monitor.rounds.sampling.plan import broken_pictures, doubled, items_of, positions
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.samples import frame_store

@@ -7,8 +7,8 @@ from scipy import stats
 
 from monitor.domain.model import Verdict
 from monitor.domain.settings import ThresholdTarget
+from monitor.rounds.estimation.anomalies import threshold_notices
 from monitor.rounds.estimation.tally import Tally
-from monitor.rounds.estimation.threshold_target import threshold_notices
 from tests.rounds.estimation.tallies import tally, tally_by_class
 from tests.rounds.scene import settings
 
