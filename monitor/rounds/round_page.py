@@ -41,19 +41,11 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
     else:
         drawn, concerns = [], report.concerns
     return RoundPage(
-        monitor=monitor,
         round=round_.number,
-        slot=round_.slot,
-        window=round_.window,
-        state=round_.state,
-        reason=round_.reason,
         version=version,
         latest_version=round_.estimated_version,
         restated=[row for row in restated if row.version <= version],
         restated_since=[row.version for row in restated if row.version > version],
-        partial=round_.partial,
-        second_wave_at=round_.second_wave_at,
-        snapshot=round_.snapshot,
         report=report,
         drawn=band_rows(drawn, round_.settings.sample),
         provisional=provisional_store.newest_rows(connection, [round_.id]).get(round_.id),
@@ -63,7 +55,11 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
         notes=_issues(issues, are_bad=False),
         events=round_transitions.read_events(connection, round_.id),
         settings=round_.settings.model_dump(mode="json"),
+        **{name: getattr(round_, name) for name in _SAME},
     )
+
+
+_SAME = "monitor", "slot", "window", "state", "reason", "partial", "second_wave_at", "snapshot"
 
 
 def read_report(

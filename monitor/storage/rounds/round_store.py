@@ -62,26 +62,26 @@ class Round:
     id: int
     monitor: str
     monitor_id: int
-    history_id: int | None
     number: int
     slot: datetime
     window: Window
     state: RoundState
-    reason: str | None
     settings: RoundSettings
     seed: str
     opened_at: datetime
-    deadline: datetime | None
-    closed_at: datetime | None
-    labels_until: datetime | None
-    partial: bool
-    version: int
-    first_version: int
+    history_id: int | None = None
+    reason: str | None = None
+    deadline: datetime | None = None
+    closed_at: datetime | None = None
+    labels_until: datetime | None = None
+    partial: bool = False
+    version: int = 0
+    first_version: int = 1
     """Version of its first estimate; more than 1 where MLflow has seen earlier ones."""
-    first_look_at: datetime | None  # When its predictions were first looked at
-    label_revision: int
-    estimated_revision: int | None
-    claimed_until: int | None
+    first_look_at: datetime | None = None  # When its predictions were first looked at
+    label_revision: int = 0
+    estimated_revision: int | None = None
+    claimed_until: int | None = None
     """When the claim on it runs out, in ms of the store; whoever left it in mid-step had it."""
     second_wave_at: datetime | None = None
     """When its second wave goes out at the latest; None where none is to come."""
