@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from monitor.domain.errors import StoreUnavailable, TryLater
+from monitor.domain.errors import TryLater
 from monitor.rounds import run, versions
 from monitor.rounds.labels import collect
 from monitor.rounds.opening import due
-from monitor.storage.database import Database
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
@@ -227,23 +226,3 @@ def level_of(connection):
     if connection.dialect.name == "sqlite":
         return "serializable"
     return connection.exec_driver_sql("show transaction_isolation").scalar()
-
-
-def test_a_store_that_stays_locked_is_unavailable_and_says_what_is_known(tmp_path):
-    url = f"sqlite:///{tmp_path}/monitor.db"
-    first, second = Database(url), Database(url)
-    with first.write() as holding:
-        holding.exec_driver_sql("create table t (x integer)")
-        with second.engine.connect() as connection:
-            connection.exec_driver_sql("pragma busy_timeout=10")
-
-        with pytest.raises(StoreUnavailable) as caught, second.write():
-            pass
-
-    assert str(caught.value) == (
-        f"the store {second.shown} cannot be used now: database is locked. Nothing changed, or it "
-        "is unknown whether it did; running again is safe"
-    )
-    assert caught.value.exit_code == 75
-    first.close()
-    second.close()
