@@ -15,14 +15,8 @@ from monitor.presentation import labels as label_texts
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import versions
 from monitor.rounds.estimation.tally import classes_without_label, lacks_second_wave
+from monitor.rounds.labels import truth_reach
 from monitor.rounds.labels.collect import send
-from monitor.rounds.labels.truth_reach import (
-    contradictions_concern,
-    near_misses_concern,
-    refuse_unreached,
-    some_ids,
-    truth_readers,
-)
 from monitor.rounds.provisional import follow_labels, showed_estimate
 from monitor.rounds.sampling import second_wave
 from monitor.storage.labels import overlap_store
@@ -130,7 +124,7 @@ def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> 
         or "flagged" in classes_without_label(labels.counts(evidence_label))
         or any(
             reader.labeler.missing_is_negative
-            for reader in truth_readers(context.labelers_of(round_.settings))
+            for reader in truth_reach.truth_readers(context.labelers_of(round_.settings))
         )
     ):
         return
@@ -205,7 +199,7 @@ def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[st
     Raises `LabelsRefused` if a missing row means negative, and it has no row of any passed item, or
     has an item's row by an id in another form.
     """
-    readers = truth_readers(context.labelers_of(state.round.settings))
+    readers = truth_reach.truth_readers(context.labelers_of(state.round.settings))
 
     def read_concerns() -> dict[str, str]:
         return {
@@ -240,14 +234,14 @@ def _concerns_of(
         parts = [part for part in labels.counts() if part.stratum.flagged and part.labeled]
         positives = sum(part.size * part.positive / part.labeled for part in parts)
         flagged = None if has_flagged else positives
-        refuse_unreached(context, reader, state.round.window, flagged)
+        truth_reach.refuse_unreached(context, reader, state.round.window, flagged)
     assumed = {None, Answer.NEGATIVE} if labeler.missing_is_negative else {None}
     unmatched = [id_ for id_, answer in answers.items() if answer in assumed]
     if census is not None and any(census.size(cell) for cell in census.strata):
-        unmatched += some_ids(context, reader, state.round.window)
-    yield "label_ids", near_misses_concern(context, labeler, unmatched)
+        unmatched += truth_reach.some_ids(context, reader, state.round.window)
+    yield "label_ids", truth_reach.near_misses_concern(context, labeler, unmatched)
     unanswered = [id_ for id_, answer in answers.items() if answer is None]
-    yield "contradictions", contradictions_concern(labeler, unanswered)
+    yield "contradictions", truth_reach.contradictions_concern(labeler, unanswered)
     if census is not None and census.unclear:
         yield "contradictions", label_texts.unclear_sentence(census.unclear)
 

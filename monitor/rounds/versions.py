@@ -16,6 +16,7 @@ from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import early_text
 from monitor.presentation.moves import corrected_reason, overtaken_reason, restated_reason
+from monitor.rounds.estimation import anomalies
 from monitor.rounds.estimation.alerts import (
     after_moves,
     correct_evidence,
@@ -24,14 +25,8 @@ from monitor.rounds.estimation.alerts import (
     freeze_evidence,
     read_stored_readings,
 )
-from monitor.rounds.estimation.anomalies import (
-    recurring_notices,
-    round_anomalies,
-    threshold_notices,
-)
 from monitor.rounds.estimation.batch import (
     BatchEvidence,
-    Earlier,
     Estimates,
     HistoryBatch,
     Member,
@@ -345,10 +340,12 @@ def _read_checks(connection: Connection, past: Sequence[PastRound]) -> list[Past
     return [read[each] for each in ids if each in read]
 
 
-def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> Earlier:
+def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> PastRound:
     """Count an earlier round: as stored, or from its labels where they changed since."""
-    now = _labeled_tally(labels[past.id]) if past.is_changed else past
-    return Earlier(past.id, now.counts, now.missing)
+    if not past.is_changed:
+        return past
+    now = _labeled_tally(labels[past.id])
+    return replace(past, counts=now.counts, missing=now.missing)
 
 
 def _read_labels(
@@ -445,11 +442,11 @@ def _estimate(
         completed=() if is_complete else ways,
         checked=batch.checked.get(member.round.id),
     )
-    changes = round_anomalies(member.tally, earlier, history, settings, seed=seed)
+    changes = anomalies.round_anomalies(member.tally, earlier, history, settings, seed=seed)
     notices = [*changes.notices]
     if settings.limits.bounds:
         items, recurring = batch.labels[member.round.id].items, batch.recurring[member.round.id]
         repeated = sum(item.id in recurring for item in items)
-        notices += recurring_notices(repeated, len(items))
-    notices += threshold_notices(member.tally, earlier, settings)
+        notices += anomalies.recurring_notices(repeated, len(items))
+    notices += anomalies.threshold_notices(member.tally, earlier, settings)
     return replace(estimate, notices=notices, distances=changes.distances)

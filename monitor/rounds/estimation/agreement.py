@@ -13,14 +13,7 @@ from monitor.domain.label_parts import parts_of
 from monitor.domain.model import Answer
 from monitor.domain.report import AgreementRow, GoldRow, NoticeRow
 from monitor.presentation.notices import disagreement_sentence, gold_sentence, has_fallen
-from monitor.stats.labels.agreement import (
-    TENTATIVE_ALPHA,
-    Agreement,
-    cohen_kappa,
-    disagreement,
-    fleiss_kappa,
-    krippendorff_alpha,
-)
+from monitor.stats.labels import agreement
 from monitor.storage.pages import control_store
 from monitor.storage.rounds import round_store
 from monitor.storage.samples.first_phases import first_phase_of
@@ -57,7 +50,7 @@ def agreement_row(
     answers = _answers(several)
     differ = [item for item in several if len(set(item.answers.values())) > 1]
     point, low, high = _ends(
-        disagreement(
+        agreement.disagreement(
             [part.size for part in parts],
             [_of(several, part.stratum.name) for part in parts],
             [_of(differ, part.stratum.name) for part in parts],
@@ -67,7 +60,7 @@ def agreement_row(
         )
     )
     kappa = _kappa(answers, seed)
-    alpha = krippendorff_alpha(answers, seed=seed)
+    alpha = agreement.krippendorff_alpha(answers, seed=seed)
     return AgreementRow(
         items=len(several),
         disagreed=len(differ),
@@ -102,19 +95,19 @@ def _of(several: Sequence[SeveralAnswers], stratum: str) -> int:
     return sum(answers.stratum == stratum for answers in several)
 
 
-def _kappa(answers: NDArray[np.float64], seed: int) -> Agreement:
+def _kappa(answers: NDArray[np.float64], seed: int) -> agreement.Agreement:
     """Cohen's kappa of two people, else Fleiss' of the first two answers to each item."""
     if answers.shape[1] == 2:  # noqa: PLR2004
-        return cohen_kappa(answers[:, 0], answers[:, 1])
+        return agreement.cohen_kappa(answers[:, 0], answers[:, 1])
     pairs = np.array([row[~np.isnan(row)][:2] for row in answers])
-    return fleiss_kappa(pairs, seed=seed)
+    return agreement.fleiss_kappa(pairs, seed=seed)
 
 
 def disagreement_notices(row: AgreementRow | None) -> list[NoticeRow]:
     """Note that people agree too little to conclude from their labels."""
     if row is None or row.items < FEWEST or row.alpha is None:
         return []
-    if row.alpha >= TENTATIVE_ALPHA:
+    if row.alpha >= agreement.TENTATIVE_ALPHA:
         return []
     sentence = disagreement_sentence(row, row.alpha)
     return [NoticeRow(kind="disagreement", subject="labels", value=row.alpha, sentence=sentence)]

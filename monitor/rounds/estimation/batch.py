@@ -11,8 +11,6 @@ from monitor.storage.results import estimate_store, evidence_store
 from monitor.storage.results.past_counts import write_packed
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from monitor.domain.alerting import LimitReading
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.label_errors import CheckedLabels
     from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.counts import StratumArrays
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.past_counts import PastRound
@@ -29,15 +26,6 @@ if TYPE_CHECKING:
     from monitor.storage.samples.frame_store import History
 
 Side: TypeAlias = tuple[str, str]  # A watched metric and the side of its limit
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """A round of the history before the due one, as its labels stand."""
-
-    id: int
-    counts: StratumArrays
-    missing: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +42,18 @@ class HistoryBatch:
     """One state of the store: a history, and its rounds in slot order from the due one on.
 
     These are ``affected``: they get a new version, because they pool the due one. The rounds before
-    it are ``earlier``, of which only ``past`` knows how they were stored. ``labels`` has the
-    statements about items, by round id, and ``evidence`` how evidence counts them, wave by wave
-    up to each block (`monitor.domain.labels`), without the items that are ``recurring``: a round
-    that closed before had asked about them. ``stored`` is what the last version of the due round
-    counted. ``restated`` is what was restated of the monitor, and ``unrestated`` has the restated
-    rounds of the history as they were counted before. ``checked`` has what people say of the labels
-    of columns, by round id.
+    it are ``earlier``, as their labels stand; only ``past`` knows how they were stored. ``labels``
+    has the statements about items, by round id, and ``evidence`` how evidence counts them, wave by
+    wave up to each block (`monitor.domain.labels`), without the items that are ``recurring``: a
+    round that closed before had asked about them. ``stored`` is what the last version of the due
+    round counted. ``restated`` is what was restated of the monitor, and ``unrestated`` has the
+    restated rounds of the history as they were counted before. ``checked`` has what people say of
+    the labels of columns, by round id.
     """
 
     store_id: str
     history: History
-    earlier: tuple[Earlier, ...]
+    earlier: tuple[PastRound, ...]
     affected: tuple[Member, ...]
     evidence: Mapping[int, tuple[tuple[Tally, ...], ...]]
     labels: Mapping[int, RoundLabels] = field(default_factory=dict)

@@ -12,12 +12,7 @@ from monitor.domain.seeds import seed_of
 from monitor.domain.slots import newest_slot, slots_between, window_of
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation import moves
-from monitor.rounds.opening.slots import (
-    free_window,
-    number_of,
-    record_missed,
-    refuse_if_forgotten,
-)
+from monitor.rounds.opening import slots
 from monitor.rounds.sampling.window_scan import first_scan
 from monitor.storage.results import redo_store
 from monitor.storage.rounds import round_store, round_transitions
@@ -84,9 +79,9 @@ def open_due(context: MonitorContext) -> None:
         newest = round_store.newest_slot(connection, context.settings.name)
     lost = context.newest_seen.lost(newest)
     if due[:-1] or lost:
-        refuse_if_forgotten(context, newest, lost)
+        slots.refuse_if_forgotten(context, newest, lost)
     if due:
-        record_missed(context, due[:-1], due[-1])
+        slots.record_missed(context, due[:-1], due[-1])
         _open(context, due[-1], context.settings.round, moves.DUE)
     context.newest_seen.note(newest, *due[-1:])
 
@@ -157,13 +152,13 @@ def _add(
     why: str,
 ) -> int | None:
     now = context.clock()
-    window = free_window(connection, monitor_id, settings.schedule, slot)
+    window = slots.free_window(connection, monitor_id, settings.schedule, slot)
     if window.is_empty and settings.origin != "schedule":
         return None
     added = round_transitions.add_rounds(
         connection,
         monitor_id=monitor_id,
-        first_number=number_of(connection, settings.schedule, monitor_id, slot),
+        first_number=slots.number_of(connection, settings.schedule, monitor_id, slot),
         slots=[slot],
         windows=[window],
         state=RoundState.SKIPPED if window.is_empty else RoundState.OPEN,
@@ -212,7 +207,7 @@ def _of_slot(connection: Connection, context: MonitorContext, slot: datetime) ->
         window = window_of(settings.schedule, slot)
         seed_id = None if settings.block is None else 0
     else:
-        window = free_window(connection, monitor_id, settings.schedule, slot)
+        window = slots.free_window(connection, monitor_id, settings.schedule, slot)
         seed_id = monitor_id
     if seed_id is None or window.is_empty:
         return None

@@ -12,14 +12,8 @@ import numpy as np
 from monitor.domain.model import BandEdges, Stratum
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.judge import cut_of
+from monitor.stats.design import score_bands
 from monitor.stats.design.recalibration import recalibrated_prior
-from monitor.stats.design.score_bands import (
-    LABELS_PER_BAND,
-    LABELS_PER_CELL,
-    affordable_bands,
-    band_edges,
-    cell_edges,
-)
 from monitor.stats.detection.alternatives import decayed_labels
 
 if TYPE_CHECKING:
@@ -91,12 +85,12 @@ def edges_of(
     judged: Whether a judge's verdict cuts them as well, so that the scores are cut half as finely.
     """
     cut, cutting, each = (
-        (sample.bands, band_edges, LABELS_PER_BAND)
+        (sample.bands, score_bands.band_edges, score_bands.LABELS_PER_BAND)
         if sample.cells is None
-        else (sample.cells, cell_edges, LABELS_PER_CELL)
+        else (sample.cells, score_bands.cell_edges, score_bands.LABELS_PER_CELL)
     )
     verdicts, labels = 2 if judged else 1, _ALL if sample.max_labels == "all" else sample.base
-    up, down = affordable_bands(
+    up, down = score_bands.affordable_bands(
         max(1, cut.flagged // verdicts),
         max(1, cut.passed // verdicts),
         labels // verdicts,

@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.sample_settings import Explored
 from monitor.rounds.estimation.segments import worst_so_far
+from monitor.rounds.sampling import second_wave
 from monitor.rounds.sampling.plan import checked_sizes, items_of
-from monitor.rounds.sampling.second_wave import (
-    first_items,
-    is_same_strata,
-    sizes_of,
-    spare_items,
-    waves_before,
-)
 from monitor.storage.results.past_counts import read_past
 from monitor.storage.samples.frame_store import StratumTally
 
@@ -62,7 +56,7 @@ class RoundSample:
 
     def spare(self, frame: Frame) -> list[Item]:
         """Choose the candidates that a second wave may ask for; none if there is no such wave."""
-        return [] if self.first is None else spare_items(frame, self.sizes, self.first)
+        return [] if self.first is None else second_wave.spare_items(frame, self.sizes, self.first)
 
 
 def choose_items(
@@ -77,7 +71,7 @@ def choose_items(
         for labels, part in zip(plan.labels.tolist(), frame.strata, strict=True)
     ]
     begins = is_new and before is None
-    first = first_items(frame, sizes, settings, round_.seed) if begins else None
+    first = second_wave.first_items(frame, sizes, settings, round_.seed) if begins else None
     whole = settings.counted_whole
     counted = [part.size if part.stratum.flagged in whole else 0 for part in frame.strata]
     sizes = [max(pair) for pair in zip(sizes, counted, strict=True)]
@@ -91,7 +85,7 @@ def choose_items(
         settings=settings,
         sizes=sizes,
         first=first,
-        waves=[None] * len(sizes) if before is None else waves_before(frame, settings),
+        waves=[None] * len(sizes) if before is None else second_wave.waves_before(frame, settings),
         counted=sum(counted),
         items=items,
         explored=explored,
@@ -110,7 +104,7 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
     So the same items are drawn, though today's plan may be another: their answers are there.
     """
     before = settings.planned or {}
-    if not is_same_strata(sizes_of(frame), before):
+    if not second_wave.is_same_strata(second_wave.sizes_of(frame), before):
         return None
     again = [min(before.get(part.stratum.name, 0), len(part.candidates)) for part in frame.strata]
     if isinstance(settings.judge, OnDemandJudge) and sum(again) < sum(before.values()):
