@@ -20,6 +20,7 @@ from monitor.domain.settings import (
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
+from monitor.rounds.labels.endpoints import ask
 from monitor.rounds.status import Overview, overviews
 from monitor.storage.database import Database
 from monitor.storage.results import alert_store, concern_store, report_store
@@ -124,6 +125,10 @@ class Scene:
             chosen = sorted(tasks.values(), key=lambda task: task.key)
             for task in chosen[: round(share * len(chosen))]:
                 self.labeler.answers[task.item_id] = self.truth[task.item_id]
+
+    def collect(self, *numbers):
+        """Ask labelers for news of some rounds and store it; returns what each place gave."""
+        return ask(self.context, [self.round(number) for number in numbers]).collected
 
     def items(self, number):
         """Items of a round that people are asked about, in an order that is the same each time."""

@@ -9,7 +9,7 @@ from sqlalchemy import insert
 
 from monitor.domain.errors import TryLater
 from monitor.rounds import run, versions
-from monitor.rounds.labels import collect
+from monitor.rounds.labels.collect import store_together
 from monitor.rounds.opening import due
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
@@ -138,9 +138,8 @@ def change_answers(scene, every):
     """Let annotators change some of their answers in the closed rounds 1 and 2."""
     scene.turn(*sorted(scene.labeler.answers)[::every])
     for number in (1, 2):
-        collected = collect.collect(scene.context, [scene.round(number).id])
-        assert collected is not None
-        collect.store_together([(scene.context, collected)])
+        [collected] = scene.collect(number)
+        store_together([(scene.context, collected)])
 
 
 class WhileSent(WhileAsked):

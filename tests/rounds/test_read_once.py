@@ -8,7 +8,6 @@ from sqlalchemy import select
 from benchmarks.statements import counted
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import versions
-from monitor.rounds.labels.collect import collect
 from monitor.rounds.sampling import draw, window_scan
 from monitor.storage.database import listed
 from monitor.storage.labels.round_labels import read_all_labels, read_labels
@@ -62,7 +61,7 @@ def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene)
     found = drawn(scene, 1)
     before = labels_of(scene, found)
     scene.answer()
-    collect(scene.context, [found.id])
+    scene.collect(found.number)
     claim = scene.write(round_claims.claim_round, found.id)
     assert claim is not None
 

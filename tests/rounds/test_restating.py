@@ -12,7 +12,6 @@ from monitor.domain.model import Answer
 from monitor.rounds import versions
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.supplements import read_supplements
-from monitor.rounds.labels.collect import collect
 from monitor.rounds.round_page import read_page
 from monitor.storage.rounds import round_claims
 from tests.rounds.played import played
@@ -148,7 +147,7 @@ def change_one_answer(scene, number):
 def test_a_round_that_is_open_while_older_ones_are_restated_finds_the_same_evidence(scene):
     scene.draw(3, precision=0.6, recall=0.6)
     scene.answer()
-    collect(scene.context, [scene.round(3).id])
+    scene.collect(3)
     without_it = log_e_of(scene, 3)
 
     restate_precision(scene, 1, 2, to=Answer.NEGATIVE)
@@ -296,7 +295,7 @@ def test_late_labels_of_a_later_round_stay_to_be_corrected_by_themselves(scene):
     """They came before the restatement that gives their round a version, and are not in it."""
     scene.play(3, precision=0.3, recall=0.6)
     scene.judge_flagged(3, Answer.POSITIVE)
-    collect(scene.context, [scene.round(3).id])
+    scene.collect(3)
 
     restate_precision(scene, 2, to=Answer.NEGATIVE)
     in_between = precision(scene, 3), [a.state for a in scene.alerts()]
@@ -309,7 +308,7 @@ def test_late_labels_of_a_later_round_stay_to_be_corrected_by_themselves(scene):
 
 def test_late_labels_of_the_round_itself_are_counted_before_it_is_restated(scene):
     scene.judge_flagged(2, Answer.POSITIVE)
-    collect(scene.context, [scene.round(2).id])
+    scene.collect(2)
     scene.now += timedelta(days=2)
 
     with pytest.raises(TryLater, match="late labels that no version has counted"):

@@ -9,10 +9,8 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, gravest_of
-from monitor.domain.model import Collected, Task
 from monitor.domain.ports import AsksQuestion, Labeler
 from monitor.domain.state import RoundState
-from monitor.rounds.labels.endpoints import ask
 from monitor.storage.labels import label_store, overlap_store
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.rounds import round_claims, round_store
@@ -20,6 +18,7 @@ from monitor.storage.rounds import round_claims, round_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.model import Collected, Task
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
@@ -54,24 +53,6 @@ def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
             label_store.set_sent(connection, keys, context.clock())
     _raise_gravest(obstacles)
     return len(waiting)
-
-
-def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | None:
-    """Ask labelers for news of some rounds and store it; None if no round asks.
-
-    Raises `MonitorError`, the first obstacle met, once every place was asked.
-    """
-    with context.database.read() as connection:
-        rounds = round_store.read_rounds(connection, round_ids)
-    result = ask(context, rounds)
-    for obstacle in result.obstacles:
-        raise obstacle
-    if not result.collected:
-        return None
-    return Collected(
-        tuple(event for collected in result.collected for event in collected.events),
-        tuple(refusal for collected in result.collected for refusal in collected.refused),
-    )
 
 
 def retire(context: MonitorContext) -> None:

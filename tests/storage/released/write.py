@@ -19,7 +19,6 @@ from monitor.domain.model import Answer, Task
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import AuditCounts, Limits
 from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.labels.collect import collect
 from monitor.rounds.opening import due
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -53,7 +52,7 @@ def play(database):
     scene.answer(share=0.5)
     first = min(task.item_id for task in scene.labeler.sent[scene.round(5).name].values())
     scene.labeler.answers[first] = Answer.CANNOT_TELL
-    collect(scene.context, [scene.round(5).id, scene.round(6).id])
+    scene.collect(5, 6)
     scene.now += timedelta(days=7)
     due.open_due(scene.context)
     come_in(database, "ada", scene.now + timedelta(hours=12))
