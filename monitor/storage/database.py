@@ -13,15 +13,18 @@ from typing import Any, TypeVar
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Connection,
     Engine,
     Select,
     Table,
     cast,
     create_engine,
+    delete,
     event,
     func,
     select,
+    update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSON
@@ -120,6 +123,16 @@ def insert_new(connection: Connection, table: Table, **values: Any) -> int | Non
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.values(**values).on_conflict_do_nothing().returning(table.c.id)
     return connection.execute(added).scalar()
+
+
+def change(connection: Connection, table: Table, *which: ColumnElement[bool], **values: Any) -> int:
+    """Update the rows for which all of this holds; returns how many there were."""
+    return connection.execute(update(table).where(*which).values(**values)).rowcount
+
+
+def remove(connection: Connection, table: Table, *which: ColumnElement[bool]) -> int:
+    """Delete the rows for which all of this holds; returns how many there were."""
+    return connection.execute(delete(table).where(*which)).rowcount
 
 
 def insert_all(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Row, delete, exists, func, select, update
+from sqlalchemy import Connection, Row, exists, func, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
-from monitor.storage.database import insert_all, listed
+from monitor.storage.database import change, insert_all, listed, remove
 from monitor.storage.tables import items, label_events, payloads, reserve, rounds, tasks, verdicts
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
@@ -83,11 +83,8 @@ def read_sent(connection: Connection, round_ids: Sequence[int]) -> SentTask:
 
 def set_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None:
     """Record that the labeler has these tasks."""
-    connection.execute(
-        update(tasks)
-        .where(tasks.c.key.in_(listed(connection, keys)), tasks.c.sent_at.is_(None))
-        .values(sent_at=now)
-    )
+    unsent = (tasks.c.key.in_(listed(connection, keys)), tasks.c.sent_at.is_(None))
+    change(connection, tasks, *unsent, sent_at=now)
 
 
 def add_events(
@@ -108,12 +105,14 @@ def insert_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> Count
     insert_all(connection, label_events, rows)
     added = Counter(row["round_id"] for row in rows)
     for round_id in sorted(added):  # in this order, so that two workers cannot lock crosswise
-        connection.execute(
-            update(rounds)
-            .where(rounds.c.id == round_id)
-            .values(label_revision=rounds.c.label_revision + 1)
-        )
+        raise_label_revision(connection, round_id)
     return added
+
+
+def raise_label_revision(connection: Connection, round_id: int) -> None:
+    """Note that the labels of a round are not what they were."""
+    newer = rounds.c.label_revision + 1
+    change(connection, rounds, rounds.c.id == round_id, label_revision=newer)
 
 
 def new_rows(
@@ -188,7 +187,7 @@ def forget_payloads(connection: Connection, round_id: int, *, first_version: int
     """
     same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
     for table in (payloads, reserve, verdicts):
-        connection.execute(delete(table).where(table.c.round_id == round_id, same))
+        remove(connection, table, table.c.round_id == round_id, same)
 
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:

@@ -31,7 +31,7 @@ class Copies:
 def read_copies(connection: Connection, round_id: int) -> Copies:
     """Count the second copies of a round."""
     query = select(tasks.c.key).where(tasks.c.round_id == round_id, tasks.c.slot > 1)
-    keys = set(connection.execute(query).scalars())
+    keys = set(connection.scalars(query))
     return Copies(len(keys), len(keys & answered_tasks(connection, [round_id])) if keys else 0)
 
 

@@ -67,7 +67,7 @@ def newest_concerns(connection: Connection, round_: Round, now: datetime) -> lis
         .where(or_(concerns.c.round_id == round_.id, concerns.c.round_id == newest))
         .order_by(rounds.c.slot, concerns.c.kind)
     )
-    return list(connection.execute(query).scalars())
+    return list(connection.scalars(query))
 
 
 def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> int | None:
@@ -139,7 +139,7 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
             label_events.c.kind == LabelKind.GIVEN,
         )
     )
-    answered = set(connection.execute(answers).scalars()) if late else set()
+    answered = set(connection.scalars(answers)) if late else set()
     whole = [round_.id for round_ in late if round_.settings.counted_whole]
     counted = census_store.answered_items(connection, whole) if whole else {}
     answered |= {round_id for round_id, items in counted.items() if items}

@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, true, update
+from sqlalchemy import Connection, func, select, true
 
 from monitor.domain.model import Answer
-from monitor.storage.database import add_missing, insert_all, listed
+from monitor.storage.database import add_missing, change, insert_all, listed
 from monitor.storage.pages.page_tables import (
     page_answers,
     page_control_answers,
@@ -250,11 +250,9 @@ def answer_times(connection: Connection, annotator: str, at_most: int) -> list[d
         .order_by(page_control_answers.c.at.desc())
         .limit(at_most)
     )
-    return list(connection.execute(query).scalars())
+    return list(connection.scalars(query))
 
 
 def empty_gold(connection: Connection, round_name: str) -> None:
     """Delete the shown content of a round's gold items."""
-    connection.execute(
-        update(page_gold).where(page_gold.c.round_name == round_name).values(shown=None)
-    )
+    change(connection, page_gold, page_gold.c.round_name == round_name, shown=None)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, insert, or_, select, true
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Window
+from monitor.storage.database import change
 from monitor.storage.queries import named
 from monitor.storage.tables import alerts, evidence, monitors, rounds
 
@@ -116,7 +117,7 @@ def fire(
 def change_limit(connection: Connection, alert_id: str, limit: float) -> bool:
     """Let an open alert go on under another limit; false if it has ended."""
     is_open = (alerts.c.id == alert_id) & (alerts.c.state == AlertState.FIRING)
-    return connection.execute(update(alerts).where(is_open).values(limit=limit)).rowcount == 1
+    return change(connection, alerts, is_open, limit=limit) == 1
 
 
 def end(
@@ -129,13 +130,10 @@ def end(
     round_id: int | None = None,
 ) -> bool:
     """End an alert; false if it had ended before."""
-    ended = connection.execute(
-        update(alerts)
-        # Of two that end it at once one finds it open, and only that one sends a notice.
-        .where(alerts.c.id == alert_id, alerts.c.state == AlertState.FIRING)
-        .values(state=state, ended_at=now, ended_why=why, ended_round_id=round_id)
-    )
-    return ended.rowcount == 1
+    # Of two that end it at once one finds it open, and only that one sends a notice.
+    is_open = (alerts.c.id == alert_id, alerts.c.state == AlertState.FIRING)
+    ended = {"ended_at": now, "ended_why": why, "ended_round_id": round_id}
+    return change(connection, alerts, *is_open, state=state, **ended) == 1
 
 
 def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredAlert]:

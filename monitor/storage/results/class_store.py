@@ -194,5 +194,5 @@ def _report(
         )
         .order_by(rounds.c.slot if is_earliest else rounds.c.slot.desc(), effects.c.id.desc())
     )
-    payload = connection.execute(query.limit(1)).scalar()
+    payload = connection.scalar(query.limit(1))
     return None if payload is None else dict(payload)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select
 
+from monitor.storage.database import change, remove
 from monitor.storage.tables import concerns
 
 UNLABELED = "unlabeled"
@@ -46,15 +47,13 @@ def read_kinds(connection: Connection, round_ids: Sequence[int]) -> dict[int, se
 
 def reword_concern(connection: Connection, round_id: int, kind: str, sentence: str) -> None:
     """Let a concern say how things are now; its notice said how they were when it was noted."""
-    connection.execute(
-        update(concerns)
-        .where(concerns.c.round_id == round_id, concerns.c.kind == kind)
-        .values(sentence=sentence)
-    )
+    change(connection, concerns, *_of_kind(round_id, kind), sentence=sentence)
 
 
 def drop_concern(connection: Connection, round_id: int, kind: str) -> None:
     """Delete a concern that no longer holds."""
-    connection.execute(
-        delete(concerns).where(concerns.c.round_id == round_id, concerns.c.kind == kind)
-    )
+    remove(connection, concerns, *_of_kind(round_id, kind))
+
+
+def _of_kind(round_id: int, kind: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return concerns.c.round_id == round_id, concerns.c.kind == kind

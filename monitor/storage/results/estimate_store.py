@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, func, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
-from monitor.storage.database import insert_all, insert_some
+from monitor.storage.database import change, insert_all, insert_some
 from monitor.storage.queries import is_latest
 from monitor.storage.samples.frame_store import StratumTally, stratum_of
 from monitor.storage.tables import (
@@ -42,12 +42,8 @@ def claim_history(connection: Connection, history_id: int, revision: int) -> Non
     """
     # The row stays locked until the commit: whoever publishes next waits here, and finds the
     # revision changed.
-    taken = connection.execute(
-        update(histories)
-        .where(histories.c.id == history_id, histories.c.revision == revision)
-        .values(revision=revision + 1)
-    )
-    if taken.rowcount == 0:
+    which = (histories.c.id == history_id, histories.c.revision == revision)
+    if not change(connection, histories, *which, revision=revision + 1):
         message = f"history {history_id} got new estimates meanwhile; they are included on retry"
         raise RoundMoved(message)
 
@@ -227,12 +223,9 @@ def set_version(
 
     ``partial`` is whether the round is so by now; as it was if not given.
     """
-    flags = {} if partial is None else {"partial": partial}
-    connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_id, rounds.c.version <= version)
-        .values(version=version, estimated_revision=estimated_revision, **flags)
-    )
+    values = {"version": version, "estimated_revision": estimated_revision}
+    values |= {} if partial is None else {"partial": partial}
+    change(connection, rounds, rounds.c.id == round_id, rounds.c.version <= version, **values)
 
 
 def estimate_row(row: Row[Any]) -> EstimateRow:

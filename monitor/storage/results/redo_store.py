@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, func, select
 
 from monitor.domain.model import Verdict
 from monitor.domain.state import RoundState, check_move
+from monitor.storage.database import change, remove
 from monitor.storage.rounds.round_transitions import note_move
 from monitor.storage.tables import (
     censuses,
@@ -49,6 +50,10 @@ _WITHDRAWN = (
     judgings,
 )
 """Tables that hold what was drawn and noted; each before those that it refers to."""
+_FORGOTTEN = [
+    *("reason", "first_look_at", "second_wave_at", "snapshot", "deadline", "closed_at"),
+    *("labels_until", "history_id", "rows", "estimated_revision"),
+]
 
 
 def labels_taken(connection: Connection, round_id: int) -> int:
@@ -67,38 +72,25 @@ def reopen_abandoned(
     check_move(RoundState.ABANDONED, RoundState.OPEN)
     if labels_taken(connection, round_.id):
         return False
-    opened = connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == round_.id,
-            rounds.c.state == RoundState.ABANDONED,
-            rounds.c.first_version == round_.first_version,
-        )
-        .values(
-            state=RoundState.OPEN,
-            reason=None,
-            settings=settings.model_dump(mode="json"),
-            opened_at=now,
-            first_look_at=None,
-            second_wave_at=None,
-            snapshot=None,
-            deadline=None,
-            closed_at=None,
-            labels_until=None,
-            history_id=None,
-            rows=None,
-            estimated_revision=None,
-            version=round_.first_version,
-            first_version=round_.first_version + 1,
-        )
+    is_ours = rounds.c.first_version == round_.first_version
+    opened = change(
+        connection,
+        rounds,
+        *(rounds.c.id == round_.id, rounds.c.state == RoundState.ABANDONED, is_ours),
+        state=RoundState.OPEN,
+        settings=settings.model_dump(mode="json"),
+        opened_at=now,
+        version=round_.first_version,
+        first_version=round_.first_version + 1,
+        **dict.fromkeys(_FORGOTTEN),
     )
-    if opened.rowcount == 0:
+    if not opened:
         return False
     # No label refers to an item, as was asked above, so the sample can go.
     for table in _WITHDRAWN:
-        connection.execute(delete(table).where(table.c.round_id == round_.id))
+        remove(connection, table, table.c.round_id == round_.id)
     # Verdicts stay; where there is none, the judge is asked once more, with a whole budget.
     silent = verdicts.c.verdict == Verdict.MISSING
-    connection.execute(delete(verdicts).where(verdicts.c.round_id == round_.id, silent))
+    remove(connection, verdicts, verdicts.c.round_id == round_.id, silent)
     note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
     return True

@@ -29,13 +29,13 @@ def read_report(connection: Connection, round_id: int, version: int) -> dict[str
     query = select(reports.c.payload).where(
         reports.c.round_id == round_id, reports.c.version == version
     )
-    return dict(connection.execute(query).scalar() or {})
+    return dict(connection.scalar(query) or {})
 
 
 def newest_version(connection: Connection, round_id: int) -> int:
     """Find the newest version that has a report; 0 where none has."""
     query = select(func.max(reports.c.version)).where(reports.c.round_id == round_id)
-    return connection.execute(query).scalar() or 0
+    return connection.scalar(query) or 0
 
 
 def read_part(connection: Connection, round_ids: Sequence[int], part: str) -> dict[int, Any]:
@@ -58,7 +58,7 @@ def first_key(connection: Connection, round_id: int) -> str | None:
         .where(reports.c.round_id == round_id)
         .order_by(reports.c.version)
     )
-    return connection.execute(query.limit(1)).scalar()
+    return connection.scalar(query.limit(1))
 
 
 def with_report(query: Select[Any]) -> Select[Any]:

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select
 
-from monitor.storage.database import chunks, insert_all
+from monitor.storage.database import change, chunks, insert_all
 from monitor.storage.tables import restated_versions, restatements, rounds
 
 
@@ -101,10 +101,6 @@ def set_versions(
     only pools one keeps its own, so that its late labels are still to come.
     """
     for round_id, version, partial in versions:
-        connection.execute(
-            update(rounds).where(rounds.c.id == round_id).values(version=version, partial=partial)
-        )
+        change(connection, rounds, rounds.c.id == round_id, version=version, partial=partial)
     for round_id, revision in estimated:
-        connection.execute(
-            update(rounds).where(rounds.c.id == round_id).values(estimated_revision=revision)
-        )
+        change(connection, rounds, rounds.c.id == round_id, estimated_revision=revision)

@@ -135,7 +135,7 @@ def round_name(monitor: str, slot: datetime, first_version: int) -> str:
 
 def find_monitor(connection: Connection, name: str) -> int | None:
     """Find the monitor's row."""
-    return connection.execute(select(monitors.c.id).where(monitors.c.name == name)).scalar()
+    return connection.scalar(select(monitors.c.id).where(monitors.c.name == name))
 
 
 def numbers_of(connection: Connection, states: Collection[RoundState]) -> list[tuple[str, int]]:
@@ -230,7 +230,7 @@ def newest_closed(connection: Connection, name: str, until: datetime) -> Round |
 def newest_closed_id(connection: Connection, name: str, until: datetime) -> int | None:
     """Read the id of that round alone."""
     query = select(queries.newest_round(until, _is_closed())).where(monitors.c.name == name)
-    return connection.execute(query.select_from(monitors)).scalar()
+    return connection.scalar(query.select_from(monitors))
 
 
 def round_before(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
@@ -259,7 +259,7 @@ def rounds_around(
 def slots_with_rounds(connection: Connection, monitor_id: int, after: datetime) -> set[datetime]:
     """Read the slots later than ``after`` that have a round."""
     query = select(rounds.c.slot).where(rounds.c.monitor_id == monitor_id, rounds.c.slot > after)
-    return set(connection.execute(query).scalars())
+    return set(connection.scalars(query))
 
 
 def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
@@ -276,7 +276,7 @@ def rounds_from(connection: Connection, history_id: int, first: Round) -> list[R
 def newest_slot(connection: Connection, name: str) -> datetime | None:
     """Read the slot of a monitor's newest round."""
     slots = select(rounds.c.slot).join(monitors).where(monitors.c.name == name)
-    return connection.execute(slots.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    return connection.scalar(slots.order_by(rounds.c.slot.desc()).limit(1))
 
 
 def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[Round]:

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, select, update
 from monitor.domain.errors import RoundMoved
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.database import insert_all, insert_all_new
-from monitor.storage.rounds.round_claims import Claim, hold, wait_for_monitor
+from monitor.storage.database import change, insert_all, insert_all_new
+from monitor.storage.rounds.round_claims import Claim, hold, is_held, wait_for_monitor
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
 
@@ -68,19 +68,13 @@ def reopen_skipped(
 ) -> bool:
     """Open a recorded skip; false if another worker did."""
     check_move(RoundState.SKIPPED, RoundState.OPEN)
-    moved = connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_id, rounds.c.state == RoundState.SKIPPED)
-        .values(
-            state=RoundState.OPEN,
-            reason=None,
-            settings=settings.model_dump(mode="json"),
-            opened_at=now,
-        )
-    )
-    if moved.rowcount == 1:
-        note_move(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
-    return moved.rowcount == 1
+    skipped = (rounds.c.id == round_id, rounds.c.state == RoundState.SKIPPED)
+    frozen = settings.model_dump(mode="json")
+    values = {"state": RoundState.OPEN, "reason": None, "opened_at": now, "settings": frozen}
+    if not change(connection, rounds, *skipped, **values):
+        return False
+    note_move(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
+    return True
 
 
 def move(
@@ -101,16 +95,9 @@ def move(
     # The monitor before the round, as all writers do: two of them cannot wait for each other.
     wait_for_monitor(connection, claim)
     shown = reason if after in {RoundState.ABANDONED, RoundState.SKIPPED} else None
-    moved = connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == claim.round_id,
-            rounds.c.state == before,
-            rounds.c.attempt == claim.attempt,  # a stale worker loses here
-        )
-        .values(state=after, reason=shown, **values)
-    )
-    if moved.rowcount == 0:
+    is_before = rounds.c.state == before
+    values |= {"state": after, "reason": shown}
+    if not change(connection, rounds, is_held(claim), is_before, **values):
         message = f"round {claim.round_id} was moved by another worker; nothing was written"
         raise RoundMoved(message)
     note_move(connection, claim.round_id, before, after, reason, now)
@@ -142,20 +129,14 @@ def set_limits(
     """Replace the limits that watch a claimed round."""
     hold(connection, claim)
     settings = round_.settings.model_copy(update={"limits": limits})
-    connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_.id)
-        .values(settings=settings.model_dump(mode="json"))
-    )
+    change(connection, rounds, rounds.c.id == round_.id, settings=settings.model_dump(mode="json"))
     note_event(connection, round_, reason, now)
 
 
 def note_evidence(connection: Connection, claim: Claim, revision: int) -> None:
     """Record up to which label revision the evidence of a claimed open round was read."""
     hold(connection, claim)
-    connection.execute(
-        update(rounds).where(rounds.c.id == claim.round_id).values(evidence_revision=revision)
-    )
+    change(connection, rounds, rounds.c.id == claim.round_id, evidence_revision=revision)
 
 
 def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
@@ -169,17 +150,11 @@ def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: date
     A reason that stands already is not written again, so that a round that is tried at every pass
     does not get an event each time.
     """
-    noted = connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == claim.round_id,
-            rounds.c.attempt == claim.attempt,
-            rounds.c.state.not_in((RoundState.SKIPPED, RoundState.ABANDONED)),
-            rounds.c.reason.is_distinct_from(obstacle),
-        )
-        .values(reason=obstacle)
-        .returning(rounds.c.state)
-    ).scalar()
+    goes_on = rounds.c.state.not_in((RoundState.SKIPPED, RoundState.ABANDONED))
+    other = update(rounds).where(
+        is_held(claim), goes_on, rounds.c.reason.is_distinct_from(obstacle)
+    )
+    noted = connection.scalar(other.values(reason=obstacle).returning(rounds.c.state))
     if noted is not None:
         state = RoundState(noted)
         note_move(connection, claim.round_id, state, state, obstacle, now)
@@ -200,12 +175,4 @@ def note_move(
 
 def note_first_scan(connection: Connection, claim: Claim, at: datetime) -> None:
     """Record when the predictions of a claimed round were looked at, unless they were before."""
-    connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == claim.round_id,
-            rounds.c.attempt == claim.attempt,
-            rounds.c.first_look_at.is_(None),
-        )
-        .values(first_look_at=at)
-    )
+    change(connection, rounds, is_held(claim), rounds.c.first_look_at.is_(None), first_look_at=at)

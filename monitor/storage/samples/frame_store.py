@@ -10,7 +10,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.label_parts import OTHERWISE, Rule, part_of
@@ -18,7 +18,7 @@ from monitor.domain.model import CHECK_SLOT, BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState
-from monitor.storage.database import chunks, insert_all, insert_new, listed
+from monitor.storage.database import change, chunks, insert_all, insert_new, listed, remove
 from monitor.storage.rounds.round_store import round_name
 from monitor.storage.tables import (
     histories,
@@ -149,7 +149,7 @@ def histories_of_model(
         or_(*(histories.c.model_version.is_not_distinct_from(v) for v in spellings(model_version))),
         histories.c.threshold.is_not_distinct_from(threshold),
     )
-    return [int(scalar) for scalar in connection.execute(query.order_by(histories.c.id)).scalars()]
+    return [int(scalar) for scalar in connection.scalars(query.order_by(histories.c.id))]
 
 
 def read_history(connection: Connection, history_id: int) -> History:
@@ -313,7 +313,7 @@ def write_issues(
     connection: Connection, round_id: int, issues: Mapping[str, tuple[int, bool]]
 ) -> None:
     """Replace the remarks on a round's rows: reason to (count, whether bad)."""
-    connection.execute(delete(round_issues).where(round_issues.c.round_id == round_id))
+    remove(connection, round_issues, round_issues.c.round_id == round_id)
     rows = [
         {"round_id": round_id, "reason": reason, "count": count, "bad": bad}
         for reason, (count, bad) in issues.items()
@@ -448,5 +448,5 @@ def end_waiting(connection: Connection, round_id: int, planned: Mapping[str, int
         .values(planned=bindparam("items")),
         [{"of": name, "items": items} for name, items in planned.items()],
     )
-    connection.execute(delete(reserve).where(reserve.c.round_id == round_id))
-    connection.execute(update(rounds).where(rounds.c.id == round_id).values(second_wave_at=None))
+    remove(connection, reserve, reserve.c.round_id == round_id)
+    change(connection, rounds, rounds.c.id == round_id, second_wave_at=None)

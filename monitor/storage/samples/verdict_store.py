@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.judging import Opinion
 from monitor.domain.model import Verdict
-from monitor.storage.database import add_missing, listed
+from monitor.storage.database import add_missing, change, listed
 from monitor.storage.tables import judgings, verdicts
 
 if TYPE_CHECKING:
@@ -122,15 +122,10 @@ def spend(
 ) -> None:
     """Add to what asking has cost a round."""
     c = judgings.c
-    connection.execute(
-        update(judgings)
-        .where(c.round_id == round_id)
-        .values(calls=c.calls + calls, tokens=c.tokens + tokens, seconds=c.seconds + seconds)
-    )
+    cost = {"calls": c.calls + calls, "tokens": c.tokens + tokens, "seconds": c.seconds + seconds}
+    change(connection, judgings, c.round_id == round_id, **cost)
 
 
 def end_judging(connection: Connection, round_id: int, items: int, why: str | None) -> None:
     """Note how many items the first phase had, and why some of them have no verdict."""
-    connection.execute(
-        update(judgings).where(judgings.c.round_id == round_id).values(items=items, why=why)
-    )
+    change(connection, judgings, judgings.c.round_id == round_id, items=items, why=why)
