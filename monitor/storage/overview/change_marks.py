@@ -20,12 +20,8 @@ def read_scans(connection: Connection) -> dict[str, str]:
 
     Looks are kept as cursors of a labeler that nobody can be: how far a monitor was looked at.
     """
-    query = (
-        select(monitors.c.name, labeler_cursors.c.cursor)
-        .join(monitors, monitors.c.id == labeler_cursors.c.monitor_id)
-        .where(labeler_cursors.c.labeler == SCAN)
-    )
-    return {row.name: row.cursor for row in connection.execute(query)}
+    query = select(monitors.c.name, labeler_cursors.c.cursor).join_from(labeler_cursors, monitors)
+    return dict(connection.execute(query.where(labeler_cursors.c.labeler == SCAN)).all())
 
 
 def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -82,13 +82,7 @@ class PageRound:
 
 def open_round(connection: Connection, round_: PageRound, now: datetime) -> None:
     """Note what a round asks, unless that was done before."""
-    row = {
-        "name": round_.name,
-        "question": round_.question,
-        "guideline": round_.guideline,
-        "choices": list(round_.choices) or None,
-        "sent_at": now,
-    }
+    row = asdict(round_) | {"choices": list(round_.choices) or None, "sent_at": now}
     add_missing(connection, page_rounds, [row])
 
 

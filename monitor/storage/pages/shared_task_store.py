@@ -43,17 +43,8 @@ def share_tasks(
         task_row(page_round, task, key_of[task.key], digest(key_of[task.key])) for task in tasks
     ]
     add_missing(connection, page_tasks, rows)
-    shares = [
-        {
-            "round_name": round_name,
-            "task_key": task.key,
-            "page_round": page_round,
-            "page_key": key_of[task.key],
-            "place": index,
-            "let_go": False,
-        }
-        for task in tasks
-    ]
+    of_round = {"round_name": round_name, "page_round": page_round, "place": index}
+    shares = [of_round | {"task_key": key, "page_key": page} for key, page in key_of.items()]
     add_missing(connection, page_shares, shares)
     _show_once_more(
         connection, page_round, round_name, {key_of[task.key]: task.shown for task in tasks}

@@ -8,16 +8,29 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, insert, or_, select, true
+from sqlalchemy import ColumnElement, Connection, or_, select, true
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Window
-from monitor.storage.database import change
-from monitor.storage.queries import named
+from monitor.storage.database import change, insert_all
+from monitor.storage.queries import named, picked
 from monitor.storage.tables import alerts, evidence, monitors, rounds
 
 if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
+
+
+_CLOSINGS = (
+    select(evidence.c.round_id)
+    .join(rounds, rounds.c.id == evidence.c.round_id)
+    .where(
+        rounds.c.monitor_id == alerts.c.monitor_id,
+        evidence.c.metric == alerts.c.metric,
+        evidence.c.side == alerts.c.side,
+    )
+)
+"""Closings of rounds about the limit of a row of ``alerts``."""
+_SAME = ("id", "metric", "side", "limit", "fired_round_id", "fired_at", "ended_at", "ended_why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +68,9 @@ def current_alerts(connection: Connection, since: datetime) -> list[StoredAlert]
 
 def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str, int]:
     """Find, for each of some alerts, which round was the last that closed about its limit."""
-    newest = (
-        select(evidence.c.round_id)
-        .join(rounds, rounds.c.id == evidence.c.round_id)
-        .where(
-            rounds.c.monitor_id == alerts.c.monitor_id,
-            evidence.c.metric == alerts.c.metric,
-            evidence.c.side == alerts.c.side,
-            evidence.c.version == rounds.c.first_version,
-        )
-        .order_by(evidence.c.order.desc())
-        .limit(1)
-        .correlate(alerts)
-        .scalar_subquery()
-    )
+    is_frozen = evidence.c.version == rounds.c.first_version
+    frozen = _CLOSINGS.where(is_frozen).order_by(evidence.c.order.desc()).limit(1)
+    newest = frozen.correlate(alerts).scalar_subquery()
     query = select(alerts.c.id, newest.label("round_id")).where(alerts.c.id.in_(alert_ids))
     return {row.id: row.round_id for row in connection.execute(query) if row.round_id is not None}
 
@@ -77,17 +79,7 @@ def followed_by_closings(connection: Connection, alert_ids: Collection[str]) -> 
     """Find, of some alerts, those since whose firing a round has closed about their limit."""
     if not alert_ids:
         return set()
-    closed = (
-        select(evidence.c.round_id)
-        .join(rounds, rounds.c.id == evidence.c.round_id)
-        .where(
-            rounds.c.monitor_id == alerts.c.monitor_id,
-            evidence.c.metric == alerts.c.metric,
-            evidence.c.side == alerts.c.side,
-            rounds.c.closed_at > alerts.c.fired_at,
-        )
-        .exists()
-    )
+    closed = _CLOSINGS.where(rounds.c.closed_at > alerts.c.fired_at).exists()
     return {*connection.scalars(select(alerts.c.id).where(alerts.c.id.in_(alert_ids), closed))}
 
 
@@ -98,18 +90,9 @@ def fire(
     repeated = "" if round_.first_version == 1 else f"/v{round_.first_version}"
     name = f"{round_.monitor_id}/{round_.seed}/{metric}/{side}{repeated}"
     alert_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
-    connection.execute(
-        insert(alerts).values(
-            id=alert_id,
-            monitor_id=round_.monitor_id,
-            metric=metric,
-            side=side,
-            limit=limit,
-            state=AlertState.FIRING,
-            fired_round_id=round_.id,
-            fired_at=now,
-        )
-    )
+    row = {"id": alert_id, "monitor_id": round_.monitor_id, "metric": metric, "side": side}
+    row |= {"limit": limit, "state": AlertState.FIRING}
+    insert_all(connection, alerts, [row | {"fired_round_id": round_.id, "fired_at": now}])
     [alert] = _alerts(connection, alerts.c.id == alert_id)
     return alert
 
@@ -146,19 +129,12 @@ def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredA
     )
     return [
         StoredAlert(
-            id=row.id,
             monitor=row.name,
-            metric=row.metric,
-            side=row.side,
-            limit=row.limit,
             state=AlertState(row.state),
-            fired_round_id=row.fired_round_id,
             fired_in_round=row.number,
             fired_slot=row.slot,
-            fired_at=row.fired_at,
             window=Window(row.window_start, row.window_end),
-            ended_at=row.ended_at,
-            ended_why=row.ended_why,
+            **picked(row, _SAME),
         )
         for row in connection.execute(query)
     ]

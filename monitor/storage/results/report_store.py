@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, Select, func, select
 
 from monitor.storage.database import insert_some
-from monitor.storage.queries import is_latest
+from monitor.storage.queries import is_latest, of_version
 from monitor.storage.tables import effects, reports, rounds
 
 if TYPE_CHECKING:
@@ -26,10 +26,8 @@ def write_reports(connection: Connection, written: Mapping[int, RoundReport]) ->
 
 def read_report(connection: Connection, round_id: int, version: int) -> dict[str, Any]:
     """Read the report of a version of a round; empty where it has none."""
-    query = select(reports.c.payload).where(
-        reports.c.round_id == round_id, reports.c.version == version
-    )
-    return dict(connection.scalar(query) or {})
+    row = connection.execute(of_version(reports, round_id, version)).first()
+    return {} if row is None else dict(row.payload)
 
 
 def newest_version(connection: Connection, round_id: int) -> int:

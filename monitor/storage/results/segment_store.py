@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 from monitor.domain.model import Answer, Frame
 from monitor.domain.report import SegmentRow
 from monitor.storage.database import in_chunks, insert_all, put_all
+from monitor.storage.queries import of_version, picked, version_rows
 from monitor.storage.tables import (
     segment_counts,
     segment_estimates,
@@ -54,13 +55,8 @@ class SegmentCell:
 def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
     """Write how many items of each stratum have each value of the segment columns."""
     rows = [
-        {
-            "round_id": round_id,
-            "stratum": part.stratum.name,
-            "segment": segment,
-            "value": value,
-            "size": size,
-        }
+        {"stratum": part.stratum.name, "segment": segment, "value": value, "size": size}
+        | {"round_id": round_id}
         for part in frame.strata
         for segment, sizes in zip(frame.segment_columns, part.segments, strict=True)
         for value, size in sizes.items()
@@ -118,30 +114,16 @@ def write_counts(
     connection: Connection, round_id: int, version: int, cells: Iterable[SegmentCell]
 ) -> None:
     """Store the labels of a version, of the cells that have any."""
-    rows = [
-        {
-            "round_id": round_id,
-            "version": version,
-            "stratum": cell.stratum,
-            "segment": cell.segment,
-            "value": cell.value,
-            "labeled": cell.labeled,
-            "positive": cell.positive,
-        }
-        for cell in cells
-        if cell.labeled
-    ]
-    insert_all(connection, segment_counts, rows)
+    names = ("stratum", "segment", "value", "labeled", "positive")
+    rows = [picked(cell, names) for cell in cells if cell.labeled]
+    insert_all(connection, segment_counts, version_rows({(round_id, version): rows}))
 
 
 def read_counts(connection: Connection, round_id: int, version: int) -> list[SegmentCell]:
     """Read the cells of a version as `current_cells` gave them."""
-    query = select(segment_counts).where(
-        segment_counts.c.round_id == round_id, segment_counts.c.version == version
-    )
     counts = {
         (row.stratum, row.segment, row.value): (row.labeled, row.positive)
-        for row in connection.execute(query)
+        for row in connection.execute(of_version(segment_counts, round_id, version))
     }
     return _cells(connection, round_id, counts)
 
@@ -178,20 +160,14 @@ def write_estimates(
     connection: Connection, round_id: int, version: int, rows: Iterable[SegmentRow]
 ) -> None:
     """Store what a version says of the segments."""
-    keys = {"round_id": round_id, "version": version}
-    insert_all(connection, segment_estimates, [keys | row.model_dump() for row in rows])
+    stored = {(round_id, version): [row.model_dump() for row in rows]}
+    insert_all(connection, segment_estimates, version_rows(stored))
 
 
 def read_estimates(connection: Connection, round_id: int, version: int) -> list[SegmentRow]:
     """Read what a version says of the segments, by column, then the largest segment first."""
-    query = select(segment_estimates).where(
-        segment_estimates.c.round_id == round_id, segment_estimates.c.version == version
-    )
-    rows = [
-        SegmentRow.model_validate({name: row._mapping[name] for name in SegmentRow.model_fields})
-        for row in connection.execute(query)
-    ]
-    return in_order(rows)
+    rows = connection.execute(of_version(segment_estimates, round_id, version))
+    return in_order(SegmentRow(**picked(row, SegmentRow.model_fields)) for row in rows)
 
 
 def in_order(rows: Iterable[SegmentRow]) -> list[SegmentRow]:

@@ -28,7 +28,7 @@ from sqlalchemy import (
 from monitor.domain.label_parts import COLUMN, parts_of
 from monitor.domain.model import Window
 from monitor.domain.settings import Labeling, RoundSettings
-from monitor.domain.state import RoundState
+from monitor.domain.state import ENDED, RoundState
 from monitor.storage import queries
 from monitor.storage.claims import wait_for_turn, wait_if_recorded
 from monitor.storage.database import insert_new, listed
@@ -117,6 +117,13 @@ class Round:
         return self.version if self.version >= self.first_version else 0
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it has ended, and its estimate, if it has one, is of the labels that it has."""
+        if self.state is RoundState.CLOSED:
+            return self.label_revision == self.estimated_revision
+        return self.state in ENDED
+
+    @property
     def sobol_seed(self) -> int:
         """Fixes the Sobol points of this round's estimates."""
         return int(self.seed[:8], 16)
@@ -161,7 +168,7 @@ def read_round(connection: Connection, round_id: int) -> Round:
 
 def read_rounds(connection: Connection, round_ids: Collection[int]) -> list[Round]:
     """Read some rounds, in slot order."""
-    return _in_order(connection, rounds.c.id.in_(round_ids))
+    return find_where(connection, rounds.c.id.in_(round_ids))
 
 
 def find_rounds(
@@ -172,20 +179,14 @@ def find_rounds(
 ) -> list[Round]:
     """Read the rounds of a monitor, or of all, in some states or in any, in slot order."""
     in_states = true() if states is None else rounds.c.state.in_(states)
-    return _in_order(connection, named(name), in_states)
+    return find_where(connection, named(name), in_states)
 
 
 def read_marks(connection: Connection, name: str) -> dict[int, RoundVersion]:
     """Read how every round of a monitor stands, by id."""
-    query = (
-        select(rounds.c.id, rounds.c.state, rounds.c.version, rounds.c.second_wave_at)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(monitors.c.name == name)
-    )
-    return {
-        row.id: RoundVersion(row.state, row.version, row.second_wave_at is not None)
-        for row in connection.execute(query)
-    }
+    columns = (*rounds.c["id", "state", "version"], rounds.c.second_wave_at.is_not(None))
+    query = select(*columns).select_from(rounds).join(monitors).where(monitors.c.name == name)
+    return {each: RoundVersion(*version) for each, *version in connection.execute(query)}
 
 
 def round_at(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
@@ -248,9 +249,8 @@ def rounds_around(
     connection: Connection, monitor_id: int, first: datetime, last: datetime
 ) -> list[Round]:
     """Read the rounds from ``first`` to ``last``, the one before and the one after, in order."""
-    between = _in_order(
-        connection, rounds.c.monitor_id == monitor_id, rounds.c.slot.between(first, last)
-    )
+    is_between = rounds.c.slot.between(first, last)
+    between = find_where(connection, rounds.c.monitor_id == monitor_id, is_between)
     before = round_before(connection, monitor_id, first)
     after = round_after(connection, monitor_id, last)
     return [round_ for round_ in (before, *between, after) if round_ is not None]
@@ -264,13 +264,13 @@ def slots_with_rounds(connection: Connection, monitor_id: int, after: datetime) 
 
 def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
     """Read the closed rounds of a history, in slot order."""
-    return _in_order(connection, rounds.c.history_id == history_id, _is_closed())
+    return find_where(connection, rounds.c.history_id == history_id, _is_closed())
 
 
 def rounds_from(connection: Connection, history_id: int, first: Round) -> list[Round]:
     """Read a round and the closed ones of its history after it, in slot order."""
     later = and_(rounds.c.history_id == history_id, _is_closed(), rounds.c.slot > first.slot)
-    return _in_order(connection, or_(later, rounds.c.id == first.id))
+    return find_where(connection, or_(later, rounds.c.id == first.id))
 
 
 def newest_slot(connection: Connection, name: str) -> datetime | None:
@@ -285,7 +285,7 @@ def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[
     Those not ended, and the closed ones that still take late labels or have taken some since
     their last estimate.
     """
-    return _in_order(connection, monitors.c.name == name, is_unfinished(now))
+    return find_where(connection, monitors.c.name == name, is_unfinished(now))
 
 
 def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
@@ -317,7 +317,7 @@ def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> l
     is_shown = exists().where(payloads.c.round_id == rounds.c.id)
     # Compared with a time that is missing it is NULL, and so would be its opposite.
     is_finished = not_(func.coalesce(is_unfinished(now), false()))
-    return _in_order(connection, monitors.c.name == name, is_shown, is_finished)
+    return find_where(connection, monitors.c.name == name, is_shown, is_finished)
 
 
 def is_unfinished(now: datetime) -> ColumnElement[bool]:
@@ -340,7 +340,8 @@ def _rounds() -> Select[Any]:
     return select(*columns, settings, monitors.c.name.label("monitor")).join_from(rounds, monitors)
 
 
-def _in_order(connection: Connection, *which: ColumnElement[bool]) -> list[Round]:
+def find_where(connection: Connection, *which: ColumnElement[bool]) -> list[Round]:
+    """Read the rounds for which all of this holds, in slot order."""
     query = _rounds().where(*which).order_by(rounds.c.slot, monitors.c.name)
     return [_round(row) for row in connection.execute(query)]
 

@@ -20,13 +20,10 @@ def rounds_with_item(
 
     That is the order of their slots.
     """
+    columns = (items.c.id, reserve.c.id, verdicts.c.item_id)
     holding = [
-        exists().where(table.c.round_id == rounds.c.id, column == item_id)
-        for table, column in (
-            (items, items.c.id),
-            (reserve, reserve.c.id),
-            (verdicts, verdicts.c.item_id),
-        )
+        exists().where(column.table.c.round_id == rounds.c.id, column == item_id)
+        for column in columns
     ]
     query = (
         select(rounds.c.id)
@@ -45,10 +42,10 @@ def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
 
 def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
     """Delete what labelers saw of one item, or were to see; false if there was nothing."""
-    held = ((payloads, payloads.c.item_id), (reserve, reserve.c.id), (verdicts, verdicts.c.item_id))
+    columns = (payloads.c.item_id, reserve.c.id, verdicts.c.item_id)
     deleted = [
-        remove(connection, table, table.c.round_id == round_id, column == item_id)
-        for table, column in held
+        remove(connection, one.table, one.table.c.round_id == round_id, one == item_id)
+        for one in columns
     ]
     return sum(deleted) > 0
 

@@ -102,10 +102,7 @@ def read_judgings(connection: Connection, round_ids: Collection[int]) -> dict[in
     if not round_ids:
         return {}
     query = select(judgings).where(judgings.c.round_id.in_(round_ids))
-    return {
-        row.round_id: Judging(row.began_at, row.calls, row.tokens, row.seconds, row.items, row.why)
-        for row in connection.execute(query)
-    }
+    return {each: Judging(*cost) for each, *cost in connection.execute(query)}
 
 
 def begin_judging(connection: Connection, round_id: int, now: datetime) -> Judging:
