@@ -18,13 +18,13 @@ from markupsafe import Markup
 
 from monitor.domain.visible import clean
 from monitor.presentation.estimates import BASES, WHATEVER
-from monitor.presentation.method_sentences import method_sentences
 from monitor.presentation.numbers import NOT_ESTIMABLE, capital, minute_text
 from monitor.presentation.outcome import (
     best_row,
     holds_for_text,
     labels_text,
     meaning_sentences,
+    method_sentences,
     no_curves_text,
     to_do_sentences,
     verdict_sentence,

@@ -15,7 +15,7 @@ from monitor.domain.ports import DatesTruth
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
 from monitor.domain.setting_types import parse_duration
 from monitor.domain.state import RoundState
-from monitor.presentation.provisional import (
+from monitor.presentation.estimates import (
     FASTER,
     LATER_NEGATIVE,
     OTHER_PACE,

@@ -80,7 +80,7 @@ def _report_json(report: RoundReport | None) -> dict[str, Any]:
         **report.model_dump(include={*_WITHOUT_REPORT, "strata", "provisional"}),
         "estimates": [row.model_dump(include=names) for row in report.estimates],
         "evidence": [
-            row.model_dump() | {"fires": fired_by(report, row)} for row in report.evidence
+            row.model_dump() | {"fires": bool(fired_by(report, row))} for row in report.evidence
         ],
         "cautions": caution_texts(report),
         "answered": answered_texts(report),

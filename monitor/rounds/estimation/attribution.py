@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import CauseRow
-from monitor.presentation.causes import cause_sentence
+from monitor.presentation.alerts import cause_sentence
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.scaled_matrix import scaled_matrix

@@ -15,8 +15,8 @@ from monitor.presentation.moves import (
     BACKFILLED,
     DUE,
     NOTHING_REMAINS,
+    NOTHING_TO_SEE,
     REQUESTED,
-    nothing_to_see_text,
     stays_text,
 )
 from monitor.rounds.opening.skipped_slots import (
@@ -69,7 +69,7 @@ def why_it_stays(context: MonitorContext, slot: datetime) -> str:
     with context.database.read() as connection:
         round_ = _round_at(connection, context, slot)
         if round_ is None or round_.window.is_empty:
-            return nothing_to_see_text()
+            return NOTHING_TO_SEE
         return stays_text(round_.state, answers=_answers_in_the_way(connection, round_))
 
 

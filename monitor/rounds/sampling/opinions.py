@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.model import Verdict
 from monitor.presentation.challenger import (
+    NO_DECISIONS,
     extreme_sentence,
     fault_sentence,
-    no_decisions_reason,
     same_sentence,
     scale_sentence,
     undecided_reason,
@@ -88,7 +88,7 @@ def check_challenger(frame: Frame, settings: RoundSettings) -> OpinionCheck:
         return OpinionCheck()
     title, decided = settings.challenger.title, frame.challenged
     if decided is None:
-        fault = frame.challenger_fault or no_decisions_reason()
+        fault = frame.challenger_fault or NO_DECISIONS
         concern = Concern(_CHALLENGER, fault_sentence(title, fault), is_setting=True)
         return OpinionCheck((concern,))
     if decided.undecided > settings.bad_rows_max * frame.size:
