@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.domain.alerting import EvidenceState, keeps
 from monitor.domain.settings import JUDGE_METRICS
@@ -23,10 +22,19 @@ from monitor.presentation.numbers import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Window
-    from monitor.domain.report import CauseRow, EstimateRow, EvidenceRow, RecoveryRow, RoundReport
+    from monitor.domain.alerting import StoredAlert
+    from monitor.domain.report import (
+        AlertRow,
+        CauseRow,
+        EstimateRow,
+        EvidenceRow,
+        RecoveryRow,
+        RoundReport,
+    )
     from monitor.stats.core.counts import Interval
     from monitor.stats.drift.attribution import PrecisionChange
+
+    Limited: TypeAlias = StoredAlert | AlertRow
 
 LIMIT_CHANGED = "its limit was changed or removed in the config"
 """Why a round ended an alert that its labels did not end."""
@@ -41,43 +49,7 @@ _NO_EVIDENCE: dict[str | None, str] = {
 }
 
 
-class Limited(Protocol):
-    """What is about a limit: an alert of the store or of a report."""
-
-    @property
-    def metric(self) -> str:
-        """Which metric is limited."""
-
-    @property
-    def side(self) -> str:
-        """``at_least`` or ``at_most``."""
-
-    @property
-    def limit(self) -> float:
-        """The limit's value."""
-
-
-class AlertSummary(Limited, Protocol):
-    """An alert as the store has it."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-
-    @property
-    def fired_at(self) -> datetime:
-        """When it fired."""
-
-    @property
-    def fired_in_round(self) -> int:
-        """Which round fired it."""
-
-    @property
-    def window(self) -> Window:
-        """Of when that round's predictions are."""
-
-
-def fired(alert: AlertSummary) -> str:
+def fired(alert: StoredAlert) -> str:
     """Describe when an alert fired, by which round, and of when its predictions are."""
     return (
         f"fired {minute_text(alert.fired_at)} UTC by round {alert.fired_in_round}, on the "
@@ -85,7 +57,7 @@ def fired(alert: AlertSummary) -> str:
     )
 
 
-def open_alert_line(alert: AlertSummary) -> str:
+def open_alert_line(alert: StoredAlert) -> str:
     """Describe in `status` which limit an alert is on, and since when."""
     return (
         f"alert {alert.id[:8]}: {limit_text(alert.metric, alert.side, alert.limit)}, firing since "
@@ -105,7 +77,7 @@ def ended_by_round(number: int) -> str:
     return f"by round {number}"
 
 
-def firing_sentence(alert: AlertSummary, row: EstimateRow | None, report: RoundReport) -> str:
+def firing_sentence(alert: StoredAlert, row: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that a limit is not kept, by which numbers, and why it may be so."""
     causes = [alert_cause(alert, report)]
     if report.gold is not None:
@@ -122,7 +94,7 @@ def early_text(answered: int, planned: int) -> str:
     return f"alarm inside the open round, after {answered} of {planned} labels"
 
 
-def early_sentence(alert: AlertSummary, *, monitor: str, answered: int, planned: int) -> str:
+def early_sentence(alert: StoredAlert, *, monitor: str, answered: int, planned: int) -> str:
     """Return the sentence that an open round does not keep a limit by its first answers."""
     return (
         f"{monitor}: {broken_limit(alert)}: {early_text(answered, planned)}. No answer that is "
@@ -132,7 +104,7 @@ def early_sentence(alert: AlertSummary, *, monitor: str, answered: int, planned:
 
 
 def resolved_sentence(
-    alert: AlertSummary, row: EstimateRow | None, report: RoundReport, why: str | None
+    alert: StoredAlert, row: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
     """Return the sentence that a round ended an alert."""
     reason = why or (
@@ -184,7 +156,7 @@ def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
     return f"; if {alert.metric} stays there, that takes at most {rounds} in {often}"
 
 
-def revised_sentence(alert: AlertSummary, row: EstimateRow | None, report: RoundReport) -> str:
+def revised_sentence(alert: StoredAlert, row: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that late labels took back what an alert fired on."""
     return (
         f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
@@ -194,7 +166,7 @@ def revised_sentence(alert: AlertSummary, row: EstimateRow | None, report: Round
 
 
 def ended_sentence(
-    alert: AlertSummary, *, monitor: str, number: int, by_hand: bool, why: str
+    alert: StoredAlert, *, monitor: str, number: int, by_hand: bool, why: str
 ) -> str:
     """Return the sentence that an alert of a round ended that no round ended."""
     how = "was ended by hand" if by_hand else "has ended"

@@ -22,10 +22,10 @@ from monitor.presentation.numbers import (
 )
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.registered import AliasObservation
     from monitor.domain.report import EstimateRow
     from monitor.domain.settings import LimitSide
-    from monitor.presentation.alerts import AlertSummary
 
 REMOVED = "the monitor is no longer in the config"
 """Why an alert ended that no round can end any more."""
@@ -238,7 +238,7 @@ def _matter(attention: Attention) -> str:
 
 
 def removed_sentence(
-    monitor: str, alerts: Iterable[AlertSummary], rounds: Iterable[int], ends_at: datetime
+    monitor: str, alerts: Iterable[StoredAlert], rounds: Iterable[int], ends_at: datetime
 ) -> str:
     """Report what is open of a monitor that the config does not have, and what becomes of that."""
     open_alerts = [f"an alert on {alert.metric} ({alert.id[:8]})" for alert in alerts]

@@ -57,12 +57,12 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.attention import Attention
     from monitor.domain.model import WaitingSink
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.labels.label_notes import LabelNotes
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 NOTHING_SEEN = MonitorRounds()  # A monitor that has no round yet

@@ -22,11 +22,11 @@ from monitor.presentation.status import (
 
 if TYPE_CHECKING:
     from monitor.config.model import Config
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.class_report import ClassOverview
     from monitor.hooks.context import Link
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
-    from monitor.storage.results.alert_store import StoredAlert
 
 COLOURS = {
     "alert": "red",

@@ -10,14 +10,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.domain.alerting import LimitReading
+    from monitor.domain.alerting import LimitReading, StoredAlert
     from monitor.domain.report import RecoveryRow
     from monitor.rounds.estimation.checks import CheckedLabels
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import StratumArrays
     from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.past_counts import PastRound
     from monitor.storage.results.restatement_store import RestatedVersion
     from monitor.storage.rounds.round_store import Round

@@ -29,8 +29,8 @@ from monitor.presentation.rounds import (
 )
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.report import AlertRow, EstimateRow, NoticeRow, RoundReport
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 

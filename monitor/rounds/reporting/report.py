@@ -37,6 +37,7 @@ from monitor.presentation.rounds import (
 from monitor.rounds.reporting.notices import round_key
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.model import Stratum
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.reporting.surroundings import Surroundings
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.estimate_store import EstimatedRound
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, or_, select, true
 
-from monitor.domain.alerting import AlertState
+from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.model import Window
 from monitor.storage.database import change, insert_all
 from monitor.storage.queries import named, picked
@@ -31,25 +30,6 @@ _CLOSINGS = (
 )
 """Closings of rounds about the limit of a row of ``alerts``."""
 _SAME = ("id", "metric", "side", "limit", "fired_round_id", "fired_at", "ended_at", "ended_why")
-
-
-@dataclass(frozen=True, slots=True)
-class StoredAlert:
-    """A row of ``alerts`` with its monitor's name and the round that fired it."""
-
-    id: str
-    monitor: str
-    metric: str
-    side: str
-    limit: float
-    state: AlertState
-    fired_round_id: int
-    fired_in_round: int
-    fired_slot: datetime
-    fired_at: datetime
-    window: Window
-    ended_at: datetime | None
-    ended_why: str | None
 
 
 def find_alerts(
