@@ -1,6 +1,7 @@
 """The words and the picture of a run, without any MLflow."""
 
 import math
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -246,3 +247,15 @@ def test_a_value_of_a_segment_is_text_and_no_link(value, written):
     text = describe(make_report(1, segments=segments(values=[value])))
 
     assert f"| {written}&emsp; |" in text
+
+
+def test_no_round_of_the_timeline_is_cut_off_in_a_description_on_a_page_of_1280_pixels():
+    width = re.match(rb'<svg [^>]*? width="(\d+)"', timeline_svg(make_report(11)))
+
+    assert width is not None
+    assert int(width[1]) <= 680
+
+
+@pytest.mark.parametrize("number", [2, 40])
+def test_no_words_of_the_timeline_lie_over_others_or_over_what_is_drawn(number):
+    assert looking.at(timeline_svg(make_report(number, version=2))).covered() == []
