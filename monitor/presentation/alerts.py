@@ -123,7 +123,6 @@ def recovery_sentence(alert: Limited, recovery: RecoveryRow) -> str:
 
 
 def _where(alert: Limited, recovery: RecoveryRow) -> str:
-    """Describe where the metric was last estimated to be, seen from its limit."""
     labels = "in this round" if alert.metric in JUDGE_METRICS else "with earlier rounds"
     if recovery.level is None:
         return f"{alert.metric} is {NOT_ESTIMABLE} {labels}"
@@ -133,7 +132,6 @@ def _where(alert: Limited, recovery: RecoveryRow) -> str:
 
 
 def _gathered(recovery: RecoveryRow) -> str:
-    """Return how much evidence of recovery there is, and how much ends the alert."""
     if not recovery.rounds:
         needed = f"evidence of recovery of {recovery.ends_at:g}"
         return f"No later round has closed yet, and {needed} ends the alert"
@@ -141,7 +139,6 @@ def _gathered(recovery: RecoveryRow) -> str:
 
 
 def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
-    """Return how long that takes if nothing changes."""
     if recovery.level is None or alert.metric in JUDGE_METRICS:
         return ""
     if not keeps(alert.side, alert.limit, recovery.level):
@@ -228,7 +225,6 @@ def promise(every: float) -> str:
 
 
 def _limit(alert: Limited) -> str:
-    """Write a limit behind its metric: ``precision (at least 0.8)``."""
     return f"{alert.metric} ({bound_text(alert.side, alert.limit)})"
 
 
@@ -352,7 +348,6 @@ def _before(rounds: int) -> str:
 
 
 def _is_noise(interval: Interval) -> bool:
-    """Whether nothing may have happened at all."""
     return interval.low <= 0 <= interval.high
 
 

@@ -130,14 +130,12 @@ def _broken(report: RoundReport, alert: AlertRow) -> str:
 
 
 def _ends(firing: Sequence[AlertRow]) -> list[str]:
-    """Describe how to end each open alert; by its metric where there are several."""
     if len(firing) == 1:
         return [end_alert_text(firing[0].id)]
     return [end_alert_text(one.id, f"the alert on {_texts(one.metric)}") for one in firing]
 
 
 def _current(report: RoundReport) -> str:
-    """Describe how the limits stand where no alert is open."""
     if report.status is Status.ATTENTION:
         return "No alert, but the round needs a look"
     if not report.evidence:
@@ -151,7 +149,6 @@ def _current(report: RoundReport) -> str:
 
 
 def _figures(report: RoundReport) -> list[str]:
-    """Quote precision and recall, in a part of a sentence; nothing if there is neither."""
     rows = [(name, best_row(report, name)) for name in ("precision", "recall")]
     texts = [f"{name} is {estimate_text(row)}" for name, row in rows if row is not None]
     return [" and ".join(texts)] if texts else []
@@ -163,7 +160,6 @@ def _own(report: RoundReport, metric: str) -> EstimateRow | None:
 
 
 def _items(row: EstimateRow, items: int) -> str:
-    """Write a share of some items as how many these are."""
     point, low, high = (round((share or 0.0) * items) for share in (row.point, row.low, row.high))
     return f"{point:,} ({low:,} to {high:,})"
 

@@ -291,7 +291,6 @@ def _own(report: RoundReport) -> list[ReportedEstimate]:
 
 
 def _bounds(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[str]:
-    """Describe where precision and recall lie regardless of the missing answers."""
     return [
         f"{row.metric}: {fixed_text(row.bound_low)} to {fixed_text(row.bound_high)} in this round, "
         f"{WHATEVER}{f'; {answered[row.metric]}' if row.metric in answered else ''}"
@@ -304,12 +303,10 @@ def _bounds(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[st
 
 
 def _reasons(rows: Iterable[EstimateRow]) -> list[str]:
-    """Describe why metrics have no number, one reason at a time."""
     return caution_lines((row.metric, reason_text(row.reason)) for row in rows if row.point is None)
 
 
 def _causes(report: RoundReport) -> list[str]:
-    """Describe why metrics with an alert are not what they were, then whether precision moved."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     causes = [alert_cause(alert, report) for alert in firing]
     if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
@@ -320,7 +317,6 @@ def _causes(report: RoundReport) -> list[str]:
 
 
 def _evidence(report: RoundReport) -> list[str]:
-    """Describe how much speaks against each limit, and how far an open alert is from its end."""
     if not report.estimates:
         return []
     lines = []
@@ -390,7 +386,6 @@ def _strata(rows: Sequence[StratumRow], lines: Iterable[str], *, counted: bool) 
 
 
 def _drawn_lines(rows: Sequence[StratumRow], second_wave_at: datetime | None) -> Iterator[str]:
-    """Describe how the items of the strata were drawn and handed out."""
     waves = [(row.first_wave, row.planned) for row in rows if row.first_wave is not None]
     if waves:
         first, planned = map(sum, zip(*waves, strict=True))

@@ -273,7 +273,6 @@ class Database:
         return None
 
     def _fault_of_path(self, error: DBAPIError, cause: str) -> str | None:
-        """Describe a lasting fault of a SQLite file or its folder."""
         if folder := self._missing_folder():
             return f"store: there is no folder {folder}; make it or change the path"
         if closed_path := self._closed_path(error):

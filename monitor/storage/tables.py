@@ -85,7 +85,6 @@ def optional(kind: Any, *names: str) -> Iterator[Column[Any]]:
 
 
 def _version() -> tuple[Column[Any], Column[Any]]:
-    """Key a table by the versions of rounds."""
     round_id: Column[Any] = Column("round_id", ForeignKey("rounds.id"), primary_key=True)
     return round_id, Column("version", Integer, primary_key=True)
 
@@ -98,7 +97,6 @@ def _stratum(*more: Column[Any]) -> Iterator[Column[Any] | Constraint]:
 
 
 def _segment() -> tuple[Column[Any], Column[Any]]:
-    """Key a table by a value of a segment column."""
     segment: Column[Any] = Column("segment", String(200), primary_key=True)
     return segment, Column("value", String(100), primary_key=True)
 
@@ -117,7 +115,6 @@ def _drawn() -> Iterator[Column[Any] | Constraint]:
 
 
 def _interval(prefix: str, *ends: str) -> Iterator[Column[Any]]:
-    """Hold a point and its interval, all nullable."""
     return optional(Float, *(f"{prefix}{end}" for end in ends or ("point", "low", "high")))
 
 

@@ -201,7 +201,6 @@ class MlflowHandler:
         return _write_once(client, experiment.id, key, new, effect, write)
 
     def _class_averages(self, effect: Effect) -> str:
-        """Write what a block of classes says of a window into its run in the fleet's experiment."""
         report = ClassReport.model_validate(dict(effect.payload))
         key, new = classes_key(report), new_classes_run(report)
         with self._connection.open(f"experiment '{self._prefix}'") as client:
@@ -276,7 +275,6 @@ class MlflowHandler:
     def _run_of(
         self, client: MlflowClient, monitor_experiment: TrackedExperiment, report: RoundReport
     ) -> str | None:
-        """Find the run of a round that has estimates, and so a picture."""
         if not report.estimates:
             return None
         if report.round_key in self._runs:
@@ -286,7 +284,6 @@ class MlflowHandler:
 
 
 def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
-    """Return where the charts of a monitor show; the experiment's where there was no room."""
     chart_tags = charts_of(monitor)
     is_offered = all(has_room(fleet, tag) for tag in chart_tags)
     name, views = (monitor, chart_tags) if is_offered else (CHARTS, fleet_views())
@@ -294,7 +291,6 @@ def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
 
 
 def _pages(uri: str) -> str:
-    """Give what addresses of MLflow's pages begin with; nothing if it has none."""
     return f"{shown(uri).rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
 
 

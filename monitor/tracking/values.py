@@ -92,7 +92,6 @@ def is_of_model(metric: str) -> bool:
 
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
-    """Give the estimate in the name and tags of the run, and the round's alone."""
     best, alone = (
         best_row(report, metric),
         report.estimate(metric, basis="round", estimand="window"),
@@ -104,7 +103,6 @@ def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None
 
 
 def _limit_values(report: RoundReport) -> dict[str, float | None]:
-    """Give each limit, beside its metric, and the evidence as a share of what fires."""
     values: dict[str, float | None] = {}
     for row in report.evidence:
         side = "" if row.side == "at_least" else f"_{row.side}"
@@ -222,7 +220,6 @@ def best_point(report: RoundReport, metric: str) -> float | None:
 
 
 def _figure(report: RoundReport, metric: str) -> str | None:
-    """Write the best estimate in as few letters as a list has room for, such as ``P.83``."""
     point = best_point(report, metric)
     if point is None:
         return None

@@ -211,7 +211,6 @@ def _two_lines(row: Row) -> list[list[str]]:
 
 
 def _more(row: Row) -> str:
-    """Describe what is special about a round's estimates."""
     version, partial = row.round.estimated_version, row.round.partial
     worst_case = any(one.is_worst_case for one in row.estimates)
     return remarks_text(version, partial=partial, worst_case=worst_case, restated=row.restated)

@@ -304,7 +304,6 @@ def _only_statements(
 def _stored_statements(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _StoredEvent]]:
-    """Find round and item of some tasks, by key, and the statements about each such item."""
     locations: dict[str, tuple[int, str]] = {}
     answer: defaultdict[tuple[int, str], _StoredEvent] = defaultdict(_StoredEvent)
     query = (

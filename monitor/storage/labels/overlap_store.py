@@ -85,7 +85,6 @@ def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> l
 def _answered_copies(
     connection: Connection, round_ids: Iterable[int]
 ) -> defaultdict[tuple[int, str, str], set[str]]:
-    """Read the tasks that each person ever answered, by round, item and person."""
     copies: defaultdict[tuple[int, str, str], set[str]] = defaultdict(set)
     for round_id in sorted(round_ids):
         query = select(label_events).where(label_events.c.round_id == round_id)
@@ -95,7 +94,6 @@ def _answered_copies(
 
 
 def _locations_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str, Row[Any]]:
-    """Find round, item and slot of those tasks whose item has a second copy."""
     second = tasks.alias()
     pairs = (second.c.round_id == tasks.c.round_id) & (second.c.item_id == tasks.c.item_id)
     query = select(*tasks.c["key", "round_id", "item_id", "slot"]).join(

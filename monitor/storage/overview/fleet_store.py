@@ -183,7 +183,6 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
 
 
 def _newest_closed(now: datetime) -> Subquery:
-    """Each monitor with its newest closed round."""
     newest = newest_round(now, rounds.c.version >= rounds.c.first_version)
     return select(monitors.c.name.label("monitor"), newest.label("round_id")).subquery()
 

@@ -89,7 +89,6 @@ def read_monitor_rounds(
 def _read_newest(
     connection: Connection, now: datetime, monitor: str | None
 ) -> dict[str, MonitorRounds]:
-    """Read each monitor's newest round and newest closed one, and count the closed ones."""
     is_closed = rounds.c.state == RoundState.CLOSED
     ends = select(monitors.c.name, newest_round(now), newest_round(now, is_closed))
     ids = {name: pair for name, *pair in connection.execute(ends.where(named(monitor)))}

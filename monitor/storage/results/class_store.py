@@ -129,7 +129,6 @@ def last_report(connection: Connection, block: str, upto: datetime) -> ClassRepo
 def _report(
     connection: Connection, block: str, which: ColumnElement[bool], *, is_earliest: bool = False
 ) -> ClassReport | None:
-    """Read what was last reported of the latest of some windows, or of the earliest."""
     of_block = effects.c.payload["block"].as_string() == block
     query = (
         select(effects.c.payload)

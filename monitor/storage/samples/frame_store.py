@@ -246,7 +246,6 @@ def add_items(
 def _slots(
     item: Item, doubled: Collection[str], rules: Sequence[Rule], checkers: Mapping[str, int]
 ) -> Iterator[tuple[int, int]]:
-    """Return the slots of an item's tasks, each with the index of its labeler."""
     own = part_of(rules, predicted=item.predicted, segments=item.segments)
     yield 1, own
     if item.id in doubled:
