@@ -115,16 +115,6 @@ def listed(connection: Connection, texts: Sequence[str]) -> Select[tuple[str]]:
     return select(rows.c.value)
 
 
-def insert_new(connection: Connection, table: Table, **values: Any) -> int | None:
-    """Insert a row and return its id; None if another row has one of its unique keys.
-
-    Of several workers who insert the same row at once one wins, and the others get None.
-    """
-    insert = _INSERTS[connection.dialect.name](table)
-    added = insert.values(**values).on_conflict_do_nothing().returning(table.c.id)
-    return connection.execute(added).scalar()
-
-
 def change(connection: Connection, table: Table, *which: ColumnElement[bool], **values: Any) -> int:
     """Update the rows for which all of this holds; returns how many there were."""
     return connection.execute(update(table).where(*which).values(**values)).rowcount
@@ -152,7 +142,10 @@ def insert_some(connection: Connection, table: Table, rows: Iterable[Mapping[str
 def insert_all_new(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> list[int]:
-    """Insert rows at once and return the ids of those whose unique keys no other row had."""
+    """Insert rows at once and return the ids of those whose unique keys no other row had.
+
+    Of several workers who insert the same row at once one gets its id.
+    """
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.on_conflict_do_nothing().returning(table.c.id)
     return [int(scalar) for scalar in connection.execute(added, list(rows)).scalars()]

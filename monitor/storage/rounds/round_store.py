@@ -31,7 +31,7 @@ from monitor.domain.settings import Labeling, RoundSettings
 from monitor.domain.state import ENDED, RoundState
 from monitor.storage import queries
 from monitor.storage.claims import wait_for_turn, wait_if_recorded
-from monitor.storage.database import insert_new, listed
+from monitor.storage.database import add_missing, listed
 from monitor.storage.queries import named
 from monitor.storage.tables import monitors, payloads, rounds, tasks
 
@@ -157,7 +157,7 @@ def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
     monitor_id = wait_if_recorded(connection, monitors.c.name == name)
     if monitor_id is not None:
         return monitor_id
-    insert_new(connection, monitors, name=name, created_at=now)
+    add_missing(connection, monitors, [{"name": name, "created_at": now}])
     return wait_for_turn(connection, monitors.c.name == name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from monitor.domain.model import CHECK_SLOT, BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState
-from monitor.storage.database import change, chunks, insert_all, insert_new, listed, remove
+from monitor.storage.database import change, chunks, insert_all, insert_all_new, listed, remove
 from monitor.storage.queries import picked
 from monitor.storage.rounds.round_store import round_name
 from monitor.storage.tables import (
@@ -188,26 +188,19 @@ def add_history(
     Raises `RoundMoved` if another round opened it meanwhile, maybe with other edges than the caller
     sampled by.
     """
-    history_id = insert_new(
-        connection,
-        histories,
-        monitor_id=monitor_id,
-        key=_history_key(model_version, threshold, (*key_parts, edges.unscored)),
-        model_version=model_version,
-        threshold=threshold,
-        band_edges={
-            "flagged": list(edges.flagged),
-            "passed": list(edges.passed),
-            "unscored": edges.unscored,
-            "judged": edges.judged,
-        },
-        reference=None if reference is None else {k: list(v) for k, v in reference.items()},
-        opened_at=now,
-    )
-    if history_id is None:
-        message = "another round opened this history meanwhile; this one is drawn by its bands"
-        raise RoundMoved(message)
-    return history_id
+    row = {
+        "monitor_id": monitor_id,
+        "key": _history_key(model_version, threshold, (*key_parts, edges.unscored)),
+        "model_version": model_version,
+        "threshold": threshold,
+        "band_edges": asdict(edges),
+        "reference": None if reference is None else dict(reference),
+        "opened_at": now,
+    }
+    if added := insert_all_new(connection, histories, [row]):
+        return added[0]
+    message = "another round opened this history meanwhile; this one is drawn by its bands"
+    raise RoundMoved(message)
 
 
 def add_items(
