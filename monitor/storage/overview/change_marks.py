@@ -28,9 +28,9 @@ def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:
     """Note good looks, in place of earlier ones; of a monitor without any round none is noted."""
     query = select(monitors.c.id, monitors.c.name).order_by(monitors.c.id)
     rows = [
-        {"monitor_id": row.id, "labeler": SCAN, "cursor": checks[row.name]}
-        for row in connection.execute(query)
-        if row.name in checks
+        {"monitor_id": each, "labeler": SCAN, "cursor": checks[name]}
+        for each, name in connection.execute(query)
+        if name in checks
     ]
     if rows:
         put_all(connection, labeler_cursors, rows, changed=("cursor",))

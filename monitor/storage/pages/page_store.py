@@ -221,21 +221,15 @@ def latest_statements(
     connection: Connection, names: Collection[str]
 ) -> dict[str, dict[str, PageStatement]]:
     """Read the latest statement of each annotator about each task of some rounds, by key."""
-    return _latest(_statements(connection, _select_tasks(names, page_tasks.c.key)))
+    return latest(_statements(connection, _select_tasks(names, page_tasks.c.key)))
 
 
-def latest_of(
-    connection: Connection, tasks: Collection[PageTask]
-) -> dict[str, dict[str, PageStatement]]:
-    """Read the latest statement of each annotator about each of some tasks, by key."""
-    return _latest(statements(connection, [task.key for task in tasks]))
-
-
-def _latest(page_statements: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
-    latest: dict[str, dict[str, PageStatement]] = defaultdict(dict)
+def latest(page_statements: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
+    """Choose the latest of some statements of each annotator about each task, by key."""
+    result: dict[str, dict[str, PageStatement]] = defaultdict(dict)
     for one in page_statements:
-        latest[one.task_key][one.annotator] = one
-    return dict(latest)
+        result[one.task_key][one.annotator] = one
+    return dict(result)
 
 
 def statements(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
