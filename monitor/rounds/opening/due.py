@@ -28,7 +28,6 @@ from monitor.rounds.opening.skipped_slots import (
 )
 from monitor.rounds.opening.windows import free_window
 from monitor.rounds.sampling.window_scan import first_scan
-from monitor.storage.results import redo_store
 from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.schema import store_id
 
@@ -61,7 +60,9 @@ def redo_abandoned(
     with context.database.write() as connection:
         round_store.ensure_monitor(connection, context.settings.name, now)  # labels wait for it too
         repeated = settings.model_copy(update={"origin": round_.settings.origin})
-        redo_store.reopen_abandoned(connection, round_, settings=repeated, now=now, reason=why)
+        round_transitions.reopen_abandoned(
+            connection, round_, settings=repeated, now=now, reason=why
+        )
 
 
 def why_it_stays(context: MonitorContext, slot: datetime) -> str:
@@ -82,7 +83,7 @@ def _answers_in_the_way(connection: Connection, round_: Round) -> int:
     """Count the answers that doing an abandoned round again would throw away."""
     if round_.state is not RoundState.ABANDONED:
         return 0
-    return redo_store.labels_taken(connection, round_.id)
+    return round_transitions.labels_taken(connection, round_.id)
 
 
 def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -> Round | None:
