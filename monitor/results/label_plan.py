@@ -49,10 +49,7 @@ _DASHED = "6.5 3"
 def widths_svg(forecast: PlanForecast) -> bytes:
     """Draw the widths with the plan's strata and, dashed, without bands.
 
-    Raises
-    ------
-    ValueError
-        If a class has no items or no labels, or nothing is known of the rates.
+    Raises `ValueError` if a class has no items or no labels, or nothing is known of the rates.
     """
     prospect, labels = forecast.planned.prospect, forecast.outlook.plan.labels
     if not forecast.outlook.plan.margins:
@@ -127,10 +124,8 @@ class LabelPlan(Result):
     def plot(self) -> Picture:
         """Draw the width of both intervals against the over-sampling of flagged items.
 
-        Raises
-        ------
-        InputRefused
-            If a class has no items or no labels, or nothing is known of the rates.
+        Raises `InputRefused` if a class has no items or no labels, or nothing is known of the
+        rates.
         """
         try:
             return Picture(widths_svg(self.forecast))
