@@ -30,7 +30,7 @@ from sqlalchemy import (
 from monitor.domain.model import Effect, EffectKind, WaitingSink
 from monitor.storage.claims import attempts_alone, claim_of_ours, is_free
 from monitor.storage.database import add_missing, change
-from monitor.storage.queries import named
+from monitor.storage.queries import named, picked
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors
 
@@ -189,10 +189,8 @@ def claim_effect(
     if not change(connection, effects, *which, **claim):
         return None
     return Effect(
-        id=row.id,
-        key=row.key,
+        **picked(row, ("id", "key", "sink")),
         kind=EffectKind(row.kind),
-        sink=row.sink,
         monitor=row.name,
         payload=payload_of(row),
         attempt=row.attempt + 1,
@@ -285,11 +283,8 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
     )
     query: Select[Any] = (
         select(
-            monitors.c.name,
-            effects.c.sink,
-            *queue.c["waiting", "rounds", "since"],
-            *effects.c["next_try", "tries", "last_error"],
-            effects.c.status == DEAD,
+            *(monitors.c.name, effects.c.sink, *queue.c["waiting", "rounds", "since"]),
+            *(*effects.c["next_try", "tries", "last_error"], effects.c.status == DEAD),
         )
         .join(queue, queue.c.head == effects.c.id)
         .join(monitors, monitors.c.id == effects.c.monitor_id)

@@ -92,9 +92,7 @@ def _read_newest(
     is_closed = rounds.c.state == RoundState.CLOSED
     ends = select(monitors.c.name, newest_round(now), newest_round(now, is_closed))
     ids = {name: pair for name, *pair in connection.execute(ends.where(named(monitor)))}
-    rounds_of = _by_id(
-        connection, [end for pair in ids.values() for end in pair if end is not None]
-    )
+    rounds_of = _by_id(connection, [end for of in ids.values() for end in of if end is not None])
     counted = rounds_by_state(connection, monitor)
     return {
         name: MonitorRounds(
@@ -115,11 +113,9 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
     for each in round_ids:
         items, to_come = out.get(each, (0, 0))
         second = copies.get(each, Copies(0, 0))
-        answered = labeled.get(each, 0) + whole.get(each, 0)
-        checks, answered = checked.get(each, (0, answered))
-        result[each] = RoundProgress(
-            items + second.wanted + checks, answered + second.answered, to_come
-        )
+        checks, answered = checked.get(each, (0, labeled.get(each, 0) + whole.get(each, 0)))
+        wanted = items + second.wanted + checks
+        result[each] = RoundProgress(wanted, answered + second.answered, to_come)
     return result
 
 

@@ -72,12 +72,12 @@ def current_cells(
     With what the round ``explored``, its labels count for the cells of that value.
     """
     answers: dict[tuple[str, str, str], list[Answer]] = {}
-    for stratum, segment, value, answer in _answers(labels):
-        answers.setdefault((stratum, segment, value), []).append(answer)
+    for cell, answer in _answers(labels):
+        answers.setdefault(cell, []).append(answer)
     if explored is not None and labels.explored is not None:
-        for stratum, segment, value, answer in _answers(labels.explored):
-            if (segment, value) == (explored.column, explored.value):
-                answers.setdefault((stratum, segment, value), []).append(answer)
+        for cell, answer in _answers(labels.explored):
+            if cell[1:] == (explored.column, explored.value):
+                answers.setdefault(cell, []).append(answer)
     counts: dict[tuple[str, str, str], tuple[int, int]] = {
         key: (len(answered), answered.count(Answer.POSITIVE)) for key, answered in answers.items()
     }
@@ -85,12 +85,12 @@ def current_cells(
     return _cells(connection, round_id, counts)
 
 
-def _answers(labels: RoundLabels) -> Iterator[tuple[str, str, str, Answer]]:
+def _answers(labels: RoundLabels) -> Iterator[tuple[tuple[str, str, str], Answer]]:
     for item in labels.items:
         answer = labels.current.get(item.id, Answer.CANNOT_TELL)
         if answer is not Answer.CANNOT_TELL:
             for segment, value in item.segments.items():
-                yield item.stratum, segment, value, answer
+                yield (item.stratum, segment, value), answer
 
 
 def _cells(

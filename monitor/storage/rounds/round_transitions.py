@@ -15,25 +15,7 @@ from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import change, insert_all, insert_all_new, remove
 from monitor.storage.rounds.round_claims import Claim, hold, is_held, wait_for_monitor
 from monitor.storage.schema import store_id
-from monitor.storage.tables import (
-    censuses,
-    challenger_sizes,
-    concerns,
-    items,
-    judgings,
-    label_events,
-    payloads,
-    planned_margins,
-    provisionals,
-    reserve,
-    round_events,
-    round_issues,
-    rounds,
-    segment_sizes,
-    strata,
-    tasks,
-    verdicts,
-)
+from monitor.storage.tables import label_events, metadata, round_events, rounds, verdicts
 
 if TYPE_CHECKING:
     from monitor.domain.model import Window
@@ -41,21 +23,10 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 
-_WITHDRAWN = (
-    concerns,
-    planned_margins,
-    provisionals,
-    round_issues,
-    tasks,
-    payloads,
-    items,
-    censuses,
-    reserve,
-    segment_sizes,
-    challenger_sizes,
-    strata,
-    judgings,
-)
+_WITHDRAWN = [
+    *("concerns", "planned_margins", "provisionals", "round_issues", "tasks", "payloads", "items"),
+    *("censuses", "reserve", "segment_sizes", "challenger_sizes", "strata", "judgings"),
+]
 """Tables that hold what was drawn and noted; each before those that it refers to."""
 _FORGOTTEN = [
     *("reason", "first_look_at", "second_wave_at", "snapshot", "deadline", "closed_at"),
@@ -88,14 +59,9 @@ def add_rounds(
         "opened_at": now,
     }
     rows = [
-        {
-            "number": number,
-            "slot": slot,
-            "window_start": window.start,
-            "window_end": window.end,
-            "seed": seed_of(store, monitor_id, slot, settings.block),
-            **shared,
-        }
+        shared
+        | {"number": number, "slot": slot, "window_start": window.start, "window_end": window.end}
+        | {"seed": seed_of(store, monitor_id, slot, settings.block)}
         for number, (slot, window) in enumerate(zip(slots, windows, strict=True), first_number)
     ]
     added = insert_all_new(connection, rounds, rows)
@@ -149,7 +115,7 @@ def reopen_abandoned(
     if not opened:
         return False
     # No label refers to an item, as was asked above, so the sample can go.
-    for table in _WITHDRAWN:
+    for table in map(metadata.tables.__getitem__, _WITHDRAWN):
         remove(connection, table, table.c.round_id == round_.id)
     # Verdicts stay; where there is none, the judge is asked once more, with a whole budget.
     silent = verdicts.c.verdict == Verdict.MISSING
@@ -193,15 +159,10 @@ def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
 
 def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, str]:
     """Read why each of some rounds made its last move; what else was noted of it is not for all."""
-    query = (
-        select(round_events.c.round_id, round_events.c.reason)
-        .where(
-            round_events.c.round_id.in_(round_ids),
-            round_events.c.before.is_distinct_from(round_events.c.after),
-        )
-        .order_by(round_events.c.id)
-    )
-    return {row.round_id: str(row.reason) for row in connection.execute(query)}
+    c = round_events.c
+    is_move = c.before.is_distinct_from(c.after)
+    query = select(c.round_id, c.reason).where(c.round_id.in_(round_ids), is_move).order_by(c.id)
+    return {round_id: str(reason) for round_id, reason in connection.execute(query)}
 
 
 def set_limits(
