@@ -158,19 +158,12 @@ def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str
         connection.execute(insert.on_conflict_do_nothing(), list(rows))
 
 
-def put_all(
-    connection: Connection,
-    table: Table,
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    changed: Sequence[str],
-) -> None:
-    """Insert rows; where a row of the same primary key is there, write the ``changed`` columns."""
+def put_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, each in place of the one of the same primary key, if there is one."""
     insert = _INSERTS[connection.dialect.name](table)
-    written = insert.on_conflict_do_update(
-        index_elements=list(table.primary_key),
-        set_={name: insert.excluded[name] for name in changed},
-    )
+    keys = table.primary_key.columns.keys()
+    others = {name: insert.excluded[name] for name in rows[0] if name not in keys}
+    written = insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=others)
     connection.execute(written, list(rows))
 
 

@@ -24,7 +24,7 @@ def write_census(
         "cells": [[*cell, dict(of)] for cell, of in census.cells.items()],
         "read_at": now,
     }
-    put_all(connection, censuses, [row], changed=["state", "cells", "read_at"])
+    put_all(connection, censuses, [row])
 
 
 def change_census(

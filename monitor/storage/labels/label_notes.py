@@ -137,4 +137,4 @@ def _notes(text: str | None) -> LabelNotes:
 def write_cursor(connection: Connection, monitor_id: int, labeler: str, cursor: str) -> None:
     """Record how far a labeler's events have been taken."""
     row = {"monitor_id": monitor_id, "labeler": labeler, "cursor": cursor}
-    put_all(connection, labeler_cursors, [row], changed=["cursor"])
+    put_all(connection, labeler_cursors, [row])

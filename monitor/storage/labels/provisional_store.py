@@ -36,7 +36,7 @@ def write_readings(
         {"round_id": round_id, **asdict(reading), "estimate": None} for reading in readings
     ]
     stored[-1]["estimate"] = row and row.model_dump(mode="json")
-    put_all(connection, provisionals, stored, changed=["flagged", "passed", "estimate"])
+    put_all(connection, provisionals, stored)
 
 
 def newest_reading(connection: Connection, round_id: int) -> datetime | None:

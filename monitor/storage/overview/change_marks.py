@@ -33,7 +33,7 @@ def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:
         if name in checks
     ]
     if rows:
-        put_all(connection, labeler_cursors, rows, changed=("cursor",))
+        put_all(connection, labeler_cursors, rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def write_packed(
         }
         for (round_id, version), counts in packed.items()
     ]
-    put_all(connection, packed_counts, rows, changed=("version", "counts"))
+    put_all(connection, packed_counts, rows)
 
 
 def _pack(strata: Sequence[StratumTally]) -> Packed:

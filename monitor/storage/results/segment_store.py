@@ -133,7 +133,7 @@ def put_evidence(
 ) -> None:
     """Store the evidence of a round on its segments, in place of what was stored before."""
     row = {"round_id": round_id, "evidence": [[name, *both] for name, both in evidence.items()]}
-    put_all(connection, segment_evidence, [row], changed=["evidence"])
+    put_all(connection, segment_evidence, [row])
 
 
 def read_evidence(
