@@ -56,12 +56,8 @@ def ended_windows(
         select(
             rounds.c.slot,
             func.sum(case((is_over, 1), else_=0)),
-            func.count(),
-            func.sum(case((is_closed, 1), else_=0)),
-            func.max(rounds.c.id),
-            func.sum(rounds.c.label_revision),
-            func.sum(rounds.c.first_version),
-            func.sum(rounds.c.version),
+            *(func.count(), func.sum(case((is_closed, 1), else_=0)), func.max(rounds.c.id)),
+            *map(func.sum, rounds.c["label_revision", "first_version", "version"]),
         )
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
         .where(monitors.c.name.in_(names), true() if since is None else rounds.c.slot > since)

@@ -82,11 +82,8 @@ def add_restatement(
         .values(monitor_id=monitor_id, at=at, by=by, reason=reason)
         .returning(restatements.c.id)
     ).scalar_one()
-    names = ("round_id", "version", "before", "own")
-    rows = [
-        {"restatement_id": restatement, **dict(zip(names, version, strict=True))}
-        for version in versions
-    ]
+    names = ("restatement_id", "round_id", "version", "before", "own")
+    rows = [dict(zip(names, (restatement, *version), strict=True)) for version in versions]
     insert_all(connection, restated_versions, rows)
 
 

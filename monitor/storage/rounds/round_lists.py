@@ -87,11 +87,9 @@ def rounds_before(
     )
     listed = query if skipped else query.where(earlier.c.state != RoundState.SKIPPED)
     drawn = query.where(earlier.c.history_id.is_not(None))
-    pairs = select(listed.scalar_subquery(), drawn.scalar_subquery()).where(
-        this_round.c.id.in_(round_ids)
-    )
-    round_ids_before = {each for pair in connection.execute(pairs) for each in pair}
-    return [each for each in round_ids_before if each is not None]
+    pairs = select(listed.scalar_subquery(), drawn.scalar_subquery())
+    rows = connection.execute(pairs.where(this_round.c.id.in_(round_ids)))
+    return list({each for pair in rows for each in pair} - {None})
 
 
 def numbered(connection: Connection, monitor: str, number: int) -> int | None:
@@ -104,11 +102,9 @@ def numbered(connection: Connection, monitor: str, number: int) -> int | None:
 
 def first_and_last(connection: Connection, monitor: str) -> list[int]:
     """Read the numbers of a monitor's rounds with the first and the last slot, if it has any."""
-    numbers = select(rounds.c.number).where(of_monitor(monitor))
-    ends = (
-        connection.scalar(numbers.order_by(order).limit(1))
-        for order in (rounds.c.slot, rounds.c.slot.desc())
-    )
+    numbers = select(rounds.c.number).where(of_monitor(monitor)).limit(1)
+    orders = (rounds.c.slot, rounds.c.slot.desc())
+    ends = [connection.scalar(numbers.order_by(order)) for order in orders]
     return [number for number in ends if number is not None]
 
 

@@ -92,13 +92,8 @@ def _key(round_: Round) -> str:
     return judge.key
 
 
-def read_judging(connection: Connection, round_id: int) -> Judging | None:
-    """Read what asking its judge has cost a round; None if it was not asked."""
-    return read_judgings(connection, [round_id]).get(round_id)
-
-
 def read_judgings(connection: Connection, round_ids: Collection[int]) -> dict[int, Judging]:
-    """Read what asking has cost some rounds, by round."""
+    """Read what asking its judge has cost each of some rounds that asked one, by round."""
     if not round_ids:
         return {}
     query = select(judgings).where(judgings.c.round_id.in_(round_ids))
@@ -109,9 +104,7 @@ def begin_judging(connection: Connection, round_id: int, now: datetime) -> Judgi
     """Return what asking has cost a round so far: nothing, if it begins now."""
     row = {"round_id": round_id, "began_at": now, "calls": 0, "tokens": 0, "seconds": 0.0}
     add_missing(connection, judgings, [row])
-    judging = read_judging(connection, round_id)
-    assert judging is not None  # noqa: S101  it was just written
-    return judging
+    return read_judgings(connection, [round_id])[round_id]
 
 
 def spend(
