@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.harness import Flags, Values, Whole
-from monitor.presentation.provisional import OTHER_PACE
+from monitor.presentation.estimates import OTHER_PACE
 from monitor.rounds.provisional import DAY, FollowedRound, early_row
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.half_space import Limit

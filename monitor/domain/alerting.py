@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from monitor.domain.model import Window
     from monitor.stats.detection.e_detector import Evidence
     from monitor.stats.detection.recovery import Recovery
 
@@ -28,6 +30,25 @@ class AlertState(StrEnum):
     FIRING = "firing"
     RESOLVED = "resolved"
     REVISED = "revised"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAlert:
+    """An alert as the store has it, with its monitor's name and the round that fired it."""
+
+    id: str
+    monitor: str
+    metric: str
+    side: str
+    limit: float
+    state: AlertState
+    fired_round_id: int
+    fired_in_round: int
+    fired_slot: datetime
+    fired_at: datetime
+    window: Window
+    ended_at: datetime | None
+    ended_why: str | None
 
 
 class EvidenceState(StrEnum):

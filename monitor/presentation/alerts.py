@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.domain.alerting import EvidenceState, keeps
 from monitor.domain.settings import JUDGE_METRICS
-from monitor.presentation.causes import cause_near_alert
 from monitor.presentation.estimates import WHATEVER, estimate_text
 from monitor.presentation.notices import gold_sentence
 from monitor.presentation.numbers import (
@@ -20,11 +18,23 @@ from monitor.presentation.numbers import (
     limit_text,
     minute_text,
     percent_text,
+    signed_text,
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Window
-    from monitor.domain.report import EstimateRow, EvidenceRow, RecoveryRow, RoundReport
+    from monitor.domain.alerting import StoredAlert
+    from monitor.domain.report import (
+        AlertRow,
+        CauseRow,
+        EstimateRow,
+        EvidenceRow,
+        RecoveryRow,
+        RoundReport,
+    )
+    from monitor.stats.core.counts import Interval
+    from monitor.stats.drift.attribution import PrecisionChange
+
+    Limited: TypeAlias = StoredAlert | AlertRow
 
 LIMIT_CHANGED = "its limit was changed or removed in the config"
 """Why a round ended an alert that its labels did not end."""
@@ -39,43 +49,7 @@ _NO_EVIDENCE: dict[str | None, str] = {
 }
 
 
-class Limited(Protocol):
-    """What is about a limit: an alert of the store or of a report."""
-
-    @property
-    def metric(self) -> str:
-        """Which metric is limited."""
-
-    @property
-    def side(self) -> str:
-        """``at_least`` or ``at_most``."""
-
-    @property
-    def limit(self) -> float:
-        """The limit's value."""
-
-
-class AlertSummary(Limited, Protocol):
-    """An alert as the store has it."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-
-    @property
-    def fired_at(self) -> datetime:
-        """When it fired."""
-
-    @property
-    def fired_in_round(self) -> int:
-        """Which round fired it."""
-
-    @property
-    def window(self) -> Window:
-        """Of when that round's predictions are."""
-
-
-def fired(alert: AlertSummary) -> str:
+def fired(alert: StoredAlert) -> str:
     """Describe when an alert fired, by which round, and of when its predictions are."""
     return (
         f"fired {minute_text(alert.fired_at)} UTC by round {alert.fired_in_round}, on the "
@@ -83,7 +57,7 @@ def fired(alert: AlertSummary) -> str:
     )
 
 
-def open_alert_line(alert: AlertSummary) -> str:
+def open_alert_line(alert: StoredAlert) -> str:
     """Describe in `status` which limit an alert is on, and since when."""
     return (
         f"alert {alert.id[:8]}: {limit_text(alert.metric, alert.side, alert.limit)}, firing since "
@@ -103,7 +77,7 @@ def ended_by_round(number: int) -> str:
     return f"by round {number}"
 
 
-def firing_sentence(alert: AlertSummary, row: EstimateRow | None, report: RoundReport) -> str:
+def firing_sentence(alert: StoredAlert, row: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that a limit is not kept, by which numbers, and why it may be so."""
     causes = [alert_cause(alert, report)]
     if report.gold is not None:
@@ -120,7 +94,7 @@ def early_text(answered: int, planned: int) -> str:
     return f"alarm inside the open round, after {answered} of {planned} labels"
 
 
-def early_sentence(alert: AlertSummary, *, monitor: str, answered: int, planned: int) -> str:
+def early_sentence(alert: StoredAlert, *, monitor: str, answered: int, planned: int) -> str:
     """Return the sentence that an open round does not keep a limit by its first answers."""
     return (
         f"{monitor}: {broken_limit(alert)}: {early_text(answered, planned)}. No answer that is "
@@ -130,7 +104,7 @@ def early_sentence(alert: AlertSummary, *, monitor: str, answered: int, planned:
 
 
 def resolved_sentence(
-    alert: AlertSummary, row: EstimateRow | None, report: RoundReport, why: str | None
+    alert: StoredAlert, row: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
     """Return the sentence that a round ended an alert."""
     reason = why or (
@@ -149,7 +123,6 @@ def recovery_sentence(alert: Limited, recovery: RecoveryRow) -> str:
 
 
 def _where(alert: Limited, recovery: RecoveryRow) -> str:
-    """Describe where the metric was last estimated to be, seen from its limit."""
     labels = "in this round" if alert.metric in JUDGE_METRICS else "with earlier rounds"
     if recovery.level is None:
         return f"{alert.metric} is {NOT_ESTIMABLE} {labels}"
@@ -159,7 +132,6 @@ def _where(alert: Limited, recovery: RecoveryRow) -> str:
 
 
 def _gathered(recovery: RecoveryRow) -> str:
-    """Return how much evidence of recovery there is, and how much ends the alert."""
     if not recovery.rounds:
         needed = f"evidence of recovery of {recovery.ends_at:g}"
         return f"No later round has closed yet, and {needed} ends the alert"
@@ -167,7 +139,6 @@ def _gathered(recovery: RecoveryRow) -> str:
 
 
 def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
-    """Return how long that takes if nothing changes."""
     if recovery.level is None or alert.metric in JUDGE_METRICS:
         return ""
     if not keeps(alert.side, alert.limit, recovery.level):
@@ -182,7 +153,7 @@ def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
     return f"; if {alert.metric} stays there, that takes at most {rounds} in {often}"
 
 
-def revised_sentence(alert: AlertSummary, row: EstimateRow | None, report: RoundReport) -> str:
+def revised_sentence(alert: StoredAlert, row: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that late labels took back what an alert fired on."""
     return (
         f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
@@ -192,7 +163,7 @@ def revised_sentence(alert: AlertSummary, row: EstimateRow | None, report: Round
 
 
 def ended_sentence(
-    alert: AlertSummary, *, monitor: str, number: int, by_hand: bool, why: str
+    alert: StoredAlert, *, monitor: str, number: int, by_hand: bool, why: str
 ) -> str:
     """Return the sentence that an alert of a round ended that no round ended."""
     how = "was ended by hand" if by_hand else "has ended"
@@ -254,7 +225,6 @@ def promise(every: float) -> str:
 
 
 def _limit(alert: Limited) -> str:
-    """Write a limit behind its metric: ``precision (at least 0.8)``."""
     return f"{alert.metric} ({bound_text(alert.side, alert.limit)})"
 
 
@@ -331,3 +301,57 @@ def _recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
     shown = f"{rounded:g}" if rounded else "under 0.01"
     later = "1 later round" if rounds == 1 else f"{rounds} later rounds"
     return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"
+
+
+# Why precision is not what it was
+
+
+def cause_sentence(change: PrecisionChange, rounds: int) -> str:
+    """Describe why precision changed, and what of it is within noise."""
+    was, now = f"{change.before.point:.2f}", f"{change.after.point:.2f}"
+    if _is_noise(change.change):
+        ends = (change.change.point, change.change.low, change.change.high)
+        point, low, high = map(signed_text, ends)
+        return (
+            f"precision {now} in this round alone and {was} in {_before(rounds)} differ by no more "
+            f"than noise ({point}, {low} to {high})"
+        )
+    fell = change.change.point < 0
+    eta = (
+        f"{percent_text(change.prevalence_before.point, 2)} -> "
+        f"{percent_text(change.prevalence_after.point, 2)}"
+    )
+    direction = "worse" if change.by_classifier.point < 0 else "better"
+    return (
+        f"precision {'fell' if fell else 'rose'} from {was} in {_before(rounds)} to {now} in this "
+        f"round alone: prevalence {eta} explains {_part(change.by_prevalence)}, a {direction} "
+        f"classifier (TPR, FPR) {_part(change.by_classifier)}"
+    )
+
+
+def cause_near_alert(cause: CauseRow) -> str:
+    """Describe it where precision is under its limit.
+
+    Rounds that differ by no more than chance are then no comfort: precision was low before.
+    """
+    if not cause.is_noise:
+        return cause.sentence
+    return (
+        f"it did not fall just now: this round alone has {cause.after[0]:.2f} and "
+        f"{_before(cause.rounds)} {cause.before[0]:.2f}, a difference within noise, so what is "
+        "wrong began earlier or grows slowly, and the alert rests on all these rounds together"
+    )
+
+
+def _before(rounds: int) -> str:
+    return "the round before" if rounds == 1 else f"the {rounds} rounds before"
+
+
+def _is_noise(interval: Interval) -> bool:
+    return interval.low <= 0 <= interval.high
+
+
+def _part(interval: Interval) -> str:
+    noise = ", within noise" if _is_noise(interval) else ""
+    ends = f"{signed_text(interval.low)} to {signed_text(interval.high)}"
+    return f"{signed_text(interval.point)} ({ends}{noise})"

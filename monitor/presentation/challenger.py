@@ -22,25 +22,13 @@ if TYPE_CHECKING:
 
 HEAD = ["metric", "classifier", "challenger", "difference", "P(challenger higher)"]
 _DESCRIPTIONS = ("precision", "recall")
+NOT_READ = "its decisions could not be read when the round was drawn"
+NO_DECISIONS = "its source has no decisions of challengers"
+FEW_LABELS = "too few labels, or none of what it flags is among them"
 ONE_ANALYSIS = (
     "each interval holds for one look: who looks every round and stops at the first that leaves "
     "out 0 errs more often"
 )
-
-
-def not_read_reason() -> str:
-    """Return the sentence that the challenger's decisions could not be read."""
-    return "its decisions could not be read when the round was drawn"
-
-
-def no_decisions_reason() -> str:
-    """Return the sentence that a source does not read challengers."""
-    return "its source has no decisions of challengers"
-
-
-def few_labels_reason() -> str:
-    """Return the sentence that labels do not suffice for a comparison."""
-    return "too few labels, or none of what it flags is among them"
 
 
 def undecided_reason(undecided: int, size: int, allowed: float) -> str:
@@ -127,14 +115,9 @@ def challenger_lines(row: ChallengerRow) -> Iterator[str]:
     for metric in newest.metrics:
         if metric.reason is not None:
             yield f"{metric.metric}: {metric.reason}"
-    yield from _missing_lines(newest)
+    if newest.unlabeled:
+        yield answered_at_random_text(newest.unlabeled, newest.rounds)
     yield ONE_ANALYSIS
-
-
-def _missing_lines(newest: ComparisonRow | None) -> list[str]:
-    if newest is None or not newest.unlabeled:
-        return []
-    return [answered_at_random_text(newest.unlabeled, newest.rounds)]
 
 
 def _description(row: ComparisonRow) -> str:
@@ -155,21 +138,16 @@ def _difference(metric: ComparedMetric) -> str:
 def _cells(metric: ComparedMetric) -> list[str]:
     return [
         metric.metric,
-        interval_text(_ComparisonEnds.of(metric.champion)),
-        interval_text(_ComparisonEnds.of(metric.challenger)),
-        difference_text(_ComparisonEnds.of(metric.difference)),
+        *(interval_text(_Ends(*ends or ())) for ends in (metric.champion, metric.challenger)),
+        difference_text(_Ends(*metric.difference or ())),
         "" if metric.higher is None else f"{metric.higher:.3f}",
     ]
 
 
-class _ComparisonEnds(NamedTuple):
-    point: float | None
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def of(cls, ends: Ends | None) -> _ComparisonEnds:
-        return cls(None, None, None) if ends is None else cls(*ends)
+class _Ends(NamedTuple):
+    point: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 def _count(ends: Ends) -> str:

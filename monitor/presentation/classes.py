@@ -112,7 +112,6 @@ def waiting_line(slot: datetime, classes: Sequence[str], total: int) -> str:
 
 
 def _names(classes: Sequence[str]) -> str:
-    """Name some classes, and say how many more there are."""
     more = len(classes) - _NAMED
     named = ", ".join(classes[:_NAMED])
     return f"{named} and {more} more" if more > 0 else named

@@ -19,6 +19,8 @@ REQUESTED = "asked for by hand"
 RESTORED = "the store was restored from a backup"
 NOTHING_REMAINS = "other rounds looked at all of its window, by another schedule"
 """Why a due slot is recorded as skipped when its window is empty."""
+NOTHING_TO_SEE = f"has nothing to look at: {NOTHING_REMAINS}"
+"""The end of a slot's line: there is no round to run."""
 
 LIMITS_OF_TODAY = "the limits of the config changed while it was open, and watch it now"
 DRAW_INTERRUPTED = "the last worker ended while it drew the sample, perhaps killed or out of memory"
@@ -155,11 +157,6 @@ def overtaken_reason(version: int) -> str:
 def forgotten_item_reason(item_id: str) -> str:
     """Return the sentence that what people were shown of an item is gone from the store."""
     return f"what people were shown of item {item_id!r} was deleted on request"
-
-
-def nothing_to_see_text() -> str:
-    """Return the end of a slot's line: there is no round to run."""
-    return f"has nothing to look at: {NOTHING_REMAINS}"
 
 
 def stays_text(state: RoundState, *, answers: int) -> str:

@@ -13,9 +13,11 @@ from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_sign,
     capital,
+    evidence_text,
     limits_text,
     minute_text,
     percent_text,
+    plural,
 )
 from monitor.presentation.rounds import show_command
 from monitor.presentation.status import proposal_cautions
@@ -128,14 +130,12 @@ def _broken(report: RoundReport, alert: AlertRow) -> str:
 
 
 def _ends(firing: Sequence[AlertRow]) -> list[str]:
-    """Describe how to end each open alert; by its metric where there are several."""
     if len(firing) == 1:
         return [end_alert_text(firing[0].id)]
     return [end_alert_text(one.id, f"the alert on {_texts(one.metric)}") for one in firing]
 
 
 def _current(report: RoundReport) -> str:
-    """Describe how the limits stand where no alert is open."""
     if report.status is Status.ATTENTION:
         return "No alert, but the round needs a look"
     if not report.evidence:
@@ -149,7 +149,6 @@ def _current(report: RoundReport) -> str:
 
 
 def _figures(report: RoundReport) -> list[str]:
-    """Quote precision and recall, in a part of a sentence; nothing if there is neither."""
     rows = [(name, best_row(report, name)) for name in ("precision", "recall")]
     texts = [f"{name} is {estimate_text(row)}" for name, row in rows if row is not None]
     return [" and ".join(texts)] if texts else []
@@ -161,7 +160,6 @@ def _own(report: RoundReport, metric: str) -> EstimateRow | None:
 
 
 def _items(row: EstimateRow, items: int) -> str:
-    """Write a share of some items as how many these are."""
     point, low, high = (round((share or 0.0) * items) for share in (row.point, row.low, row.high))
     return f"{point:,} ({low:,} to {high:,})"
 
@@ -207,3 +205,79 @@ def no_curves_text(report: RoundReport) -> str:
 def window_text(report: RoundReport) -> str:
     """Describe of when the predictions are."""
     return f"{minute_text(report.window_start)} to {minute_text(report.window_end)} UTC"
+
+
+# How the numbers came about
+
+
+def method_sentences(report: RoundReport) -> list[str]:
+    """Describe sampling, weights, estimates, pooling and limits; empty for an undrawn round."""
+    if not report.strata:
+        return []
+    return [
+        _sampled(report),
+        _weighted(report),
+        _estimated(report),
+        _pooled(report),
+        _watched(report),
+    ]
+
+
+def _sampled(report: RoundReport) -> str:
+    strata = report.cells or report.strata
+    drawn, labeled = (sum(getattr(row, name) for row in strata) for name in ("planned", "labeled"))
+    share = f", {percent_text(report.flagged / report.size)}" if report.size else ""
+    return (
+        f"Of {report.size:,} predictions of the window {report.flagged:,} are flagged{share}; "
+        f"{drawn:,} items were drawn at random from {plural(len(strata), 'stratum')} (predicted "
+        f"class, cut by score), and {labeled:,} of them have a label."
+    ).replace("stratums", "strata")
+
+
+def _weighted(report: RoundReport) -> str:
+    labeled = sum(stratum.labeled for stratum in report.strata)
+    positive = sum(stratum.positive for stratum in report.strata)
+    row = report.estimate("prevalence", basis="round", estimand="window")
+    weighted = "Each stratum counts by its size in the window, not by how many labels it has"
+    if row is None or row.point is None or not labeled:
+        return f"{weighted}."
+    return (
+        f"{weighted}: {percent_text(positive / labeled, 2)} of the labels are positive, about "
+        f"{percent_text(row.point, 2)} of the window is, and numbers hold for the latter."
+    )
+
+
+def _estimated(report: RoundReport) -> str:
+    return (
+        f"An interval holds the true value with probability {percent_text(report.level)} by a "
+        "Bayesian posterior of the strata's rates, for one metric at a time; the point is that of "
+        "the labels scaled up to the window."
+    )
+
+
+def _pooled(report: RoundReport) -> str:
+    rounds = len(report.timeline)
+    if rounds <= 1:
+        return "No earlier round is there to be pooled with this one."
+    text = (
+        "“With earlier rounds” pools the rounds of the same model and threshold, each class only "
+        "as far back as it seems unchanged"
+    )
+    if report.pooled_coverage is None:
+        return f"{text}."
+    changed, quiet = (percent_text(share) for share in report.pooled_coverage)
+    return (
+        f"{text}; such intervals held the truth in at least {changed} of simulated rounds after a "
+        f"change and {quiet} in quiet times."
+    )
+
+
+def _watched(report: RoundReport) -> str:
+    if not report.evidence:
+        return "No limit is set, so nothing can raise an alert."
+    fires_at = evidence_text(report.evidence[0].log_threshold)
+    return (
+        f"An alert fires when the evidence against a limit (an e-value) reaches {fires_at}, not "
+        f"when an interval crosses the limit; that allows at most one false alarm in "
+        f"{report.false_alarm_every:g} rounds, however often one looks."
+    )

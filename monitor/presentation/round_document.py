@@ -28,14 +28,15 @@ from monitor.presentation.estimates import (
     caution_lines,
     caution_text,
     pooled_intervals_text,
+    provisional_line,
     reason_text,
+    was_provisional_line,
 )
 from monitor.presentation.judge import SEGMENTS_OF_JUDGED, judge_lines, judge_tables
 from monitor.presentation.moves import waves_sentence
 from monitor.presentation.notices import gold_sentence
 from monitor.presentation.numbers import bound_sign, interval_text, limits_text, minute_text
 from monitor.presentation.outcome import headline_metrics, window_text
-from monitor.presentation.provisional import provisional_line, was_provisional_line
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.rows import (
     BANDS_OF_CELLS,
@@ -290,7 +291,6 @@ def _own(report: RoundReport) -> list[ReportedEstimate]:
 
 
 def _bounds(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[str]:
-    """Describe where precision and recall lie regardless of the missing answers."""
     return [
         f"{row.metric}: {fixed_text(row.bound_low)} to {fixed_text(row.bound_high)} in this round, "
         f"{WHATEVER}{f'; {answered[row.metric]}' if row.metric in answered else ''}"
@@ -303,16 +303,10 @@ def _bounds(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[st
 
 
 def _reasons(rows: Iterable[EstimateRow]) -> list[str]:
-    """Describe why metrics have no number, one reason at a time."""
-    result: dict[str, dict[str, None]] = {}
-    for row in rows:
-        if row.point is None:
-            result.setdefault(reason_text(row.reason), {})[row.metric] = None
-    return [f"{', '.join(metrics)}: {reason}" for reason, metrics in result.items()]
+    return caution_lines((row.metric, reason_text(row.reason)) for row in rows if row.point is None)
 
 
 def _causes(report: RoundReport) -> list[str]:
-    """Describe why metrics with an alert are not what they were, then whether precision moved."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     causes = [alert_cause(alert, report) for alert in firing]
     if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
@@ -323,12 +317,11 @@ def _causes(report: RoundReport) -> list[str]:
 
 
 def _evidence(report: RoundReport) -> list[str]:
-    """Describe how much speaks against each limit, and how far an open alert is from its end."""
     if not report.estimates:
         return []
     lines = []
     for row in report.evidence:
-        states = _fired_by(report, row)
+        states = fired_by(report, row)
         is_revised = AlertState.REVISED in states
         lines.append(evidence_sentence(row, fires=bool(states), is_revised=is_revised))
         alert = _open_alert(report, row)
@@ -345,13 +338,8 @@ def _evidence(report: RoundReport) -> list[str]:
     return lines
 
 
-def fired_by(report: RoundReport, row: EvidenceRow) -> bool:
-    """Whether an alert on a limit fired in this round, though it may have ended since."""
-    return bool(_fired_by(report, row))
-
-
-def _fired_by(report: RoundReport, row: EvidenceRow) -> set[str]:
-    """Return the states of the alerts that fired on a limit in this round."""
+def fired_by(report: RoundReport, row: EvidenceRow) -> set[str]:
+    """Return the states of the alerts that fired on a limit in this round; they may have ended."""
     alerts = [one for one in _alerts_on(report, row) if one.limit == row.limit]
     return {alert.state for alert in alerts if alert.fired_in_round == report.round}
 
@@ -367,8 +355,7 @@ def _alerts_on(report: RoundReport, row: EvidenceRow) -> list[AlertRow]:
 
 def _counts(report: RoundReport) -> Section:
     lines = _counted_lines(report)
-    answers = None if report.answers is None else answers_sentence(report.answers)
-    if answers is not None:
+    if report.answers is not None and (answers := answers_sentence(report.answers)) is not None:
         lines.append(answers)
     if report.agreement is not None:
         lines.append(f"agreement: {agreement_sentence(report.agreement)}")
@@ -399,7 +386,6 @@ def _strata(rows: Sequence[StratumRow], lines: Iterable[str], *, counted: bool) 
 
 
 def _drawn_lines(rows: Sequence[StratumRow], second_wave_at: datetime | None) -> Iterator[str]:
-    """Describe how the items of the strata were drawn and handed out."""
     waves = [(row.first_wave, row.planned) for row in rows if row.first_wave is not None]
     if waves:
         first, planned = map(sum, zip(*waves, strict=True))
@@ -416,8 +402,7 @@ def _challenger(report: RoundReport) -> Section:
     row = report.challenger
     if row is None:
         return Section(SectionKind.CHALLENGER, "Challenger")
-    lines = [challenger_sentence(row), *challenger_lines(row)]
-    tables = list(challenger_tables(row))
+    tables, lines = [*challenger_tables(row)], [challenger_sentence(row), *challenger_lines(row)]
     return Section(SectionKind.CHALLENGER, f"Challenger {row.name}", tables, lines)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from monitor.presentation.alerts import AlertSummary, broken_limit
+from monitor.presentation.alerts import broken_limit
 from monitor.presentation.estimates import estimate_text
 from monitor.presentation.numbers import capital, limits_text
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.model import Window
     from monitor.domain.report import EstimateRow
 
@@ -43,7 +44,7 @@ def round_sentence(
     )
 
 
-def alerts_text(firing: Sequence[AlertSummary]) -> str:
+def alerts_text(firing: Sequence[StoredAlert]) -> str:
     """Describe which alerts are open."""
     open_ones = (f"ALERT: {broken_limit(a)}, firing since round {a.fired_in_round}" for a in firing)
     return "; ".join(open_ones) or "no alert"

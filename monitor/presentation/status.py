@@ -22,10 +22,10 @@ from monitor.presentation.numbers import (
 )
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.registered import AliasObservation
     from monitor.domain.report import EstimateRow
     from monitor.domain.settings import LimitSide
-    from monitor.presentation.alerts import AlertSummary
 
 REMOVED = "the monitor is no longer in the config"
 """Why an alert ended that no round can end any more."""
@@ -238,7 +238,7 @@ def _matter(attention: Attention) -> str:
 
 
 def removed_sentence(
-    monitor: str, alerts: Iterable[AlertSummary], rounds: Iterable[int], ends_at: datetime
+    monitor: str, alerts: Iterable[StoredAlert], rounds: Iterable[int], ends_at: datetime
 ) -> str:
     """Report what is open of a monitor that the config does not have, and what becomes of that."""
     open_alerts = [f"an alert on {alert.metric} ({alert.id[:8]})" for alert in alerts]
@@ -252,3 +252,45 @@ def removed_sentence(
         f"{monitor} is in the store but not in the config (renamed or removed?), with "
         f"{', '.join([*open_alerts, *open_rounds])} open. {'; '.join(parts)}."
     )
+
+
+# What hangs or fails in the service, as its health page says it
+
+
+def silent_text(loop: str, seconds: float) -> str:
+    """Return the sentence that a loop has shown no sign of life for long.
+
+    >>> silent_text("mlflow", 960)
+    'the loop of mlflow has been silent for 16 minutes'
+    """
+    return f"the loop of {loop} has been silent for {_minutes(seconds)}"
+
+
+def stuck_text(step: str, seconds: float) -> str:
+    """Return the sentence that a step takes longer than any should."""
+    return f"{step} has been under way for {_minutes(seconds)}"
+
+
+def broken_text(loop: str, bug: str) -> str:
+    """Return the sentence that a bug stops a loop at each tick.
+
+    >>> broken_text("rounds", "KeyError")
+    'the loop of rounds is stopped by a bug (KeyError); the log has the traceback'
+    """
+    return f"the loop of {loop} is stopped by a bug ({bug}); the log has the traceback"
+
+
+def unable_text(monitors: int) -> str:
+    """Return the sentence that no monitor can work.
+
+    >>> unable_text(3)
+    'no monitor can work: a bug stopped the last look at each of 3; the log has the traceback'
+    """
+    return (
+        f"no monitor can work: a bug stopped the last look at each of {monitors}; the log has the "
+        "traceback"
+    )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes"

@@ -248,7 +248,6 @@ def _draw_curve(panel: Panel, curve: CurveRow) -> None:
 def _with_operating(
     panel: Panel, operating: Operating, curve: str, x: Triple | None, y: Triple | None
 ) -> list[str]:
-    """Mark where the classifier stands, with both intervals of this round alone."""
     panel.axes()
     if x is None or y is None:
         return panel.shapes()

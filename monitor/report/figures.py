@@ -100,7 +100,6 @@ def _bar(row: StratumRow, top: float, scale: float) -> list[str]:
 
 
 def _cells(row: StratumRow) -> tuple[_DrawnCell, _DrawnCell]:
-    """Sort the labels of a stratum into its two cells of the confusion matrix."""
     negative = row.labeled - row.positive
     if row.flagged:
         return _DrawnCell(row.positive, _RIGHT, "TP"), _DrawnCell(negative, _WRONG, "FP")
@@ -160,7 +159,6 @@ def metric_svg(
 
 
 def _restated_marks(panel: Panel, points: Sequence[TimelinePoint]) -> list[str]:
-    """Mark the rounds that a person restated, at the lower edge."""
     restated = [panel.above(point.slot.timestamp()) for point in points if point.restated]
     return [
         restated_symbol((across, top + panel.box.height - 6), 7, _RESTATED)
@@ -225,7 +223,6 @@ def _floor(points: Sequence[TimelinePoint], metric: str, limits: Sequence[float]
 
 
 def _axis(points: Sequence[TimelinePoint]) -> Time:
-    """Let the axis reach from the first round to the last, with some room."""
     room = _spacing(points) * 0.6
     slots = [point.slot.timestamp() for point in points] or [0.0]
     return Time(slots[0] - room, slots[-1] + room)
@@ -240,7 +237,6 @@ def _spacing(points: Sequence[TimelinePoint]) -> float:
 
 
 def _keys(report: RoundReport, points: Sequence[TimelinePoint]) -> list[Key]:
-    """Name each thing that is drawn once, in a fixed order."""
     keys = {
         Key("band", _CARRIED, "with earlier rounds"): any(
             _series(points, metric, "pooled") for metric in _BOXES

@@ -18,13 +18,13 @@ from markupsafe import Markup
 
 from monitor.domain.visible import clean
 from monitor.presentation.estimates import BASES, WHATEVER
-from monitor.presentation.method_sentences import method_sentences
 from monitor.presentation.numbers import NOT_ESTIMABLE, capital, minute_text
 from monitor.presentation.outcome import (
     best_row,
     holds_for_text,
     labels_text,
     meaning_sentences,
+    method_sentences,
     no_curves_text,
     to_do_sentences,
     verdict_sentence,
@@ -126,7 +126,6 @@ class _Headline(NamedTuple):
 
 
 def _figures_of(report: RoundReport) -> dict[str, Any]:
-    """Draw all figures, with what each holds for, and state why some are missing."""
     timeline = report.timeline if len(report.timeline) > 1 else []
     limits = {
         metric: [row.limit for row in report.evidence if row.metric == metric]
@@ -157,7 +156,6 @@ def _inline(figure: bytes) -> Markup:
 
 
 def _number(report: RoundReport, metric: str) -> _Headline:
-    """Give a metric by the most labels there are."""
     row = best_row(report, metric)
     if row is None or row.point is None:
         return _Headline(metric, "?", NOT_ESTIMABLE, "", limit_signs(report, metric))

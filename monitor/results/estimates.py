@@ -45,10 +45,7 @@ class MetricInterval(NamedTuple):
 def draw_intervals(rows: Sequence[MetricInterval], title: str) -> bytes:
     """Draw points and intervals of metrics between 0 and 1; those without a point are left out.
 
-    Raises
-    ------
-    InputRefused
-        If no metric has a point.
+    Raises `InputRefused` if no metric has a point.
     """
     drawn = [row for row in rows if row.estimate.point is not None]
     if not drawn:
@@ -100,10 +97,7 @@ class Estimates(Result):
     def estimate(self, metric: str, estimand: str = "rate") -> dict[str, Any]:
         """Find the estimate of a metric.
 
-        Raises
-        ------
-        InputRefused
-            If no estimate has that name.
+        Raises `InputRefused` if no estimate has that name.
         """
         for row in self.estimates:
             if (row["metric"], row["estimand"]) == (metric, estimand):
@@ -138,10 +132,7 @@ class Estimates(Result):
     def plot(self) -> Picture:
         """Draw points and intervals of the main metrics.
 
-        Raises
-        ------
-        InputRefused
-            If no metric could be estimated.
+        Raises `InputRefused` if no metric could be estimated.
         """
         rates = {row["metric"]: row for row in self.estimates if row["estimand"] == "rate"}
         rows = [MetricInterval(name, _row(rates[name])) for name in HEADLINE if name in rates]

@@ -49,10 +49,7 @@ _DASHED = "6.5 3"
 def widths_svg(forecast: PlanForecast) -> bytes:
     """Draw the widths with the plan's strata and, dashed, without bands.
 
-    Raises
-    ------
-    ValueError
-        If a class has no items or no labels, or nothing is known of the rates.
+    Raises `ValueError` if a class has no items or no labels, or nothing is known of the rates.
     """
     prospect, labels = forecast.planned.prospect, forecast.outlook.plan.labels
     if not forecast.outlook.plan.margins:
@@ -127,10 +124,8 @@ class LabelPlan(Result):
     def plot(self) -> Picture:
         """Draw the width of both intervals against the over-sampling of flagged items.
 
-        Raises
-        ------
-        InputRefused
-            If a class has no items or no labels, or nothing is known of the rates.
+        Raises `InputRefused` if a class has no items or no labels, or nothing is known of the
+        rates.
         """
         try:
             return Picture(widths_svg(self.forecast))
@@ -140,7 +135,6 @@ class LabelPlan(Result):
 
 
 def _shares(forecast: PlanForecast) -> Iterator[str]:
-    """Describe which labels columns have, and which come besides."""
     planned, total = forecast.planned, forecast.outlook.plan.total
     if free := planned.prospect.free_labels:
         yield f"Columns have {free:,} of them, people give {total - free:,}."
@@ -181,7 +175,6 @@ def sentences(forecast: PlanForecast) -> list[str]:
 
 
 def _of_judge(forecast: PlanForecast) -> Iterator[str]:
-    """Describe what an assumed judge would save, and what asking the monitor's own takes."""
     if forecast.judge is not None and forecast.judged is not None:
         yield (
             f"With a judge that says yes to {_judge_text(forecast.judge)}, "
@@ -209,7 +202,6 @@ def _judge_text(judge: AssumedJudge) -> str:
 
 
 def _whole(forecast: PlanForecast) -> list[str]:
-    """Name the strata of which every item gets a label."""
     return [band.stratum for band in forecast.bands() if band.size == band.labels > 0]
 
 
@@ -300,7 +292,6 @@ def _smallest(power: AlertPower) -> str:
 
 
 def _in_lowest_band(power: AlertPower) -> str:
-    """Describe the same where all new misses are in the lowest band."""
     if "in_lowest_band" not in power.smallest_drops or power.expected < power.limit.value:
         return "-"
     drop = power.smallest_drops["in_lowest_band"]
@@ -314,7 +305,6 @@ def _margins_text(needed: LabelsNeeded) -> str:
 
 
 def _widths(margins: Mapping[str, float]) -> str:
-    """Describe half-widths, such as ``precision +-5 %, recall +-8 %``."""
     return ", ".join(f"{name} {_width(margins[name])}" for name in METRICS if name in margins)
 
 

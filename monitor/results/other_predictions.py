@@ -87,7 +87,6 @@ def _decision_sql(
 
 
 def _check(file: Path, ids: Sequence[str], decisions: Sequence[tuple[object, ...]]) -> None:
-    """Refuse a file that does not decide on each labeled item, once."""
     times = Counter(str(key) for key, *_ in decisions)
     missing = sorted(set(ids) - set(times))
     twice = sorted(key for key, count in times.items() if count > 1)

@@ -29,10 +29,7 @@ class Picture:
     def save(self, path: Path | str) -> Path:
         """Write the picture to a file and return its path.
 
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
+        Raises `OSError` if the file cannot be written.
         """
         Path(path).write_bytes(self.svg)
         return Path(path)
@@ -66,10 +63,7 @@ class Result(Mapping[str, Any], ABC):
     def plot(self) -> Picture:
         """Draw the result as an SVG picture.
 
-        Raises
-        ------
-        InputRefused
-            If there is nothing to draw, with the reason.
+        Raises `InputRefused` if there is nothing to draw, with the reason.
         """
 
     def __getitem__(self, key: str) -> Any:

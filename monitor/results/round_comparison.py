@@ -107,10 +107,7 @@ class RoundComparison(Result):
     def plot(self) -> Picture:
         """Draw the intervals of both.
 
-        Raises
-        ------
-        InputRefused
-            If no metric could be estimated.
+        Raises `InputRefused` if no metric could be estimated.
         """
         rows = [
             MetricInterval(f"{paired.metric}, {name}", interval)
@@ -132,10 +129,7 @@ def compare_round(
 ) -> RoundComparison:
     """Compare a round's window with another threshold, or with predictions in a file.
 
-    Raises
-    ------
-    InputRefused
-        If there is no such round, it has no labels, or the file cannot be used.
+    Raises `InputRefused` if there is no such round, it has no labels, or the file cannot be used.
     """
     with context.database.read() as connection:
         round_ = find_round(connection, context.settings.name, number)

@@ -93,10 +93,7 @@ class RoundHistory(Result):
     def plot(self, metric: str = "precision") -> Picture:
         """Draw precision or recall against the slots, with limits and alerts.
 
-        Raises
-        ------
-        InputRefused
-            If no round is closed yet, or the metric is another one.
+        Raises `InputRefused` if no round is closed yet, or the metric is another one.
         """
         if metric not in _METRICS:
             message = f"metric is {metric!r}; precision and recall can be drawn"

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
 from monitor.domain.model import MLFLOW, EffectKind
@@ -27,18 +27,17 @@ from monitor.storage.labels.round_labels import RoundLabels, read_all_labels
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results import class_store
-from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.block import Block
-    from monitor.domain.sample_settings import Sample
     from monitor.rounds.context import MonitorContext
     from monitor.stats.core.sample import LabeledSample
     from monitor.stats.estimation.class_averages import ClassAverage
-    from monitor.storage.results.class_store import ClassRound, ClassVersion
+    from monitor.storage.results.class_store import ClassVersion
+    from monitor.storage.rounds.round_store import Round
 
 LEVEL = 0.95
 _SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline
@@ -54,7 +53,7 @@ class ClassPosition:
 
 
 def index_among(
-    connection: Connection, block: str, slot: datetime, rounds: Collection[ClassRound]
+    connection: Connection, block: str, slot: datetime, rounds: Collection[Round]
 ) -> ClassPosition:
     """Place a window by the reports that the block has of it and of those around it.
 
@@ -62,8 +61,8 @@ def index_among(
     the highest number of a window falls back, and MLflow would have two windows at one step. So
     windows are counted on from the one before by the rounds of any monitor that has one in both.
     """
-    same = _stored_report(class_store.report_of_block(connection, block, slot))
-    previous = _stored_report(class_store.report_before(connection, block, slot))
+    same = class_store.report_of_block(connection, block, slot)
+    previous = class_store.report_before(connection, block, slot)
     version = sum(each.version for each in rounds)
     return ClassPosition(
         round=_number(connection, block, slot, rounds, previous) if same is None else same.round,
@@ -76,28 +75,24 @@ def _number(
     connection: Connection,
     block: str,
     slot: datetime,
-    rounds: Collection[ClassRound],
+    rounds: Collection[Round],
     previous: ClassReport | None,
 ) -> int:
     if previous is not None:
         return max([previous.round + 1, *_counted_from(previous, rounds)])
-    following = _stored_report(class_store.report_after(connection, block, slot))
+    following = class_store.report_after(connection, block, slot)
     if following is not None:
         return min([following.round - 1, *_counted_from(following, rounds)])
     return max(each.number for each in rounds)
 
 
-def _counted_from(report: ClassReport, rounds: Iterable[ClassRound]) -> list[int]:
+def _counted_from(report: ClassReport, rounds: Iterable[Round]) -> list[int]:
     round_of = {row.monitor: row.round for row in report.classes if row.round is not None}
     return [
         report.round + each.number - round_of[each.monitor]
         for each in rounds
         if each.monitor in round_of
     ]
-
-
-def _stored_report(payload: dict[str, Any] | None) -> ClassReport | None:
-    return None if payload is None else ClassReport.model_validate(payload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +103,10 @@ class _BlockState:
     block: str
     slot: datetime
     classes: Mapping[str, str | None]
-    rounds: Mapping[str, ClassRound]
+    rounds: Mapping[str, Round]
 
     @property
-    def closed(self) -> list[ClassRound]:
+    def closed(self) -> list[Round]:
         """The rounds with an estimate."""
         return [each for each in self.rounds.values() if each.state is RoundState.CLOSED]
 
@@ -189,10 +184,9 @@ def _publish(context: MonitorContext, slot: datetime) -> bool:
             return False
         if class_store.is_written(connection, state.key):
             return True
-        rounds = round_store.read_rounds(connection, [each.id for each in state.closed])
-        labels = read_all_labels(connection, rounds)
+        labels = read_all_labels(connection, state.closed)
         position = index_among(connection, state.block, slot, state.rounds.values())
-    report = _report(state, position, {each.id: each.settings.sample for each in rounds}, labels)
+    report = _report(state, position, labels)
     with context.database.write() as connection:
         repeated = _block_state(connection, context, slot)
         if repeated is None or repeated.state != state.state:  # a newer one is to come
@@ -207,7 +201,7 @@ def _block_state(
     """Read how a window stands; None while it waits for a round, or has no estimate at all."""
     class_monitors = context.class_monitors
     by_monitor = class_store.rounds_of_slot(connection, list(class_monitors.values()), slot)
-    if not all(each.has_ended for each in by_monitor.values()):
+    if not all(each.is_settled for each in by_monitor.values()):
         return None
     block = _newest_block(by_monitor.values())
     if block is None or not all(map(_is_of_classes, by_monitor.values())):
@@ -229,8 +223,8 @@ def _block_state(
 
 
 def _by_class(
-    connection: Connection, block: Block, rounds: Iterable[ClassRound], slot: datetime
-) -> dict[str, ClassRound]:
+    connection: Connection, block: Block, rounds: Iterable[Round], slot: datetime
+) -> dict[str, Round]:
     """Find the round that was opened for each class, regardless of the present config.
 
     Includes ended rounds of monitors that left the config: no pass continues them.
@@ -242,20 +236,21 @@ def _by_class(
     return {value: by_class[value] for value in block.values if value in by_class}
 
 
-def _classes_of(rounds: Iterable[ClassRound]) -> dict[str, ClassRound]:
+def _classes_of(rounds: Iterable[Round]) -> dict[str, Round]:
     in_order = sorted(rounds, key=lambda each: (each.opened_at, each.id))
-    return {each.block.value: each for each in in_order if each.block is not None}
+    return {each.settings.block.value: each for each in in_order if each.settings.block is not None}
 
 
-def _is_of_classes(round_: ClassRound) -> bool:
+def _is_of_classes(round_: Round) -> bool:
     """Whether a round was opened for a class; its monitor may have been another before."""
-    return round_.block is not None and round_.block.kind == "classes"
+    block = round_.settings.block
+    return block is not None and block.kind == "classes"
 
 
-def _newest_block(rounds: Iterable[ClassRound]) -> Block | None:
+def _newest_block(rounds: Iterable[Round]) -> Block | None:
     """Give the block as the round that was opened last has it: classes may come and go."""
     newest = max(rounds, key=lambda each: (each.opened_at, each.id), default=None)
-    return None if newest is None else newest.block
+    return None if newest is None else newest.settings.block
 
 
 def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) -> bool:
@@ -267,10 +262,7 @@ def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) 
 
 
 def _report(
-    state: _BlockState,
-    position: ClassPosition,
-    plans: Mapping[int, Sample],
-    labels: Mapping[int, RoundLabels],
+    state: _BlockState, position: ClassPosition, labels: Mapping[int, RoundLabels]
 ) -> ClassReport:
     samples, rows = {}, []
     for value, monitor in state.classes.items():
@@ -278,7 +270,7 @@ def _report(
         round_ = state.rounds.get(value)
         if row.missing is None and round_ is not None:
             try:
-                samples[value] = labeled_sample(labels[round_.id], plans[round_.id])
+                samples[value] = labeled_sample(labels[round_.id], round_.settings.sample)
             except NoCurves as why:  # a stratum without any label
                 row = row.model_copy(update={"missing": str(why)})
         rows.append(row)
@@ -302,7 +294,7 @@ def _report(
 
 
 def _class_row(
-    value: str, monitor: str | None, round_: ClassRound | None, labels: Mapping[int, RoundLabels]
+    value: str, monitor: str | None, round_: Round | None, labels: Mapping[int, RoundLabels]
 ) -> ClassRow:
     if round_ is None:
         why = NO_MONITOR if monitor is None else NO_ROUND

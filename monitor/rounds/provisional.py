@@ -15,7 +15,7 @@ from monitor.domain.ports import DatesTruth
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
 from monitor.domain.setting_types import parse_duration
 from monitor.domain.state import RoundState
-from monitor.presentation import provisional
+from monitor.presentation import estimates
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting.concerns import is_much
@@ -230,10 +230,10 @@ def early_row(
     """
     now, age = rounds[-1].readings[-1].at, rounds[-1].age(rounds[-1].readings[-1].at)
     if any(column.get("missing_means") != "negative" for column in columns.values()):
-        return ProvisionalRow(at=now, reason=provisional.LATER_NEGATIVE)
+        return ProvisionalRow(at=now, reason=estimates.LATER_NEGATIVE)
     for flags in (tuple(columns), *((flag,) for flag in columns)):
         if fall := rounds[-1].taken_back(flags):
-            return ProvisionalRow(at=now, reason=provisional.taken_back_reason(*fall))
+            return ProvisionalRow(at=now, reason=estimates.taken_back_reason(*fall))
     coarse = COARSE * max(map(_matures, columns.values())) / DAY
     paces = [_Pace.of((flagged,), rounds, coarse) for flagged in sorted(columns)]
     if min(pace.matured for pace in paces) < FEWEST and _is_one(columns):
@@ -241,14 +241,14 @@ def early_row(
     matured = min(pace.matured for pace in paces)
     if matured < FEWEST:
         return ProvisionalRow(
-            at=now, reason=provisional.too_few_followed_reason(round(matured), FEWEST)
+            at=now, reason=estimates.too_few_followed_reason(round(matured), FEWEST)
         )
     shares = {pace.flags: pace.curve().at(age) for pace in paces}
     least = min(share.share for share in shares.values())
     if least < LEAST_MATURED:
-        return ProvisionalRow(at=now, reason=provisional.too_young_reason(least))
+        return ProvisionalRow(at=now, reason=estimates.too_young_reason(least))
     if any(pace.fit() < least_fit for pace in paces):  # measured: most numbers would be wrong
-        return ProvisionalRow(at=now, matured=least, reason=provisional.OTHER_PACE)
+        return ProvisionalRow(at=now, matured=least, reason=estimates.OTHER_PACE)
     rows = _estimates(counts, shares, seed)
     why = next((row.reason for row in rows if row.reason), None)
     metrics = [ProvisionalMetric.taken_from(row) for row in rows if row.point is not None]
@@ -256,7 +256,7 @@ def early_row(
         at=now,
         matured=least,
         metrics=metrics,
-        reason=provisional.FASTER if isinstance(why, Contradiction) else no_estimate_reason(why),
+        reason=estimates.FASTER if isinstance(why, Contradiction) else no_estimate_reason(why),
     )
 
 

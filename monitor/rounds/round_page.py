@@ -126,21 +126,19 @@ def report_with_classes(connection: Connection, round_: Round) -> ClassReport | 
     block = round_.settings.block
     if block is None or block.kind != "classes":
         return None
-    payload = class_store.report_of_block(connection, block.name, round_.slot)
-    return None if payload is None else ClassReport.model_validate(payload)
+    return class_store.report_of_block(connection, block.name, round_.slot)
 
 
 def _overview(connection: Connection, block: str, classes: Mapping[str, str]) -> ClassOverview:
     names = list(classes.values())
     slot = max(class_store.newest_slots(connection, names).values(), default=None)
-    payload = None if slot is None else class_store.last_report(connection, block, slot)
-    report = None if payload is None else ClassReport.model_validate(payload)
+    report = None if slot is None else class_store.last_report(connection, block, slot)
     waits: tuple[str, ...] = ()
     if slot is not None and (report is None or report.slot < slot):
         rounds = class_store.rounds_of_slot(connection, names, slot)
         waits = tuple(
             value
             for value, name in classes.items()
-            if name not in rounds or not rounds[name].has_ended
+            if name not in rounds or not rounds[name].is_settled
         )
     return ClassOverview(block, tuple(classes), report, slot, waits)

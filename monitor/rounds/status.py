@@ -43,10 +43,10 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.attention import Attention
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.labels.label_notes import LabelNotes
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 NOTHING_SEEN = MonitorRounds()  # A monitor that has no round yet

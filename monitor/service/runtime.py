@@ -12,7 +12,7 @@ import structlog
 from monitor.config.diff import ConfigDiff, changes, written
 from monitor.config.load import load_config
 from monitor.domain.errors import MonitorError, SchemaNewer, StoppedByBug
-from monitor.presentation.health import unable_text
+from monitor.presentation.status import unable_text
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.service.imports import import_for_adapters

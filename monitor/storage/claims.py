@@ -132,4 +132,4 @@ def wait_if_recorded(connection: Connection, which: ColumnElement[bool]) -> int 
     """Wait as `wait_for_turn` does; None if there is no such monitor."""
     # FOR NO KEY UPDATE: who only inserts rows that refer to the monitor does not wait for it.
     query = select(monitors.c.id).where(which).with_for_update(key_share=True)
-    return connection.execute(query).scalar()
+    return connection.scalar(query)

@@ -13,15 +13,18 @@ from typing import Any, TypeVar
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Connection,
     Engine,
     Select,
     Table,
     cast,
     create_engine,
+    delete,
     event,
     func,
     select,
+    update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSON
@@ -112,14 +115,14 @@ def listed(connection: Connection, texts: Sequence[str]) -> Select[tuple[str]]:
     return select(rows.c.value)
 
 
-def insert_new(connection: Connection, table: Table, **values: Any) -> int | None:
-    """Insert a row and return its id; None if another row has one of its unique keys.
+def change(connection: Connection, table: Table, *which: ColumnElement[bool], **values: Any) -> int:
+    """Update the rows for which all of this holds; returns how many there were."""
+    return connection.execute(update(table).where(*which).values(**values)).rowcount
 
-    Of several workers who insert the same row at once one wins, and the others get None.
-    """
-    insert = _INSERTS[connection.dialect.name](table)
-    added = insert.values(**values).on_conflict_do_nothing().returning(table.c.id)
-    return connection.execute(added).scalar()
+
+def remove(connection: Connection, table: Table, *which: ColumnElement[bool]) -> int:
+    """Delete the rows for which all of this holds; returns how many there were."""
+    return connection.execute(delete(table).where(*which)).rowcount
 
 
 def insert_all(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -139,7 +142,10 @@ def insert_some(connection: Connection, table: Table, rows: Iterable[Mapping[str
 def insert_all_new(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> list[int]:
-    """Insert rows at once and return the ids of those whose unique keys no other row had."""
+    """Insert rows at once and return the ids of those whose unique keys no other row had.
+
+    Of several workers who insert the same row at once one gets its id.
+    """
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.on_conflict_do_nothing().returning(table.c.id)
     return [int(scalar) for scalar in connection.execute(added, list(rows)).scalars()]
@@ -152,19 +158,12 @@ def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str
         connection.execute(insert.on_conflict_do_nothing(), list(rows))
 
 
-def put_all(
-    connection: Connection,
-    table: Table,
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    changed: Sequence[str],
-) -> None:
-    """Insert rows; where a row of the same primary key is there, write the ``changed`` columns."""
+def put_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, each in place of the one of the same primary key, if there is one."""
     insert = _INSERTS[connection.dialect.name](table)
-    written = insert.on_conflict_do_update(
-        index_elements=list(table.primary_key),
-        set_={name: insert.excluded[name] for name in changed},
-    )
+    keys = table.primary_key.columns.keys()
+    others = {name: insert.excluded[name] for name in rows[0] if name not in keys}
+    written = insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=others)
     connection.execute(written, list(rows))
 
 
@@ -260,7 +259,6 @@ class Database:
         return None
 
     def _fault_of_path(self, error: DBAPIError, cause: str) -> str | None:
-        """Describe a lasting fault of a SQLite file or its folder."""
         if folder := self._missing_folder():
             return f"store: there is no folder {folder}; make it or change the path"
         if closed_path := self._closed_path(error):

@@ -1,12 +1,16 @@
-"""Conditions that many queries share."""
+"""Queries, and parts of queries, that many stores share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, ScalarSelect, Table, and_, select, true
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, Table, and_, select, true
 
 from monitor.storage.tables import monitors, rounds
+
+VersionId: TypeAlias = tuple[int, int]  # Id of a round, and one of its versions
 
 
 def named(monitor: str | None) -> ColumnElement[bool]:
@@ -25,6 +29,32 @@ def of_monitor(monitor: str | None) -> ColumnElement[bool]:
 def is_latest(table: Table) -> ColumnElement[bool]:
     """Whether a row of a table of versions belongs to the latest version of a row of ``rounds``."""
     return and_(rounds.c.id == table.c.round_id, rounds.c.version == table.c.version)
+
+
+def of_version(table: Table, round_id: int, version: int) -> Select[Any]:
+    """Select the rows of one version of a round."""
+    return select(table).where(table.c.round_id == round_id, table.c.version == version)
+
+
+def version_rows(
+    rows: Mapping[VersionId, Iterable[Mapping[str, Any]]],
+) -> Iterator[dict[str, Any]]:
+    """Key rows by the versions that they are of."""
+    for (round_id, version), of_version in rows.items():
+        yield from ({"round_id": round_id, "version": version, **row} for row in of_version)
+
+
+def picked(source: object, names: Iterable[str]) -> dict[str, Any]:
+    """Take values out of a row or an object whose names are the same in both."""
+    return {name: getattr(source, name) for name in names}
+
+
+def by_first(connection: Connection, query: Select[Any]) -> dict[Any, list[Any]]:
+    """Read rows by their first column: the rest of each, or its one value if there is no more."""
+    result: dict[Any, list[Any]] = {}
+    for first, *rest in connection.execute(query):
+        result.setdefault(first, []).append(rest if len(rest) > 1 else rest[0])
+    return result
 
 
 def newest_round(until: datetime, *which: ColumnElement[bool]) -> ScalarSelect[int]:

@@ -89,7 +89,7 @@ def _current(connection: Connection) -> str | None:
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     version = table(VERSION_TABLE, column("version_num", String))
-    value: str | None = connection.execute(select(version.c.version_num)).scalar()
+    value: str | None = connection.scalar(select(version.c.version_num))
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -73,15 +74,48 @@ def define_table(
     return Table(name, metadata, *parts, comment=comment)
 
 
+def required(kind: Any, *names: str) -> Iterator[Column[Any]]:
+    """Make columns of one type that hold a value in every row."""
+    return (Column(name, kind, nullable=False) for name in names)
+
+
+def optional(kind: Any, *names: str) -> Iterator[Column[Any]]:
+    """Make columns of one type that may be null."""
+    return (Column(name, kind) for name in names)
+
+
 def _version() -> tuple[Column[Any], Column[Any]]:
-    """Key a table by the versions of rounds."""
     round_id: Column[Any] = Column("round_id", ForeignKey("rounds.id"), primary_key=True)
     return round_id, Column("version", Integer, primary_key=True)
 
 
-def _interval(prefix: str, *ends: str) -> tuple[Column[Any], ...]:
-    """Hold a point and its interval, all nullable."""
-    return tuple(Column(f"{prefix}{end}", Float) for end in ends or ("point", "low", "high"))
+def _stratum(*more: Column[Any]) -> Iterator[Column[Any] | Constraint]:
+    """Key a table by a stratum of a round, or of one of its versions, and more."""
+    yield Column("stratum", String(40), primary_key=True)
+    yield from more
+    yield ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"])
+
+
+def _segment() -> tuple[Column[Any], Column[Any]]:
+    segment: Column[Any] = Column("segment", String(200), primary_key=True)
+    return segment, Column("value", String(100), primary_key=True)
+
+
+def _drawn() -> Iterator[Column[Any] | Constraint]:
+    """Hold what is frozen of an item; nobody who labels sees whether the challenger flags it."""
+    yield Column("round_id", ForeignKey("rounds.id"), primary_key=True)
+    yield Column("id", Text, primary_key=True)
+    yield from required(String(40), "stratum")
+    yield from required(Integer, "order")
+    yield from optional(Float, "score")
+    yield from required(Boolean, "predicted")
+    yield from optional(JSON(none_as_null=True), "segments")
+    yield from optional(Boolean, "challenged")
+    yield ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"])
+
+
+def _interval(prefix: str, *ends: str) -> Iterator[Column[Any]]:
+    return optional(Float, *(f"{prefix}{end}" for end in ends or ("point", "low", "high")))
 
 
 store = define_table(
@@ -119,23 +153,18 @@ rounds = define_table(
     Column("monitor_id", ForeignKey("monitors.id"), nullable=False),
     Column("history_id", ForeignKey("histories.id")),
     Column("number", Integer, nullable=False),
-    Column("slot", UtcDateTime, nullable=False),
-    Column("window_start", UtcDateTime, nullable=False),
-    Column("window_end", UtcDateTime, nullable=False),
+    *required(UtcDateTime, "slot", "window_start", "window_end"),
     Column("state", String(20), nullable=False),
     Column("reason", Text),
     Column("settings", JSON, nullable=False),
     Column("seed", String(64), nullable=False),
     Column("rows", BigInteger),
     Column("opened_at", UtcDateTime, nullable=False),
-    Column("deadline", UtcDateTime),
-    Column("closed_at", UtcDateTime),
-    Column("labels_until", UtcDateTime),
+    *optional(UtcDateTime, "deadline", "closed_at", "labels_until"),
     Column("partial", Boolean, nullable=False, default=False),
     Column("version", Integer, nullable=False, default=0),
     Column("first_version", Integer, nullable=False, server_default=text("1")),
-    Column("first_look_at", UtcDateTime),
-    Column("second_wave_at", UtcDateTime),
+    *optional(UtcDateTime, "first_look_at", "second_wave_at"),
     Column("snapshot", Text),  # of the source, where its states can be read again
     Column("registered", Text),  # the version that the model's alias named for the window
     Column("label_revision", Integer, nullable=False, default=0),
@@ -157,8 +186,7 @@ strata = define_table(
     Column("stratum", String(40), primary_key=True),
     Column("position", Integer, nullable=False),
     Column("flagged", Boolean, nullable=False),
-    Column("low", Float),
-    Column("high", Float),
+    *optional(Float, "low", "high"),
     Column("unscored", Boolean, nullable=False, default=False),
     Column("verdict", String(10)),  # of the judge; null without one
     Column("size", BigInteger, nullable=False),
@@ -169,31 +197,15 @@ strata = define_table(
 
 reserve = define_table(
     "reserve",
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("id", Text, primary_key=True),
-    Column("stratum", String(40), nullable=False),
-    Column("order", Integer, nullable=False),
-    Column("score", Float),
-    Column("predicted", Boolean, nullable=False),
-    Column("segments", JSON(none_as_null=True)),
-    Column("challenged", Boolean),  # whether the challenger flags it; nobody who labels sees it
-    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+    *_drawn(),
     comment="Items of which wave 2 takes the first of each stratum; deleted then.",
 )
 
 items = define_table(
     "items",
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("id", Text, primary_key=True),
-    Column("stratum", String(40), nullable=False),
-    Column("order", Integer, nullable=False),
-    Column("score", Float),
-    Column("predicted", Boolean, nullable=False),
-    Column("segments", JSON(none_as_null=True)),
-    Column("challenged", Boolean),  # whether the challenger flags it; nobody who labels sees it
+    *_drawn(),
     # Of the segment that the round explores, beside its sample.
     Column("explored", Boolean, nullable=False, default=False, server_default=false()),
-    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
     Index(None, "id", "round_id"),  # finds the rounds that asked about an item before
 )
 
@@ -258,8 +270,7 @@ label_events = define_table(
     Column("annotator", Text, nullable=False),
     Column("kind", String(10), nullable=False),
     Column("answer", String(12)),
-    Column("at", UtcDateTime, nullable=False),
-    Column("received_at", UtcDateTime, nullable=False),
+    *required(UtcDateTime, "at", "received_at"),
     ForeignKeyConstraint(["round_id", "item_id"], ["items.round_id", "items.id"]),
     UniqueConstraint("labeler", "external_id", "revision"),
     Index(None, "round_id", "item_id"),
@@ -281,10 +292,7 @@ label_checks = define_table(
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("flagged", Boolean, primary_key=True),
-    Column("tp", Integer, nullable=False),
-    Column("fn", Integer, nullable=False),
-    Column("tn", Integer, nullable=False),
-    Column("fp", Integer, nullable=False),
+    *required(Integer, "tp", "fn", "tn", "fp"),
     comment="How a column labels items whose truth people say, by predicted class.",
 )
 
@@ -308,11 +316,8 @@ labeler_cursors = define_table(
 counts = define_table(
     "counts",
     *_version(),
-    Column("stratum", String(40), primary_key=True),
-    Column("labeled", Integer, nullable=False),
-    Column("positive", Integer, nullable=False),
-    Column("declined", Integer, nullable=False),
-    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+    *_stratum(),
+    *required(Integer, "labeled", "positive", "declined"),
     comment="The stored confusion matrix of each version of a round; never changed.",
 )
 
@@ -334,48 +339,37 @@ estimates = define_table(
     Column("level", Float, nullable=False),
     Column("method", String(60), nullable=False),
     Column("reason", Text),
-    Column("bound_low", Float),
-    Column("bound_high", Float),
+    *optional(Float, "bound_low", "bound_high"),
 )
 
 segment_sizes = define_table(
     "segment_sizes",
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("stratum", String(40), primary_key=True),
-    Column("segment", String(200), primary_key=True),
-    Column("value", String(100), primary_key=True),
-    Column("size", BigInteger, nullable=False),
-    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+    *_stratum(*_segment()),
+    *required(BigInteger, "size"),
     comment="Items of each stratum by the values of the segment columns.",
 )
 
 segment_counts = define_table(
     "segment_counts",
     *_version(),
-    Column("stratum", String(40), primary_key=True),
-    Column("segment", String(200), primary_key=True),
-    Column("value", String(100), primary_key=True),
-    Column("labeled", Integer, nullable=False),
-    Column("positive", Integer, nullable=False),
-    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+    *_stratum(*_segment()),
+    *required(Integer, "labeled", "positive"),
     comment="The labels of each version by segment, where there are any; never changed.",
 )
 
 segment_estimates = define_table(
     "segment_estimates",
     *_version(),
-    Column("segment", String(200), primary_key=True),
-    Column("value", String(100), primary_key=True),
+    *_segment(),
     Column("metric", String(40), primary_key=True),
-    Column("size", BigInteger, nullable=False),
-    Column("flagged", BigInteger, nullable=False),
+    *required(BigInteger, "size", "flagged"),
     Column("labeled", Integer, nullable=False),
     *_interval(""),
     *_interval("alone_"),
     Column("reason", Text),
     Column("margin", Float),
-    Column("more_round", BigInteger),
-    Column("more_segment", BigInteger),
+    *optional(BigInteger, "more_round", "more_segment"),
     comment="Precision and recall of each segment, and the labels that its margin still needs.",
 )
 
@@ -389,9 +383,7 @@ segment_evidence = define_table(
 agreements = define_table(
     "agreements",
     *_version(),
-    Column("items", Integer, nullable=False),
-    Column("disagreed", Integer, nullable=False),
-    Column("annotators", Integer, nullable=False),
+    *required(Integer, "items", "disagreed", "annotators"),
     *_interval("disagreement", "", "_low", "_high"),
     *_interval("kappa", "", "_low", "_high"),
     *_interval("alpha", "", "_low", "_high"),
@@ -402,9 +394,7 @@ posteriors = define_table(
     "posteriors",
     *_version(),
     Column("predicted", String(10), primary_key=True),
-    Column("weight", JSON, nullable=False),
-    Column("alpha", JSON, nullable=False),
-    Column("beta", JSON, nullable=False),
+    *required(JSON, "weight", "alpha", "beta"),
     comment="The pooled posterior of each predicted class, as output; never read back.",
 )
 
@@ -414,11 +404,9 @@ evidence = define_table(
     Column("metric", String(40), primary_key=True),
     Column("side", String(10), primary_key=True),
     Column("limit", Float, nullable=False),
-    Column("chain", Integer, nullable=False),
-    Column("order", Integer, nullable=False),
+    *required(Integer, "chain", "order"),
     Column("log_e", JSON, nullable=False),
-    Column("log_path", JSON(none_as_null=True)),
-    Column("log_m", JSON(none_as_null=True)),
+    *optional(JSON(none_as_null=True), "log_path", "log_m"),
     Column("log_evidence", Float),
     Column("log_threshold", Float, nullable=False),
     Column("fires", Boolean, nullable=False),
@@ -463,11 +451,9 @@ effects = define_table(
     Column("report_version", Integer),
     Column("payload", JSON(none_as_null=True)),
     Column("status", String(10), nullable=False),
-    Column("created_at", UtcDateTime, nullable=False),
-    Column("next_try", UtcDateTime, nullable=False),
+    *required(UtcDateTime, "created_at", "next_try"),
     Column("tries", Integer, nullable=False, default=0),
-    Column("last_error", Text),
-    Column("receipt", Text),
+    *optional(Text, "last_error", "receipt"),
     Column("done_at", UtcDateTime),
     Column("claimed_by", String(200)),
     Column("claimed_until", BigInteger),
@@ -511,31 +497,23 @@ alias_observations = define_table(
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("model", Text, nullable=False, index=True),
     Column("version", Text),  # null: it named none
-    Column("first_at", UtcDateTime, nullable=False),
-    Column("last_at", UtcDateTime, nullable=False),
+    *required(UtcDateTime, "first_at", "last_at"),
     comment="Which version an alias such as models:/mail@champion named, from look to look.",
 )
-
-_STRATUM = (["round_id", "stratum"], ["strata.round_id", "strata.stratum"])
 
 challenger_sizes = define_table(
     "challenger_sizes",
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("stratum", String(40), primary_key=True),
-    Column("flagged", BigInteger, nullable=False),
-    Column("undecided", BigInteger, nullable=False),
-    ForeignKeyConstraint(*_STRATUM),
+    *_stratum(),
+    *required(BigInteger, "flagged", "undecided"),
     comment="Items of each stratum that the challenger flags, and on which it made no decision.",
 )
 
 challenger_counts = define_table(
     "challenger_counts",
     *_version(),
-    Column("stratum", String(40), primary_key=True),
-    Column("flagged", Boolean, primary_key=True),
-    Column("labeled", Integer, nullable=False),
-    Column("positive", Integer, nullable=False),
-    ForeignKeyConstraint(*_STRATUM),
+    *_stratum(Column("flagged", Boolean, primary_key=True)),
+    *required(Integer, "labeled", "positive"),
     comment="The labels of each version by the challenger's decision; never changed.",
 )
 

@@ -249,7 +249,6 @@ _REPORTED = """\
 
 
 def _estimate_parts(of: str, shown: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Write what gives a query the estimates and lower limits of the round ``of``."""
     estimates = [
         _ESTIMATE.format(of=of, metric=metric, basis=basis, estimand=_ESTIMAND[basis])
         for metric, basis in shown
@@ -264,7 +263,6 @@ def _estimate_parts(of: str, shown: Sequence[tuple[str, str]]) -> dict[str, str]
 
 
 def _reported(dialect: str, *path: str) -> str:
-    """Write what takes a value out of the newest report of the round ``r``."""
     if dialect == "sqlite":
         return _REPORTED.format(text=f"json_extract(p.payload, '$.{'.'.join(path)}')")
     return _REPORTED.format(text=f"p.payload #>> '{{{','.join(path)}}}'")

@@ -9,7 +9,7 @@ from monitor.presentation.classes import remark_lines
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
 from monitor.tracking import values
 from monitor.tracking.describe import as_far_as_fits, escaped, table_text
-from monitor.tracking.runs import DIGEST, NOTE, NewRun, RunKey
+from monitor.tracking.runs import DIGEST, NOTE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -17,22 +17,9 @@ if TYPE_CHECKING:
 
     from monitor.domain.class_report import AverageRow, ClassReport
 
-CLASSES_KEY = "monitor.classes_key"
 _ENDS = {"point": "", "low": "_low", "high": "_high"}
 _LONGEST = 7_500  # MLflow cuts a tag of a run at 8,000 characters
 _DECIMALS = 6
-
-
-def key_of(report: ClassReport) -> RunKey:
-    """Name the run of a block."""
-    return RunKey(CLASSES_KEY, f"{report.store_id}/{report.block}")
-
-
-def new_run(report: ClassReport) -> NewRun:
-    """Describe the run of a block as it begins."""
-    return NewRun(
-        f"{report.block} (all classes)", values.milliseconds(report.slot), values.source_tags()
-    )
 
 
 def metrics(report: ClassReport) -> dict[str, float]:

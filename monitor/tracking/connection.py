@@ -19,7 +19,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
@@ -69,14 +68,6 @@ TOO_MANY, UNAVAILABLE = 429, 503
 _PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mssql": 1433}
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
-    """What was answered, and for how long anyone who answered wants to be left alone."""
-
-    status: int
-    retry_after: timedelta | None
-
-
 def check_reachable(uri: str) -> None:
     """Connect and hang up; no error where there is nobody to connect to, or only a proxy.
 
@@ -95,8 +86,11 @@ def _by_proxy(scheme: str, host: str) -> bool:
     return bool(proxies.get(scheme) or proxies.get("all")) and not proxy_bypass(host)
 
 
-def ask_health(uri: str) -> Health:
-    """Ask for ``/health`` once, with MLflow's own credentials and certificates."""
+def ask_health(uri: str) -> tuple[int, timedelta | None]:
+    """Ask for ``/health`` once, with MLflow's own credentials and certificates.
+
+    Returns the status of the answer, and for how long who gave it wants to be left alone.
+    """
     from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415
     from mlflow.utils.rest_utils import http_request  # noqa: PLC0415
 
@@ -110,7 +104,7 @@ def ask_health(uri: str) -> Health:
         raise_on_status=False,
     )
     answers = {name.lower(): value for name, value in answer.headers.items()}
-    return Health(int(answer.status_code), retry_after(answers, utc_now()))
+    return int(answer.status_code), retry_after(answers, utc_now())
 
 
 @contextmanager
@@ -305,14 +299,14 @@ class Connection:
             make_tables(path)
         if urlsplit(self.tracking_uri).scheme not in {"http", "https"}:
             return
-        health = ask_health(self.tracking_uri)
+        status, pause = ask_health(self.tracking_uri)
         # Only these two answers say that it takes no requests: a gateway may not route the path.
-        if health.status in {TOO_MANY, UNAVAILABLE}:
+        if status in {TOO_MANY, UNAVAILABLE}:
             message = (
                 f"MLflow at {shown(self.tracking_uri)} takes no requests now: it answers "
-                f"{health.status}; what waits is tried again"
+                f"{status}; what waits is tried again"
             )
-            raise DeliveryFailed(message, retry_after=health.retry_after)
+            raise DeliveryFailed(message, retry_after=pause)
 
 
 class Deadline:

@@ -86,7 +86,6 @@ def verdict(report: RoundReport) -> str:
 
 
 def _as_many(parts: list[str], room: int) -> str:
-    """Write as many parts as there is room for, at least one, and how many more there are."""
     for shown in range(len(parts), 0, -1):
         more = len(parts) - shown
         text = ", ".join([*parts[:shown], *([f"{more} more"] if more else [])])
@@ -96,7 +95,6 @@ def _as_many(parts: list[str], room: int) -> str:
 
 
 def _short(report: RoundReport, metric: str, limit: float | None = None) -> str:
-    """Write the best estimate, so finely that it is not taken for its limit."""
     point, name = best_point(report, metric), metric.replace("_", " ")
     if point is None:
         return f"{name} {NOT_ESTIMABLE}"
@@ -134,7 +132,6 @@ def _at(row: AlertRow) -> str:
 
 
 def _section(section: Section) -> str:
-    """Write the title of a section, its tables, and its lines as a paragraph."""
     lines = " ".join(map(_sentence, section.lines))
     if not section.tables:
         return f"**{escaped(section.title)}:** {lines}" if lines else ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import structlog
@@ -21,8 +21,6 @@ from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
 from monitor.files.sqlite_address import absolute_address, sqlite_path
 from monitor.tracking import values
-from monitor.tracking.classes import key_of as classes_key
-from monitor.tracking.classes import new_run as new_classes_run
 from monitor.tracking.classes import write_classes
 from monitor.tracking.connection import Connection, shown
 from monitor.tracking.describe import as_far_as_fits, describe, verdict
@@ -65,6 +63,7 @@ log = structlog.get_logger("monitor.tracking")
 
 ROUND_KEY = "monitor.round_key"
 FLEET_KEY = "monitor.fleet_key"
+CLASSES_KEY = "monitor.classes_key"
 _CHECKED = "monitor.experiment"  # written to learn whether the user may
 _SETTLING = 3  # times that a racing worker may change which run is kept; then a later try settles
 
@@ -119,23 +118,20 @@ class MlflowHandler:
         ``models:/<name>/<version>``. A model version that is not there, or takes no tags, costs
         its tags and nothing else: the receipt records it, and the runs behind it do not wait.
         """
-        if effect.kind is EffectKind.CLASS_AVERAGES:
-            return self._class_averages(effect)
-        report = RoundReport.model_validate(dict(effect.payload))
-        requested = {
-            EffectKind.ROUND_RUN: f"experiment '{self._prefix}/{report.monitor}'",
-            EffectKind.FLEET_POINT: f"experiment '{self._prefix}'",
-            EffectKind.MODEL_TAGS: f"tags on model version {report.watched}",
-        }
+        is_of_block = effect.kind is EffectKind.CLASS_AVERAGES
+        kind = ClassReport if is_of_block else RoundReport
+        report: Any = kind.model_validate(dict(effect.payload))
+        requested = f"experiment '{self._prefix}'"
+        write: Callable[[MlflowClient, Any, Effect], str] = self._fleet_point
+        if is_of_block:
+            write = self._class_averages
+        elif effect.kind is EffectKind.ROUND_RUN:
+            requested, write = f"experiment '{self._prefix}/{report.monitor}'", self._round_run
+        elif effect.kind is EffectKind.MODEL_TAGS:
+            requested, write = f"tags on model version {report.watched}", self._model_tags
         try:
-            with self._connection.open(requested[effect.kind]) as client:
-                if effect.kind is EffectKind.ROUND_RUN:
-                    return self._round_run(client, report, effect)
-                if effect.kind is EffectKind.FLEET_POINT:
-                    return self._fleet_point(client, report, effect)
-                version = watched_version(client, report)
-                write_model_page(client, version, report, self._round_links(client, report))
-                return f"models:/{version.name}/{version.version}"
+            with self._connection.open(requested) as client:
+                return write(client, report, effect)
         except DeliveryFailed as error:
             self._experiments.clear()  # one of them may be gone
             if effect.kind is EffectKind.MODEL_TAGS and not error.sink_down:
@@ -200,21 +196,20 @@ class MlflowHandler:
 
         return _write_once(client, experiment.id, key, new, effect, write)
 
-    def _class_averages(self, effect: Effect) -> str:
-        """Write what a block of classes says of a window into its run in the fleet's experiment."""
-        report = ClassReport.model_validate(dict(effect.payload))
-        key, new = classes_key(report), new_classes_run(report)
-        with self._connection.open(f"experiment '{self._prefix}'") as client:
-            experiment = self._experiment(client, self._prefix)
+    def _class_averages(self, client: MlflowClient, report: ClassReport, effect: Effect) -> str:
+        experiment = self._experiment(client, self._prefix)
+        key = RunKey(CLASSES_KEY, f"{report.store_id}/{report.block}")
+        new = _new_run(f"{report.block} (all classes)", report)
 
-            def write(run: Run, digest: str) -> None:
-                write_classes(client, run, report, digest)
+        def write(run: Run, digest: str) -> None:
+            write_classes(client, run, report, digest)
 
-            try:
-                return _write_once(client, experiment.id, key, new, effect, write)
-            except DeliveryFailed:
-                self._experiments.clear()  # it may be gone
-                raise
+        return _write_once(client, experiment.id, key, new, effect, write)
+
+    def _model_tags(self, client: MlflowClient, report: RoundReport, effect: Effect) -> str:  # noqa: ARG002
+        version = watched_version(client, report)
+        write_model_page(client, version, report, self._round_links(client, report))
+        return f"models:/{version.name}/{version.version}"
 
     def _experiment(self, client: MlflowClient, name: str) -> TrackedExperiment:
         if name not in self._experiments:
@@ -276,7 +271,6 @@ class MlflowHandler:
     def _run_of(
         self, client: MlflowClient, monitor_experiment: TrackedExperiment, report: RoundReport
     ) -> str | None:
-        """Find the run of a round that has estimates, and so a picture."""
         if not report.estimates:
             return None
         if report.round_key in self._runs:
@@ -286,7 +280,6 @@ class MlflowHandler:
 
 
 def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
-    """Return where the charts of a monitor show; the experiment's where there was no room."""
     chart_tags = charts_of(monitor)
     is_offered = all(has_room(fleet, tag) for tag in chart_tags)
     name, views = (monitor, chart_tags) if is_offered else (CHARTS, fleet_views())
@@ -294,11 +287,10 @@ def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
 
 
 def _pages(uri: str) -> str:
-    """Give what addresses of MLflow's pages begin with; nothing if it has none."""
     return f"{shown(uri).rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
 
 
-def _new_run(name: str, report: RoundReport) -> NewRun:
+def _new_run(name: str, report: RoundReport | ClassReport) -> NewRun:
     """Start runs at the slot: MLflow sorts by it, also when a year is filled in at once."""
     return NewRun(name, values.milliseconds(report.slot), values.source_tags())
 

@@ -162,7 +162,6 @@ def _stands_of(tags: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def _gravest_of(stands: Mapping[str, ModelState]) -> tuple[str, ModelState]:
-    """Choose the monitor that stands gravest; of several the newest, then by name."""
     by_name = sorted(stands.items())
     newest_first = sorted(by_name, key=lambda one: one[1].get("date", ""), reverse=True)
     return min(newest_first, key=lambda one: _grade(one[1]["status"]))
@@ -216,7 +215,6 @@ def _write(
     tags: Mapping[str, str],
     new_tags: Mapping[str, str],
 ) -> bool:
-    """Write those that are not there yet; returns whether there were any."""
     changed = {key: value for key, value in new_tags.items() if tags.get(key) != value}
     for key, value in changed.items():
         client.set_model_version_tag(version.name, str(version.version), key, value)

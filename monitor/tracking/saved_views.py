@@ -88,7 +88,6 @@ def _estimates(metric: str) -> list[str]:
 
 
 def _line(name: str, metrics: list[str]) -> dict[str, Any]:
-    """Describe a chart of metrics over time."""
     return {
         "type": "LINE",
         "uuid": f"pr-monitor {name}",

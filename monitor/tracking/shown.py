@@ -195,7 +195,6 @@ def _of_round(begin: str) -> str:
 
 
 def _shown(run: Run, begin: str) -> ShownRun:
-    """Read a run by its tags; its key ends with the history and the slot."""
     tags = run.data.tags
     return ShownRun(
         run_id=run.info.run_id,
@@ -207,6 +206,5 @@ def _shown(run: Run, begin: str) -> ShownRun:
 
 
 def _slot(key: str, begin: str) -> datetime:
-    """Read the slot that the key of a run ends with."""
     slot = key.removeprefix(begin).partition("/")[2]
     return datetime.strptime(slot, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)

@@ -16,7 +16,7 @@ from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
 
 if TYPE_CHECKING:
-    from monitor.domain.challenger import ComparisonRow
+    from monitor.domain.challenger import Ends
     from monitor.domain.class_report import ClassReport
 
 FIRST = ("precision", "recall")
@@ -92,7 +92,6 @@ def is_of_model(metric: str) -> bool:
 
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
-    """Give the estimate in the name and tags of the run, and the round's alone."""
     best, alone = (
         best_row(report, metric),
         report.estimate(metric, basis="round", estimand="window"),
@@ -104,7 +103,6 @@ def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None
 
 
 def _limit_values(report: RoundReport) -> dict[str, float | None]:
-    """Give each limit, beside its metric, and the evidence as a share of what fires."""
     values: dict[str, float | None] = {}
     for row in report.evidence:
         side = "" if row.side == "at_least" else f"_{row.side}"
@@ -222,7 +220,6 @@ def best_point(report: RoundReport, metric: str) -> float | None:
 
 
 def _figure(report: RoundReport, metric: str) -> str | None:
-    """Write the best estimate in as few letters as a list has room for, such as ``P.83``."""
     point = best_point(report, metric)
     if point is None:
         return None
@@ -290,18 +287,17 @@ def _challenger_metrics(report: RoundReport) -> dict[str, float]:
     Such as ``challenger/recall``, ``challenger/recall_difference`` with ``_low`` and ``_high``, and
     ``challenger/recall_difference_pooled`` from the second round with this challenger on.
     """
+    values: dict[str, float] = {}
     row = report.challenger
     if row is None:
-        return {}
-    alone, pooled = row.alone, row.pooled
-    alone_metrics = {
-        f"challenger/{name}": metric.challenger[0]
-        for name in FIRST
-        if alone is not None
-        if (metric := alone.metric(name)) is not None and metric.challenger is not None
-    }
-    both = _differences(alone, "difference") | _differences(pooled, "difference_pooled")
-    return alone_metrics | both
+        return values
+    for called, of in (("", row.alone), ("_pooled", row.pooled)):
+        for metric in [] if of is None else filter(None, map(of.metric, FIRST)):
+            name = f"challenger/{metric.metric}"
+            if not called and metric.challenger is not None:
+                values[name] = metric.challenger[0]
+            values |= _with_ends(f"{name}_difference{called}", metric.difference)
+    return values
 
 
 def _judge_metrics(report: RoundReport) -> dict[str, float]:
@@ -314,39 +310,25 @@ def _judge_metrics(report: RoundReport) -> dict[str, float]:
     row = report.judge
     if row is None or not row.size:
         return {}
-    rates = {
-        f"judge/{name}{called}{end}": value
-        for called, of in (("", row.alone), ("_pooled", row.pooled))
-        for name in ("tpr", "fpr", "kappa")
-        if of is not None and (ends := getattr(of, name)) is not None
-        for end, value in zip(("", "_low", "_high"), ends, strict=True)
-    }
-    saved = {} if row.saved is None else {"judge/saved": row.saved}
-    cost = {
-        f"judge/{name}": float(value)
-        for name in ("calls", "tokens", "seconds")
-        if (value := getattr(row, name)) is not None
-    }
-    return rates | saved | cost | {"judge/missing": row.missing / row.size}
+    values = {"judge/missing": row.missing / row.size}
+    for called, of in (("", row.alone), ("_pooled", row.pooled)):
+        for name in () if of is None else ("tpr", "fpr", "kappa"):
+            values |= _with_ends(f"judge/{name}{called}", getattr(of, name))
+    costs = {name: getattr(row, name) for name in ("saved", "calls", "tokens", "seconds")}
+    return values | {f"judge/{name}": float(n) for name, n in costs.items() if n is not None}
 
 
 def _check_metrics(report: RoundReport) -> dict[str, float]:
     """Name how often a column is right, such as ``labels/flagged_sensitivity`` with ``_low``."""
-    return {
-        f"labels/{row.labels.replace(' ', '_')}_{name}{end}": value
-        for row in report.checks
-        for name in ("sensitivity", "specificity")
-        if (ends := getattr(row, name)) is not None
-        for end, value in zip(("", "_low", "_high"), ends, strict=True)
-    }
+    values: dict[str, float] = {}
+    for row in report.checks:
+        for name in ("sensitivity", "specificity"):
+            values |= _with_ends(
+                f"labels/{row.labels.replace(' ', '_')}_{name}", getattr(row, name)
+            )
+    return values
 
 
-def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:
-    if row is None:
-        return {}
-    return {
-        f"challenger/{name}_{called}{end}": value
-        for name in FIRST
-        if (metric := row.metric(name)) is not None and metric.difference is not None
-        for end, value in zip(("", "_low", "_high"), metric.difference, strict=True)
-    }
+def _with_ends(name: str, ends: Ends | None) -> dict[str, float]:
+    names = (name, f"{name}_low", f"{name}_high")
+    return {} if ends is None else dict(zip(names, ends, strict=True))

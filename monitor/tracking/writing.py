@@ -86,7 +86,6 @@ def timeline_picture(run_id: str) -> str:
 
 
 def _figures(report: RoundReport) -> dict[str, bytes]:
-    """Draw the figures that a report has, by file."""
     drawn = {
         _TIMELINE: timeline_svg(report),
         "p3_curve.svg": p3_svg(report),
@@ -169,7 +168,6 @@ def _metrics(report: RoundReport, model_id: str | None) -> list[Metric]:
 
 
 def _linked_model(client: MlflowClient, run: Run, report: RoundReport) -> str | None:
-    """Find the model that the run is or will be linked to, if MLflow has it."""
     if run.inputs is not None and _has_inputs(run):
         return next((model.model_id for model in run.inputs.model_inputs), None)
     return logged_model_id(client, report.watched) if report.watched else None
@@ -180,7 +178,6 @@ def _has_inputs(run: Run) -> bool:
 
 
 def _log_inputs(client: MlflowClient, run: Run, report: RoundReport, model_id: str | None) -> None:
-    """Link the window's predictions and, where MLflow has it, the model."""
     from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelInput  # noqa: PLC0415
 
     if _has_inputs(run):
@@ -194,7 +191,6 @@ def _log_inputs(client: MlflowClient, run: Run, report: RoundReport, model_id: s
 
 
 def _log_files(client: MlflowClient, run: Run, files: Mapping[str, bytes]) -> None:
-    """Write files into the run's folder, replacing an earlier version's."""
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
     with TemporaryDirectory(prefix="monitor-") as folder:

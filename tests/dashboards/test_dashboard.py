@@ -88,15 +88,3 @@ def test_every_variable_that_a_panel_uses_is_one_of_the_dashboard():
 
     own = {name for name in used if not name.startswith("__")}
     assert own == {"store", "monitor", "basis", "mlflow", "pages"} == variables
-
-
-def test_panels_lie_beside_each_other():
-    taken: dict[tuple[int, int], str] = {}
-    for panel in grafana.dashboard()["panels"]:
-        place = panel["gridPos"]
-        assert place["x"] + place["w"] <= 24
-        for x in range(place["x"], place["x"] + place["w"]):
-            for y in range(place["y"], place["y"] + place["h"]):
-                assert taken.setdefault((x, y), panel["title"]) == panel["title"]
-    ids = [panel["id"] for panel in grafana.dashboard()["panels"]]
-    assert len(set(ids)) == len(ids)

@@ -12,9 +12,8 @@ from monitor.stats.core.reasons import (
     Contradiction,
     Undefined,
     UndefinedDraws,
-    Unlabeled,
 )
-from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
+from monitor.stats.design.notes import FloorsLowered, Remark
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import DecidingClass
 
@@ -32,11 +31,6 @@ def test_every_undefined_metric_and_a_contradicted_audit_have_a_reason_in_words(
     ("why", "text"),
     [
         (
-            UndefinedDraws(Undefined.NO_POSITIVE, share=0.301, most=0.05),
-            "nothing is actually positive (TP + FN = 0) in 30 % of the draws, more than 5 %",
-        ),
-        (Unlabeled("passed", 9500), "none of the 9500 passed items is labeled"),
-        (
             AuditAtChance(0.9174, positive=30, positive_right=10, negative=30, negative_right=15),
             "labels are no better than chance with probability 0.92 by this audit (10 of 30 "
             "positive and 15 of 30 negative items labeled right), so nothing can be corrected; "
@@ -53,10 +47,6 @@ def test_a_missing_estimate_has_its_reason_in_words(why, text):
     ("note", "text"),
     [
         (Remark.EVERYTHING_FLAGGED, "everything was flagged, so recall is 1 and needs no labels"),
-        (
-            OutOfReach("precision", 0.0432, 0.01),
-            "precision: even every item labeled leaves +-0.043, more than 0.01",
-        ),
         (
             FloorsLowered(24, 44),
             "24 labels are fewer than the floors of all strata ask for (44), so every stratum's "

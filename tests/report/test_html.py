@@ -129,16 +129,6 @@ def test_a_whole_report_has_every_part_in_the_order_of_who_reads_it():
     ]
 
 
-def test_a_challenger_that_is_not_compared_says_why_once_and_shows_no_table():
-    fault = challenger(reason="its decisions could not be read")
-
-    page = page_of(whole(challenger=fault))
-
-    assert page.text.count("is not compared: its decisions could not be read") == 1
-    assert not [one for _, one in page.elements if "Challenger" in (one.get("aria-label") or "")]
-    assert "Challenger" not in " ".join(page_of(whole(challenger=None)).said["h2"])
-
-
 def test_each_figure_says_its_unit_level_prevalence_and_how_many_labels():
     captions = page_of(whole()).said["figcaption"]
 
@@ -158,10 +148,6 @@ def test_the_method_is_five_sentences_with_the_numbers_of_the_round():
     assert "Of 62,200 predictions of the window 7,200 are flagged, 11.6 %; 480 items" in first
     assert "reaches 51.9" in last
     assert "at most one false alarm in 52 rounds" in last
-
-
-def test_the_same_report_gives_the_same_bytes():
-    assert report_html(whole()) == report_html(whole())
 
 
 def test_two_years_of_rounds_and_many_strata_and_segments_stay_small():

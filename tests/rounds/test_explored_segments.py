@@ -12,7 +12,8 @@ from monitor.rounds.restore import _as_planned
 from monitor.rounds.sampling.round_sample import explore
 from monitor.rounds.sampling.window_scan import scan_window
 from monitor.storage.labels.round_labels import read_labels, read_recurring
-from monitor.storage.results import estimate_store, redo_store, segment_store
+from monitor.storage.results import estimate_store, segment_store
+from monitor.storage.rounds import round_transitions
 from monitor.storage.samples import frame_store
 from monitor.testing import MemorySource
 from tests.rounds.played import played
@@ -145,7 +146,7 @@ def test_a_round_that_is_done_again_by_its_report_explores_the_same_items(scene)
     scene.labeler.answers |= dict.fromkeys(wrong, Answer.POSITIVE)  # now DE may look worst
 
     scene.write(
-        redo_store.reopen_abandoned,
+        round_transitions.reopen_abandoned,
         scene.round(2),
         settings=_as_planned(scene.settings, report),
         now=scene.now,

@@ -106,13 +106,6 @@ def test_the_claim_of_another_machines_worker_has_to_run_out(database, round_id)
     assert claimed(database, round_id) is not None
 
 
-def test_the_longest_host_name_fits_the_claim(database, round_id, monkeypatch):
-    monkeypatch.setattr(socket, "gethostname", lambda: "h" * 64)
-
-    assert claimed(database, round_id) is not None
-    assert column(database, "claimed_by") == worker.worker_name()
-
-
 def stale_and_fresh(database, round_id):
     """A worker whose claim ran out and was taken over, and the one who has it now."""
     stale = claimed(database, round_id)

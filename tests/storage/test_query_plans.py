@@ -2,10 +2,8 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.classes import lost_windows, publish_classes
@@ -17,6 +15,7 @@ from monitor.rounds.status import overviews
 from monitor.service.change_detection import Idle
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
+from tests.storage.plans import Sent, recorded
 from tests.storage.rows import Taking
 
 GROWING = "items|payloads|tasks|label_events|counts|estimates|evidence|effects|round_events|rounds"
@@ -35,31 +34,26 @@ def scanned(connection, statement, parameters):
 
 
 def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
-    asked: dict[str, Any] = {}
-
-    @event.listens_for(database.engine, "before_cursor_execute")
-    def note(_connection, _cursor, statement, parameters, *_):
-        if statement.lstrip().lower().startswith(("select", "update", "delete", "with")):
-            asked.setdefault(statement, parameters)
-
+    asked: Sent = {}
     sample = Sample(max_labels=40, bands=Bands(flagged=1, passed=1))
     scene = Scene(database, settings(sample=sample, overlap=0.2))
     idle = Idle(database, lambda: scene.now, {scene.name: "as it is"})
-    for number in (1, 2):
-        scene.play(number, count=400)
-        scene.labeler.second_answers = dict(scene.truth)
-        scene.run()
-        for look in idle.needed([scene.context]):
-            idle.record_check(look, well=True)
-        idle.keep()
-        deliver(database, {"log": Taking(), "mlflow": Taking()}, lambda: scene.now)
-        retire_orphans(database, {"log": Taking(), "mlflow": Taking()}, lambda: scene.now)
-        forget_removed_monitors(database, [scene.name], lambda: scene.now)
-    of_class = replace(scene.context, class_monitors={"a": scene.name})
-    for _ in range(2):  # the first look of a process, and later ones
-        assert MONDAY in lost_windows(of_class)
-    publish_classes(of_class, [MONDAY])
-    event.remove(database.engine, "before_cursor_execute", note)
+    sinks = {"log": Taking(), "mlflow": Taking()}
+    with recorded(database.engine, asked):
+        for number in (1, 2):
+            scene.play(number, count=400)
+            scene.labeler.second_answers = dict(scene.truth)
+            scene.run()
+            for look in idle.needed([scene.context]):
+                idle.record_check(look, well=True)
+            idle.keep()
+            deliver(database, sinks, lambda: scene.now)
+            retire_orphans(database, sinks, lambda: scene.now)
+            forget_removed_monitors(database, [scene.name], lambda: scene.now)
+        of_class = replace(scene.context, class_monitors={"a": scene.name})
+        for _ in range(2):  # the first look of a process, and later ones
+            assert MONDAY in lost_windows(of_class)
+        publish_classes(of_class, [MONDAY])
 
     assert scene.round(2).state == "closed"
     assert scene.now == MONDAY + WEEK
@@ -73,19 +67,14 @@ def test_a_page_about_all_monitors_reads_no_rows_of_a_growing_table_but_those_it
     scene.play(1, count=400)
     scene.week(2, count=400)
     scene.run(2)
-    asked: dict[str, Any] = {}
+    asked: Sent = {}
 
-    @event.listens_for(database.engine, "before_cursor_execute")
-    def note(_connection, _cursor, statement, parameters, *_):
-        if statement.lstrip().lower().startswith(("select", "with")):
-            asked.setdefault(statement, parameters)
-
-    found = overviews(database, [scene.context.settings] * 2, scene.now)
-    overviews(database, [scene.context.settings], scene.now)
-    with database.read() as connection:
-        all_open_rounds(connection)
-    page = exposition(database, [scene.name], Own(), scene.now)
-    event.remove(database.engine, "before_cursor_execute", note)
+    with recorded(database.engine, asked):
+        found = overviews(database, [scene.context.settings] * 2, scene.now)
+        overviews(database, [scene.context.settings], scene.now)
+        with database.read() as connection:
+            all_open_rounds(connection)
+        page = exposition(database, [scene.name], Own(), scene.now)
 
     assert (found[0].last_round, len(found[0].open_rounds)) == (1, 1)
     assert "pr_monitor_rounds" in page

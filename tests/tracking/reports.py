@@ -53,52 +53,24 @@ def timeline(up_to):
     ]
 
 
+def estimate(metric, basis, estimand, point=None, half=0.0, **changes):
+    _, low, high = (None,) * 3 if point is None else triple(point, half)
+    values = {"point": point, "low": low, "high": high, "level": 0.95, "method": "posterior"}
+    shared = {"metric": metric, "basis": basis, "estimand": estimand}
+    return ReportedEstimate.model_validate(shared | values | changes)
+
+
 def estimates(number, shift):
     rows = []
     for metric in ("precision", "recall", "f1"):
         for basis, estimand, half in (("round", "window", 0.055), ("pooled", "rate", 0.03)):
-            point, low, high = triple(center(metric, number) + shift, half)
-            rows.append(
-                ReportedEstimate(
-                    metric=metric,
-                    estimand=estimand,
-                    basis=basis,
-                    point=point,
-                    low=low,
-                    high=high,
-                    level=0.95,
-                    method="posterior",
-                    bound_low=low - 0.02 if basis == "round" else None,
-                    bound_high=high + 0.01 if basis == "round" else None,
-                )
-            )
+            row = estimate(metric, basis, estimand, center(metric, number) + shift, half)
+            bounds = {"bound_low": row.low - 0.02, "bound_high": row.high + 0.01}
+            rows.append(row.model_copy(update=bounds if basis == "round" else {}))
+    ends = {"low": 0.046, "high": 0.057}
     for basis, estimand in (("round", "window"), ("pooled", "rate")):
-        rows.append(
-            ReportedEstimate(
-                metric="prevalence",
-                estimand=estimand,
-                basis=basis,
-                point=0.051,
-                low=0.046,
-                high=0.057,
-                level=0.95,
-                method="posterior",
-            )
-        )
-    rows.append(
-        ReportedEstimate(
-            metric="accuracy",
-            estimand="rate",
-            basis="pooled",
-            point=None,
-            low=None,
-            high=None,
-            level=0.95,
-            method="posterior",
-            reason="not asked for",
-        )
-    )
-    return rows
+        rows.append(estimate("prevalence", basis, estimand, 0.051, **ends))
+    return [*rows, estimate("accuracy", "pooled", "rate", reason="not asked for")]
 
 
 def strata():

@@ -18,7 +18,6 @@ from monitor.files.sqlite_address import absolute_address
 from monitor.tracking import connection
 from monitor.tracking.connection import Deadline, Timed, load_mlflow, shown
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
-from tests.mlflow_server import MLFLOW
 from tests.servers import free_port
 from tests.tracking.conftest import Stub, handler_for
 from tests.tracking.reports import make_effect, make_report
@@ -70,16 +69,6 @@ def test_an_mlflow_that_is_slow_all_the_way_is_given_up_in_time(proxy, prefix, m
         handler.deliver(make_effect(ROUND, make_report(1)))
 
 
-@pytest.mark.skipif(MLFLOW < (3, 14), reason="such an MLflow takes a store of files")
-def test_mlflows_advice_is_told_whole(tmp_path, monkeypatch):
-    monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE", raising=False)
-
-    [problem] = handler_for(f"file:{tmp_path}/mlruns", "monitor").check()
-
-    assert "See https://mlflow.org/docs/" in problem
-    assert problem.endswith("to opt out of this exception.")
-
-
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_permission_names_the_experiment_and_what_to_do(prefix, status):
     with Stub(status, b"Permission denied") as stub:
@@ -119,30 +108,6 @@ def test_environment_and_loggers_are_as_before_after_a_delivery(handler, capfd):
     assert dict(os.environ) == before
     assert logging.getLogger("mlflow").level == mlflow_level
     assert capfd.readouterr() == ("", "")
-
-
-WITHOUT_LOADING = """
-import sys
-from monitor.domain.errors import DeliveryFailed
-from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
-from tests.tracking.reports import make_effect, make_report
-handler = MlflowHandler(MlflowSettings(tracking_uri=sys.argv[1]))
-try:
-    handler.deliver(make_effect("round_run", make_report(1)))
-except DeliveryFailed as error:
-    print(error)
-print(sorted({"mlflow", "matplotlib"} & set(sys.modules)))
-"""
-
-
-def test_while_mlflow_is_down_neither_mlflow_nor_figures_are_loaded():
-    url = f"http://127.0.0.1:{free_port()}"
-
-    told = run_python(WITHOUT_LOADING, url)
-
-    sentence, loaded = told.stdout.splitlines()
-    assert sentence.startswith(f"MLflow at {url} does not answer (connection refused); ")
-    assert loaded == "[]"
 
 
 def run_python(program, *arguments, cwd=None):

@@ -1,15 +1,18 @@
 """The words and the picture of a run, without any MLflow."""
 
 import math
+import re
 from datetime import UTC, datetime
 
 import pytest
 
-from monitor.domain.report import AgreementRow, AnswersRow, ProvisionalMetric, ProvisionalRow
+from monitor.domain.report import ProvisionalMetric, ProvisionalRow
+from monitor.presentation.rows import agreement_sentence
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import as_far_as_fits, describe
 from monitor.tracking.values import metrics, segments_table
 from tests.drawing import looking
+from tests.report.test_html import AGREEMENT
 from tests.tracking.reports import estimates, make_report, segments, strata
 
 TAG_LIMIT = 8000  # characters that MLflow keeps
@@ -55,19 +58,6 @@ def test_a_metric_without_an_estimate_says_why():
     assert "Precision, recall, f1, prevalence: not estimable: no positives." in text
 
 
-def test_what_pooled_intervals_held_is_said_where_it_was_measured_and_not_where_it_was_not():
-    measured = describe(make_report(3, pooled_coverage=(0.87, 0.98)))
-    other = describe(make_report(3))
-
-    held = "held the truth in at least 87 % of simulated rounds after changes of 3 to 15 points"
-    assert held in measured
-    assert "at least 98 % in quiet times" in measured
-    assert "95% intervals, per metric" in other
-    assert "Intervals with earlier rounds are of calibrated pooling." in other
-    assert "simulated" not in other
-    assert "credible" not in measured + other
-
-
 def test_many_segments_still_fit_into_a_tag():
     columns = [f"column {place}" for place in range(10)]
     values = [f"{'a long value <of 100 characters>':.<97}{place:03}" for place in range(21)]
@@ -89,46 +79,11 @@ def test_segments_make_a_table_for_mlflow_with_all_there_is():
     assert table["data"][3][-1] == "no label says the recall"
 
 
-AGREEMENT = AgreementRow(
-    items=40,
-    disagreed=3,
-    annotators=2,
-    disagreement=0.05,
-    disagreement_low=0.02,
-    disagreement_high=0.11,
-    kappa=0.8,
-    kappa_low=0.6,
-    kappa_high=1.0,
-    alpha=0.79,
-    alpha_low=0.58,
-    alpha_high=1.0,
-)
-ANSWERS = AnswersRow(
-    wanted=480,
-    labeled=468,
-    declined=6,
-    half_hours=5,
-    most_hours=50,
-    last_hours=96,
-    open_hours=120,
-)
-
-
-def test_agreement_and_missing_answers_are_sentences():
-    report = make_report(1, agreement=AGREEMENT, answers=ANSWERS)
-
-    text = describe(report)
-
-    assert (
-        "Agreement: 2 people, 40 items with two answers, 3 of them contradicting; two people would "
-        "differ on 5.0 % [2.0, 11.0] of the window; kappa 0.80 [0.60, 1.00]; alpha 0.79 "
-        "[0.58, 1.00]."
-    ) in text.replace("\\", "")
-    assert (
-        "12 of 480 answers are missing (2.5 %): 6 not given, 6 “cannot tell”; half of the others "
-        "came within 5 h, nine in ten within 2.1 days, the last after 4 days; the round closed "
-        "after 5 days."
-    ) in text
+def test_agreement_is_a_sentence_with_its_intervals():
+    assert agreement_sentence(AGREEMENT) == (
+        "2 people, 60 items with two answers, 4 of them contradicting; two people would differ on "
+        "5.0 % [5.0, 5.0] of the window; kappa 0.80 [0.80, 0.80]; alpha 0.80 [0.80, 0.80]"
+    )
 
 
 def test_corrected_estimates_have_a_column_of_their_own():
@@ -246,3 +201,15 @@ def test_a_value_of_a_segment_is_text_and_no_link(value, written):
     text = describe(make_report(1, segments=segments(values=[value])))
 
     assert f"| {written}&emsp; |" in text
+
+
+def test_no_round_of_the_timeline_is_cut_off_in_a_description_on_a_page_of_1280_pixels():
+    width = re.match(rb'<svg [^>]*? width="(\d+)"', timeline_svg(make_report(11)))
+
+    assert width is not None
+    assert int(width[1]) <= 680
+
+
+@pytest.mark.parametrize("number", [2, 40])
+def test_no_words_of_the_timeline_lie_over_others_or_over_what_is_drawn(number):
+    assert looking.at(timeline_svg(make_report(number, version=2))).covered() == []

@@ -245,15 +245,6 @@ def test_a_deleted_experiment_is_named_with_the_way_out(handler, client, prefix)
     assert not failure.value.sink_down
 
 
-def test_keys_with_characters_that_end_a_quote_still_find_their_run(handler, client, prefix):
-    monitor = 'it\'s "50%" & more, naïve `a`'
-    report = make_report(1, monitor=monitor)
-
-    receipts = {handler.deliver(make_effect(ROUND, report)) for _ in range(2)}
-
-    assert receipts == {where(the_run(client, f"{prefix}/{monitor}"))}
-
-
 def test_the_fleet_has_one_run_per_monitor_with_a_step_per_round(handler, client, prefix):
     for number in (1, 2):
         handler.deliver(make_effect(FLEET, make_report(number)))

@@ -67,20 +67,6 @@ def test_tags_and_description_say_how_a_version_stands_and_where_and_the_run_lin
     assert note.endswith(f"Model: [{version}](#/models/{prefix}/versions/1).")
 
 
-def test_a_round_takes_ten_requests_for_its_model(proxy, client, prefix, version):
-    handler = handler_for(proxy.url, prefix)
-    deliver(handler, make_report(1, model=version))
-    before = len(proxy.seen)
-
-    deliver(handler, make_report(2, model=version))
-
-    calls = proxy.seen[before:]
-    looks = [call for call in calls if "model-versions/get" in call]
-    writes = [call for call in calls if "model-versions/" in call and call not in looks]
-    before_writes = [call for call in calls if "registered-models/get" in call]  # by the client
-    assert (len(looks), len(writes), len(before_writes)) == (2, 4, 4), calls
-
-
 def test_what_people_wrote_about_a_version_stays(handler, client, prefix, version):
     client.update_model_version(prefix, "1", "Trained by Ada.\n")
     deliver(handler, make_report(1, model=version))

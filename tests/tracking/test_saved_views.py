@@ -5,18 +5,12 @@ import json
 import pytest
 
 from monitor.domain.model import EffectKind
-from monitor.tracking.links import round_path, view_path
 from monitor.tracking.saved_views import (
-    CHARTS,
-    ROUNDS,
     charts_of,
     fleet_views,
-    key_of,
     monitor_views,
 )
 from tests.mlflow_server import MLFLOW
-from tests.report.test_html import CAUSE, NEXT
-from tests.service.pages.browsers import chromium
 from tests.tracking.reports import make_effect, make_report
 
 pytestmark = pytest.mark.server
@@ -120,52 +114,3 @@ def test_each_view_is_within_what_the_page_reads():
         "mail",
     }
     assert max(map(len, views.values())) < CAP
-
-
-AT_ONCE = "ALERT since round 10. Precision 0.81 (limit 0.8)"  # is it good? since when? which limit?
-BEHIND_THE_ARROW = {
-    "how sure is that": "Precision is 0.81 (0.78 to 0.84), back within its limit 0.8",
-    "what shall I do": "What to do: If labels are wrong, correct them",
-    "what changed": "Against earlier rounds: Precision fell, and the cause is known",
-    "how many labels": "of them 7,200 flagged and 456 labeled",
-    "can I trust it": "they held the truth in at least 88 % of simulated rounds",
-    "what comes next": "Next round: It is due 2025-08-04 06:00 UTC, asks for as many labels as",
-}
-ARROW = "[data-component-id='mlflow.experiment.metadata_editor.expand_button']"
-
-
-@pytest.mark.slow
-def test_mlflows_pages_show_the_verdict_the_charts_and_the_rounds(
-    handler, client, prefix, mlflow_url
-):
-    deliver(handler, *range(1, 10))
-    newest = make_report(10, cause=CAUSE, next_round=NEXT, pooled_coverage=(0.88, 0.98))
-    for kind in (ROUND, FLEET):
-        handler.deliver(make_effect(kind, newest))
-    own, fleet = (client.get_experiment_by_name(f"{prefix}{tail}") for tail in ("/mail-travel", ""))
-    charts, of_all = (
-        view_path(fleet.experiment_id, key_of(name, views), charts=True)
-        for name, views in (("mail-travel", charts_of("mail-travel")), (CHARTS, fleet_views()))
-    )
-    rounds = view_path(own.experiment_id, key_of(ROUNDS, monitor_views()), charts=False)
-
-    with chromium() as browser:
-        browser.driver.set_window_size(1600, 1000)
-        browser.driver.get(f"{mlflow_url}/{round_path(own.experiment_id, newest.round_key)}")
-        browser.until(lambda: AT_ONCE in browser.text() and browser.has(ARROW))
-        browser.all(ARROW)[0].click()
-        browser.until(lambda: all(each in browser.text() for each in BEHIND_THE_ARROW.values()))
-        browser.driver.get("about:blank")  # else only what is behind the # differs
-        browser.driver.get(f"{mlflow_url}/{charts}")
-        browser.until(lambda: "Point, interval and limit" in browser.text())
-        browser.until(lambda: "precision/limit" in browser.driver.page_source)
-        browser.driver.get("about:blank")
-        browser.driver.get(f"{mlflow_url}/{of_all}")
-        browser.until(lambda: "Estimates of all monitors" in browser.text())
-        browser.driver.get("about:blank")
-        browser.driver.get(f"{mlflow_url}/#/experiments/{own.experiment_id}")
-        browser.until(lambda: "ALERT since round 10. Precision 0.81" in browser.text())
-        browser.driver.get("about:blank")
-        browser.driver.get(f"{mlflow_url}/{rounds}")
-        browser.until(lambda: "2025-03-10 ALERT P.81" in browser.text())
-        browser.until(lambda: "monitor.status" in browser.text())

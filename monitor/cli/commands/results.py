@@ -32,10 +32,10 @@ from monitor.domain.errors import InputRefused, gravest
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.class_report import ClassOverview
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.wiring import Application
 
 

@@ -154,14 +154,12 @@ def _round_sentence(round_: Round, *, is_stated: bool, has_more: bool) -> str:
 
 
 def _wave(round_: Round, *, has_more: bool) -> str:
-    """Return the sentence that more items follow those that are out, or are out now."""
     if has_more:
         return "; its second wave of items is out now"
     return "" if round_.second_wave_at is None else ", in two waves of which this is the first"
 
 
 def _waits(round_: Round) -> str:
-    """Describe until when a round waits for predictions that can be used."""
     until = gives_up_at(round_)
     return "" if until is None else f" and waits{until_text(until)}"
 

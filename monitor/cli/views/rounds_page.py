@@ -80,7 +80,7 @@ def _report_json(report: RoundReport | None) -> dict[str, Any]:
         **report.model_dump(include={*_WITHOUT_REPORT, "strata", "provisional"}),
         "estimates": [row.model_dump(include=names) for row in report.estimates],
         "evidence": [
-            row.model_dump() | {"fires": fired_by(report, row)} for row in report.evidence
+            row.model_dump() | {"fires": bool(fired_by(report, row))} for row in report.evidence
         ],
         "cautions": caution_texts(report),
         "answered": answered_texts(report),
@@ -211,7 +211,6 @@ def _two_lines(row: Row) -> list[list[str]]:
 
 
 def _more(row: Row) -> str:
-    """Describe what is special about a round's estimates."""
     version, partial = row.round.estimated_version, row.round.partial
     worst_case = any(one.is_worst_case for one in row.estimates)
     return remarks_text(version, partial=partial, worst_case=worst_case, restated=row.restated)

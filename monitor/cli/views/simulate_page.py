@@ -108,7 +108,6 @@ def _drift_lines(forecast: Forecast, after: Detection, text: str) -> Iterator[st
 
 
 def _tail(after: Detection) -> str:
-    """Describe when nine of ten are found."""
     late = next((k for k, share in enumerate(after.detected_within, 1) if share >= MOST), None)
     if late is None:
         last = len(after.detected_within)

@@ -22,11 +22,11 @@ from monitor.presentation.status import (
 
 if TYPE_CHECKING:
     from monitor.config.model import Config
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.class_report import ClassOverview
     from monitor.hooks.context import Link
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
-    from monitor.storage.results.alert_store import StoredAlert
 
 COLOURS = {
     "alert": "red",
@@ -98,7 +98,6 @@ def overview_json(overview: Overview) -> dict[str, Any]:
 
 
 def _open_alert_json(alert: StoredAlert, overview: Overview) -> dict[str, Any]:
-    """Return an open alert with what was sent when it fired, and how far it is from its end."""
     notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
     return {
         **alert_json(alert),
@@ -151,7 +150,6 @@ def echo_overview(overview: Overview) -> None:
 
 
 def _last_estimate(overview: Overview) -> Iterator[str]:
-    """Describe what the last closed round found."""
     if overview.last_round is not None and overview.last_slot is not None:
         yield last_estimate_line(
             overview.last_round, overview.last_slot, partial=overview.last_partial
@@ -163,7 +161,6 @@ def _last_estimate(overview: Overview) -> Iterator[str]:
 
 
 def _alert(alert: StoredAlert, overview: Overview) -> Iterator[str]:
-    """Describe what fires, how far it is from its end, and what was sent when it began to."""
     notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
     yield open_alert_line(alert)
     if recovery is not None:
@@ -182,7 +179,6 @@ def _number(row: EstimateRow) -> str:
 
 
 def _doing(overview: Overview) -> Iterator[str]:
-    """Describe what is open, what is wrong, and what waits."""
     yield from (line for one in overview.open_rounds for line in one.lines)
     yield from (f"problem: {problem}" for problem in overview.problems)
     yield from (f"needs a look: {concern}" for concern in overview.concerns)

@@ -35,11 +35,11 @@ from monitor.storage.results import alert_store, concern_store, evidence_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import StoredAlert
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.evidence import LimitEvidence
     from monitor.stats.detection.half_space import Limit
     from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 Readings = dict["Side", LimitReading]

@@ -13,13 +13,12 @@ from monitor.storage.results.past_counts import write_packed
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import LimitReading
+    from monitor.domain.alerting import LimitReading, StoredAlert
     from monitor.domain.report import RecoveryRow, ReportedEstimate
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.label_errors import CheckedLabels
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.past_counts import PastRound
     from monitor.storage.results.restatement_store import RestatedVersion
     from monitor.storage.rounds.round_store import Round

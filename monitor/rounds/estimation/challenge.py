@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow
 from monitor.domain.settings import CREDIBLE_LEVEL
-from monitor.presentation.challenger import few_labels_reason, not_read_reason, undecided_reason
+from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reason
 from monitor.presentation.reasons import undefined_reason
 from monitor.rounds.estimation.judge import ends_of
 from monitor.stats.estimation.summed_windows import RoundItems, compare_windows
@@ -81,7 +81,7 @@ def _challenge(
     alone = pooled = None
     if why is None:
         alone = stored or _compared(round_, [strata])
-        why = None if alone is not None else few_labels_reason()
+        why = None if alone is not None else FEW_LABELS
         # Another challenger, also one by another threshold, is never mixed with this one.
         comparable = [
             counted
@@ -103,14 +103,14 @@ def _challenge(
 
 def _why_not(round_: Round, strata: Strata) -> str | None:
     if not strata:
-        return not_read_reason()
+        return NOT_READ
     undecided, size = (
         sum(getattr(part, field) for part in strata) for field in ("undecided", "size")
     )
     if undecided > round_.settings.bad_rows_max * size:
         return undecided_reason(undecided, size, round_.settings.bad_rows_max)
     cells = round_.settings.sample.cells is not None
-    return None if _is_labeled(strata, cells=cells) else few_labels_reason()
+    return None if _is_labeled(strata, cells=cells) else FEW_LABELS
 
 
 def _is_labeled(strata: Strata, *, cells: bool) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow, PrevalenceRow
 from monitor.domain.report import CauseRow
-from monitor.presentation.causes import cause_sentence
+from monitor.presentation.alerts import cause_sentence
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed

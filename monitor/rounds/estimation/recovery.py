@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import StratumArrays
-    from monitor.storage.results.alert_store import StoredAlert
 
 SHARE = 0.8  # How sure it is said that an alert ends within so many rounds
 ROUNDS = 52  # How far ahead is looked

@@ -14,7 +14,6 @@ from monitor.domain.state import ENDED, RoundState
 from monitor.presentation import moves
 from monitor.rounds.opening import slots
 from monitor.rounds.sampling.window_scan import first_scan
-from monitor.storage.results import redo_store
 from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.schema import store_id
 
@@ -40,7 +39,7 @@ def redo_abandoned(
         round_ = _round_at(connection, context, slot)
         if round_ is None or round_.state is not RoundState.ABANDONED:
             return
-        if redo_store.labels_taken(connection, round_.id):
+        if round_transitions.labels_taken(connection, round_.id):
             return
     for one in context.labelers_of(round_.settings):
         with outside("close"):
@@ -49,7 +48,9 @@ def redo_abandoned(
     with context.database.write() as connection:
         round_store.ensure_monitor(connection, context.settings.name, now)  # labels wait for it too
         repeated = settings.model_copy(update={"origin": round_.settings.origin})
-        redo_store.reopen_abandoned(connection, round_, settings=repeated, now=now, reason=why)
+        round_transitions.reopen_abandoned(
+            connection, round_, settings=repeated, now=now, reason=why
+        )
 
 
 def why_it_stays(context: MonitorContext, slot: datetime) -> str:
@@ -57,10 +58,10 @@ def why_it_stays(context: MonitorContext, slot: datetime) -> str:
     with context.database.read() as connection:
         round_ = _round_at(connection, context, slot)
         if round_ is None or round_.window.is_empty:
-            return moves.nothing_to_see_text()
+            return moves.NOTHING_TO_SEE
         # Doing an abandoned round again would throw its answers away.
         is_abandoned = round_.state is RoundState.ABANDONED
-        answers = redo_store.labels_taken(connection, round_.id) if is_abandoned else 0
+        answers = round_transitions.labels_taken(connection, round_.id) if is_abandoned else 0
         return moves.stays_text(round_.state, answers=answers)
 
 

@@ -25,9 +25,9 @@ from monitor.storage.rounds import round_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
-    from monitor.storage.results.alert_store import StoredAlert
 
 log = structlog.get_logger("monitor.rounds")
 

@@ -33,10 +33,10 @@ from monitor.storage.schema import store_id
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.notice import Notice
     from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch
     from monitor.rounds.estimation.supplements import Supplements
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 

@@ -12,8 +12,8 @@ from monitor.domain.state import RoundState
 from monitor.presentation import alerts, rounds
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.report import AlertRow, NoticeRow, RoundReport
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 

@@ -31,13 +31,13 @@ from monitor.domain.state import RoundState
 from monitor.presentation import rounds
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
     from monitor.rounds.reporting.surroundings import Surroundings
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.estimate_store import EstimatedRound
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally

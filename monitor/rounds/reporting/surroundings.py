@@ -22,8 +22,8 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import StoredAlert
     from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch
-    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 

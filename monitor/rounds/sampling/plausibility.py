@@ -216,7 +216,7 @@ def check_challenger(frame: Frame, settings: RoundSettings) -> Oddities:
         return Oddities()
     title, decided = settings.challenger.title, frame.challenged
     if decided is None:
-        fault = frame.challenger_fault or challenger.no_decisions_reason()
+        fault = frame.challenger_fault or challenger.NO_DECISIONS
         concern = Concern(_CHALLENGER, challenger.fault_sentence(title, fault), is_setting=True)
         return Oddities((concern,))
     if decided.undecided > settings.bad_rows_max * frame.size:

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError
-from monitor.presentation.health import broken_text, silent_text, stuck_text
+from monitor.presentation.status import broken_text, silent_text, stuck_text
 from monitor.storage import schema
 
 if TYPE_CHECKING:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from monitor.domain.census import Cell, Census
 from monitor.storage.database import put_all
-from monitor.storage.tables import censuses, rounds
-
-Censuses = Mapping[int, Census]
-"""The censuses of a round, by the part whose labeler has them."""
+from monitor.storage.labels.label_store import raise_label_revision
+from monitor.storage.tables import censuses
 
 
 def write_census(
@@ -26,7 +24,7 @@ def write_census(
         "cells": [[*cell, dict(of)] for cell, of in census.cells.items()],
         "read_at": now,
     }
-    put_all(connection, censuses, [row], changed=["state", "cells", "read_at"])
+    put_all(connection, censuses, [row])
 
 
 def change_census(
@@ -37,11 +35,7 @@ def change_census(
     write_census(connection, round_id, part, census, now)
     if before is not None and _counts(before) == _counts(census):
         return False
-    connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_id)
-        .values(label_revision=rounds.c.label_revision + 1)
-    )
+    raise_label_revision(connection, round_id)
     return True
 
 
@@ -57,11 +51,8 @@ def read_censuses(connection: Connection, round_ids: Sequence[int]) -> dict[int,
 
 def answered_items(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
     """Count the items with an answer in the censuses of some rounds."""
-    read = read_censuses(connection, round_ids)
-    return {
-        round_id: sum(one.answered for one in of_round.values())
-        for round_id, of_round in read.items()
-    }
+    read = read_censuses(connection, round_ids).items()
+    return {each: sum(one.answered for one in of_round.values()) for each, of_round in read}
 
 
 def _counts(census: Census) -> dict[Cell, dict[str, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ from sqlalchemy import Connection, select
 from monitor.domain.model import CHECK_SLOT
 from monitor.domain.state import RoundState
 from monitor.storage.database import insert_all
-from monitor.storage.queries import is_latest
+from monitor.storage.queries import by_first, is_latest, of_version, version_rows
 from monitor.storage.tables import label_checks, rounds, tasks
 
 
@@ -46,30 +45,21 @@ class PastChecks(NamedTuple):
 
 def checked_items(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
     """Read the items of some rounds that people check, by round."""
-    result: defaultdict[int, set[str]] = defaultdict(set)
-    query = select(tasks.c.round_id, tasks.c.item_id).where(
-        tasks.c.round_id.in_(round_ids), tasks.c.slot == CHECK_SLOT
-    )
-    for round_id, item_id in connection.execute(query):
-        result[round_id].add(item_id)
-    return {round_id: frozenset(items) for round_id, items in result.items()}
+    are_checks = tasks.c.round_id.in_(round_ids) & (tasks.c.slot == CHECK_SLOT)
+    read = by_first(connection, select(tasks.c.round_id, tasks.c.item_id).where(are_checks))
+    return {round_id: frozenset(items) for round_id, items in read.items()}
 
 
 def write_counts(connection: Connection, round_id: int, version: int, counts: Checked) -> None:
     """Store what a version counts."""
-    rows = [
-        {"round_id": round_id, "version": version, "flagged": flagged, **of_class._asdict()}
-        for flagged, of_class in counts.items()
-    ]
-    insert_all(connection, label_checks, rows)
+    rows = [{"flagged": flagged, **of_class._asdict()} for flagged, of_class in counts.items()]
+    insert_all(connection, label_checks, version_rows({(round_id, version): rows}))
 
 
 def read_counts(connection: Connection, round_id: int, version: int) -> dict[bool, CheckCounts]:
     """Read what a version counted; empty where nobody checks."""
-    query = select(label_checks).where(
-        label_checks.c.round_id == round_id, label_checks.c.version == version
-    )
-    return {row.flagged: _counts(row) for row in connection.execute(query)}
+    rows = connection.execute(of_version(label_checks, round_id, version))
+    return {row.flagged: _counts(row) for row in rows}
 
 
 def read_past(connection: Connection, round_ids: Sequence[int]) -> dict[int, PastChecks]:

@@ -83,22 +83,20 @@ class NotedEndpoint:
 def read_endpoint(connection: Connection, monitor_id: int, location: str) -> NotedEndpoint:
     """Read the state of an endpoint that labels come from."""
     notes = f"{location}{_SUFFIX}"
-    query = select(labeler_cursors.c.labeler, labeler_cursors.c.cursor).where(
+    query = select(*labeler_cursors.c["labeler", "cursor"]).where(
         labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler.in_((location, notes))
     )
-    cursors = {row.labeler: row.cursor for row in connection.execute(query)}
+    cursors: dict[str, str] = dict(connection.execute(query).all())
     return NotedEndpoint(cursors.get(location), _notes(cursors.get(notes)))
 
 
 def read_notes(connection: Connection, monitor_id: int) -> dict[str, LabelNotes]:
     """Read what was met at all places of a monitor that were ever noted, by their names."""
-    query = select(labeler_cursors.c.labeler, labeler_cursors.c.cursor).where(
-        labeler_cursors.c.monitor_id == monitor_id,
-        labeler_cursors.c.labeler.endswith(_SUFFIX, autoescape=True),
+    are_notes = labeler_cursors.c.labeler.endswith(_SUFFIX, autoescape=True)
+    query = select(*labeler_cursors.c["labeler", "cursor"]).where(
+        labeler_cursors.c.monitor_id == monitor_id, are_notes
     )
-    return {
-        row.labeler.removesuffix(_SUFFIX): _notes(row.cursor) for row in connection.execute(query)
-    }
+    return {name.removesuffix(_SUFFIX): _notes(text) for name, text in connection.execute(query)}
 
 
 def write_label_notes(
@@ -139,4 +137,4 @@ def _notes(text: str | None) -> LabelNotes:
 def write_cursor(connection: Connection, monitor_id: int, labeler: str, cursor: str) -> None:
     """Record how far a labeler's events have been taken."""
     row = {"monitor_id": monitor_id, "labeler": labeler, "cursor": cursor}
-    put_all(connection, labeler_cursors, [row], changed=["cursor"])
+    put_all(connection, labeler_cursors, [row])

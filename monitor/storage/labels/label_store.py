@@ -10,19 +10,19 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Row, delete, exists, func, select, update
+from sqlalchemy import Connection, exists, func, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
-from monitor.storage.database import insert_all, listed
+from monitor.storage.database import change, insert_all, listed, remove
 from monitor.storage.tables import items, label_events, payloads, reserve, rounds, tasks, verdicts
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
 """Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""
 
 _INSTANT = timedelta(microseconds=1)
-_STATED = tuple(label_events.c[name] for name in ("at", "annotator", "kind", "answer"))
+_STATED = label_events.c["at", "annotator", "kind", "answer"]
 _SAME_ITEM = (tasks.c.round_id == label_events.c.round_id) & (
     tasks.c.item_id == label_events.c.item_id
 )
@@ -37,7 +37,7 @@ def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], li
     return [task for task, _ in read], [task.key for task, sent in read if not sent]
 
 
-def _sort_keys(rows: Sequence[Row[Any]]) -> dict[str, str]:
+def _sort_keys(rows: Sequence[Any]) -> dict[str, str]:
     """Shuffle tasks by hashes of their keys, but keep the order of the draw within a stratum.
 
     Any part that comes first is then what a smaller round would have drawn.
@@ -83,11 +83,8 @@ def read_sent(connection: Connection, round_ids: Sequence[int]) -> SentTask:
 
 def set_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None:
     """Record that the labeler has these tasks."""
-    connection.execute(
-        update(tasks)
-        .where(tasks.c.key.in_(listed(connection, keys)), tasks.c.sent_at.is_(None))
-        .values(sent_at=now)
-    )
+    unsent = (tasks.c.key.in_(listed(connection, keys)), tasks.c.sent_at.is_(None))
+    change(connection, tasks, *unsent, sent_at=now)
 
 
 def add_events(
@@ -108,12 +105,14 @@ def insert_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> Count
     insert_all(connection, label_events, rows)
     added = Counter(row["round_id"] for row in rows)
     for round_id in sorted(added):  # in this order, so that two workers cannot lock crosswise
-        connection.execute(
-            update(rounds)
-            .where(rounds.c.id == round_id)
-            .values(label_revision=rounds.c.label_revision + 1)
-        )
+        raise_label_revision(connection, round_id)
     return added
+
+
+def raise_label_revision(connection: Connection, round_id: int) -> None:
+    """Note that the labels of a round are not what they were."""
+    newer = rounds.c.label_revision + 1
+    change(connection, rounds, rounds.c.id == round_id, label_revision=newer)
 
 
 def new_rows(
@@ -126,9 +125,8 @@ def new_rows(
         for event in events
     ]
     changes = _changed(connection, events)
-    locations, answer = _stored_statements(
-        connection, sorted({event.task_key for event in changes})
-    )
+    keys = sorted({event.task_key for event in changes})
+    locations, answer = _stored_statements(connection, keys)
     rows: list[dict[str, Any]] = []
     for event in changes:
         location = locations[event.task_key]
@@ -138,9 +136,8 @@ def new_rows(
         row = _event_row(labeler, event, location, at, now)
         identity = (labeler, row["external_id"], row["revision"])
         if identity not in answer[location].identities:
-            answer[location].statements.append(
-                Statement(at, event.annotator, event.kind, event.answer)
-            )
+            stated = Statement(at, event.annotator, event.kind, event.answer)
+            answer[location].statements.append(stated)
             answer[location].identities.add(identity)
             rows.append(row)
     return rows
@@ -188,22 +185,16 @@ def forget_payloads(connection: Connection, round_id: int, *, first_version: int
     """
     same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
     for table in (payloads, reserve, verdicts):
-        connection.execute(delete(table).where(table.c.round_id == round_id, same))
+        remove(connection, table, table.c.round_id == round_id, same)
 
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:
     query = (
         select(
-            tasks.c.key,
-            tasks.c.item_id,
-            tasks.c.slot,
-            tasks.c.part,
+            *tasks.c["key", "item_id", "slot", "part"],
             tasks.c.sent_at.is_not(None),
-            payloads.c.shown,
-            rounds.c.window_end,
-            tasks.c.round_id,
-            items.c.stratum,
-            items.c.order,
+            *(payloads.c.shown, rounds.c.window_end, tasks.c.round_id),
+            *items.c["stratum", "order"],
         )
         .join(rounds, rounds.c.id == tasks.c.round_id)
         .join(items, (items.c.round_id == tasks.c.round_id) & (items.c.id == tasks.c.item_id))
@@ -214,14 +205,11 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         .where(tasks.c.round_id.in_(round_ids))
         .order_by(tasks.c.key)
     )
-    rows = connection.execute(query).all()
+    rows: Sequence[Any] = connection.execute(query).all()
     sort_keys = _sort_keys(rows)
     return [
-        (
-            Task(key, item, shown or {}, window_end, slot, part=part, place=sort_keys[key]),
-            bool(sent),
-        )
-        for key, item, slot, part, sent, shown, window_end, *_ in rows
+        (Task(key, item, shown or {}, end, slot, part=part, place=sort_keys[key]), bool(sent))
+        for key, item, slot, part, sent, shown, end, *_ in rows
     ]
 
 
@@ -240,8 +228,7 @@ def task_locations(connection: Connection, keys: Sequence[str]) -> dict[str, tup
 
 
 def _refuse_removed(keys: Sequence[str], existing: Collection[str]) -> None:
-    removed = sorted(set(keys) - set(existing))
-    if removed:
+    if removed := sorted(set(keys) - set(existing)):
         message = (
             f"{len(removed)} of {len(keys)} tasks, such as {removed[0]}, were taken back while "
             "their answers were read; nothing was written, run it again"
@@ -284,9 +271,9 @@ def _only_statements(
     That of an annotator's only statement; what several leave standing, or two tasks of an item,
     takes more to find.
     """
-    answers = (label_events.c[name] for name in ("annotator", "kind", "answer"))
+    answers = label_events.c["annotator", "kind", "answer"]
     query = (
-        select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, *answers)
+        select(*tasks.c["key", "round_id", "item_id"], *answers)
         .outerjoin(label_events, _SAME_ITEM)
         .where(tasks.c.key.in_(listed(connection, keys)))
     )
@@ -305,18 +292,12 @@ def _only_statements(
 def _stored_statements(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _StoredEvent]]:
-    """Find round and item of some tasks, by key, and the statements about each such item."""
     locations: dict[str, tuple[int, str]] = {}
     answer: defaultdict[tuple[int, str], _StoredEvent] = defaultdict(_StoredEvent)
     query = (
         select(
-            tasks.c.key,
-            tasks.c.round_id,
-            tasks.c.item_id,
-            label_events.c.id,
-            label_events.c.labeler,
-            label_events.c.external_id,
-            label_events.c.revision,
+            *tasks.c["key", "round_id", "item_id"],
+            *label_events.c["id", "labeler", "external_id", "revision"],
             *_STATED,
         )
         .outerjoin(label_events, _SAME_ITEM)

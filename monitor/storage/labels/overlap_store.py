@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from monitor.domain.model import LabelEvent, LabelKind
 from monitor.domain.report import AgreementRow
 from monitor.storage.database import insert_all, listed
 from monitor.storage.labels.label_store import adjudicator_of
+from monitor.storage.queries import of_version, picked, version_rows
 from monitor.storage.tables import agreements, label_events, tasks
 
 
@@ -31,7 +33,7 @@ class Copies:
 def read_copies(connection: Connection, round_id: int) -> Copies:
     """Count the second copies of a round."""
     query = select(tasks.c.key).where(tasks.c.round_id == round_id, tasks.c.slot > 1)
-    keys = set(connection.execute(query).scalars())
+    keys = set(connection.scalars(query))
     return Copies(len(keys), len(keys & answered_tasks(connection, [round_id])) if keys else 0)
 
 
@@ -48,17 +50,13 @@ def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]
 
 def write_agreement(connection: Connection, round_id: int, version: int, row: AgreementRow) -> None:
     """Store how far people agreed by a version."""
-    stored = {"round_id": round_id, "version": version, **row.model_dump()}
-    insert_all(connection, agreements, [stored])
+    insert_all(connection, agreements, version_rows({(round_id, version): [row.model_dump()]}))
 
 
 def read_agreement(connection: Connection, round_id: int, version: int) -> AgreementRow | None:
     """Read how far people agreed by a version; None if no item had two answers."""
-    query = select(*(agreements.c[name] for name in AgreementRow.model_fields)).where(
-        agreements.c.round_id == round_id, agreements.c.version == version
-    )
-    row = connection.execute(query).mappings().first()
-    return None if row is None else AgreementRow.model_validate(dict(row))
+    row = connection.execute(of_version(agreements, round_id, version)).first()
+    return None if row is None else AgreementRow(**picked(row, AgreementRow.model_fields))
 
 
 def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> list[LabelEvent]:
@@ -87,7 +85,6 @@ def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> l
 def _answered_copies(
     connection: Connection, round_ids: Iterable[int]
 ) -> defaultdict[tuple[int, str, str], set[str]]:
-    """Read the tasks that each person ever answered, by round, item and person."""
     copies: defaultdict[tuple[int, str, str], set[str]] = defaultdict(set)
     for round_id in sorted(round_ids):
         query = select(label_events).where(label_events.c.round_id == round_id)
@@ -96,27 +93,14 @@ def _answered_copies(
     return copies
 
 
-@dataclass(frozen=True, slots=True)
-class _CopyLocation:
-    """Which item a task asks about, and which copy of the question it is."""
-
-    round_id: int
-    item_id: str
-    slot: int
-
-
-def _locations_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str, _CopyLocation]:
-    """Find the places of those tasks whose item has a second copy."""
+def _locations_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str, Row[Any]]:
     second = tasks.alias()
     pairs = (second.c.round_id == tasks.c.round_id) & (second.c.item_id == tasks.c.item_id)
-    query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, tasks.c.slot).join(
+    query = select(*tasks.c["key", "round_id", "item_id", "slot"]).join(
         second, pairs & (second.c.slot > 1)
     )
     of_tasks = query.where(tasks.c.key.in_(listed(connection, keys)))
-    return {
-        row.key: _CopyLocation(row.round_id, row.item_id, row.slot)
-        for row in connection.execute(of_tasks)
-    }
+    return {row.key: row for row in connection.execute(of_tasks)}
 
 
 def _task_key(external_id: str) -> str:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select
 from monitor.domain.report import ProvisionalRow
 from monitor.domain.state import RoundState
 from monitor.storage.database import put_all
+from monitor.storage.queries import by_first
 from monitor.storage.tables import provisionals, rounds
 
 
@@ -35,7 +36,7 @@ def write_readings(
         {"round_id": round_id, **asdict(reading), "estimate": None} for reading in readings
     ]
     stored[-1]["estimate"] = row and row.model_dump(mode="json")
-    put_all(connection, provisionals, stored, changed=["flagged", "passed", "estimate"])
+    put_all(connection, provisionals, stored)
 
 
 def newest_reading(connection: Connection, round_id: int) -> datetime | None:
@@ -51,14 +52,13 @@ def read_followed(
     counted = select(provisionals.c.round_id).distinct()
     query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, rounds.c.id.in_(counted))
     newest = query.order_by(rounds.c.slot.desc()).limit(at_most)
-    ids, result = {own}, dict[int, list[PositiveCount]]()
+    ids = {own}
     for state in (RoundState.CLOSED, RoundState.LABELING):
         ids |= set(connection.scalars(newest.where(rounds.c.state == state)))
     columns = provisionals.c["round_id", "at", "flagged", "passed"]
-    counts = select(*columns).where(provisionals.c.round_id.in_(ids))
-    for round_id, *count in connection.execute(counts.order_by(provisionals.c.at)):
-        result.setdefault(round_id, []).append(PositiveCount(*count))
-    return result
+    query = select(*columns).where(provisionals.c.round_id.in_(ids)).order_by(provisionals.c.at)
+    counts = by_first(connection, query)
+    return {each: [PositiveCount(*count) for count in of] for each, of in counts.items()}
 
 
 def newest_rows(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:

@@ -19,6 +19,7 @@ from monitor.domain.state import RoundState
 from monitor.storage.database import in_chunks
 from monitor.storage.labels import census_store, check_store, label_store
 from monitor.storage.labels.check_store import CheckCounts
+from monitor.storage.queries import by_first
 from monitor.storage.samples import frame_store
 from monitor.storage.tables import items, strata
 from monitor.storage.tables import rounds as rounds_table
@@ -390,34 +391,24 @@ def _recurring(
         .join(this, this.c.id == items.c.round_id)
         .where(items.c.round_id.in_(round_ids), is_recurring)
     )
-    result: defaultdict[int, set[str]] = defaultdict(set)
-    for row in connection.execute(query):
-        result[row.round_id].add(row.id)
-    return {round_id: frozenset(result[round_id]) for round_id in round_ids}
+    read = by_first(connection, query)
+    return {round_id: frozenset(read.get(round_id, ())) for round_id in round_ids}
 
 
 def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DrawnItem]]:
     query = (
         select(
-            *items.c["round_id", "id", "stratum", "score", "segments", "challenged", "explored"],
-            case((items.c.order >= strata.c.first_wave, 2), else_=1).label("wave"),
+            *items.c["round_id", "id", "stratum", "score", "segments"],
+            case((items.c.order >= strata.c.first_wave, 2), else_=1),
+            *items.c["challenged", "explored"],
         )
         .join_from(items, strata)
         .where(items.c.round_id.in_(round_ids))
         .order_by(items.c.round_id, items.c.stratum, items.c.order)
     )
     result: defaultdict[int, list[DrawnItem]] = defaultdict(list)
-    for row in connection.execute(query):
-        item = DrawnItem(
-            row.id,
-            row.stratum,
-            row.score,
-            row.segments or {},
-            row.wave,
-            row.challenged,
-            row.explored,
-        )
-        result[row.round_id].append(item)
+    for round_id, item, stratum, score, segments, *more in connection.execute(query):
+        result[round_id].append(DrawnItem(item, stratum, score, segments or {}, *more))
     return result
 
 

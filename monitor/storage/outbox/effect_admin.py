@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Row, Select, and_, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Row, Select, select
 
 from monitor.domain.model import Effect, EffectKind
+from monitor.storage.database import change
 from monitor.storage.outbox.effect_store import (
     DEAD,
     DONE,
@@ -17,7 +18,7 @@ from monitor.storage.outbox.effect_store import (
     OPEN,
     WAITING,
     is_aside,
-    monitor_of,
+    is_like,
 )
 from monitor.storage.queries import named
 from monitor.storage.results.report_store import payload_of, with_report
@@ -80,20 +81,24 @@ def find_open(
 
 def revive(connection: Connection, ids: Collection[int], now: datetime) -> int:
     """Let effects be tried now, as if for the first time; returns how many there were."""
-    named = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
-    return _change(connection, named, status=WAITING, tries=0, next_try=now, done_at=None)
+    values = {"status": WAITING, "tries": 0, "next_try": now, "done_at": None}
+    return change(connection, effects, *_open(ids), **values)
 
 
 def drop(connection: Connection, ids: Collection[int], why: str, now: datetime) -> int:
     """Give effects up for good; they stay in the store with the reason."""
-    named = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
-    return _change(connection, named, status=DROPPED, receipt=f"dropped: {why}", done_at=now)
+    values = {"status": DROPPED, "receipt": f"dropped: {why}", "done_at": now}
+    return change(connection, effects, *_open(ids), **values)
+
+
+def _open(ids: Collection[int]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return effects.c.id.in_(ids), effects.c.status.in_(OPEN)
 
 
 def hold(connection: Connection, sink: str, until: datetime) -> int:
     """Let all that waits for a sink wait at least until then, as the sink itself asked."""
-    early = and_(effects.c.sink == sink, effects.c.status.in_(OPEN), effects.c.next_try < until)
-    return _change(connection, early, next_try=until)
+    early = (effects.c.sink == sink, effects.c.status.in_(OPEN), effects.c.next_try < until)
+    return change(connection, effects, *early, next_try=until)
 
 
 def orphans(connection: Connection, sinks: Collection[str], before: datetime) -> dict[str, int]:
@@ -110,10 +115,8 @@ def orphans(connection: Connection, sinks: Collection[str], before: datetime) ->
 
 def set_dead(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
     """Make dead letters of all that waits for a sink; one that is served again gets it at once."""
-    waiting = and_(
-        effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before
-    )
-    return _change(connection, waiting, status=DEAD, last_error=why, next_try=now)
+    waiting = (effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before)
+    return change(connection, effects, *waiting, status=DEAD, last_error=why, next_try=now)
 
 
 def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:
@@ -123,31 +126,16 @@ def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:
     second run, or figures of an older version. What was delivered since then is delivered again,
     in order, and settles it. Returns how many that are.
     """
-    later = [
-        effects.c.monitor_id == monitor_of(effect),
-        effects.c.sink == effect.sink,
-        effects.c.kind == effect.kind,
-        effects.c.id >= effect.id,
-    ]
+    later = [is_like(effect), effects.c.id >= effect.id]
     if effect.kind is EffectKind.ROUND_RUN:
         round_id = select(effects.c.round_id).where(effects.c.id == effect.id).scalar_subquery()
         later.append(effects.c.round_id == round_id)
     # Who delivers it now may have looked round before the second run was made, so it loses too.
-    _change(
-        connection,
-        and_(effects.c.id == effect.id, effects.c.status.in_(OPEN)),
-        claimed_by=None,
-        claimed_until=None,
-        attempt=effects.c.attempt + 1,
-    )
-    return _change(
-        connection,
-        and_(*later, effects.c.status == DONE),
-        status=WAITING,
-        next_try=now,
-        done_at=None,
-        last_error="a process that had lost its claim may have written into it",
-    )
+    lost = {"claimed_by": None, "claimed_until": None, "attempt": effects.c.attempt + 1}
+    change(connection, effects, effects.c.id == effect.id, effects.c.status.in_(OPEN), **lost)
+    error = "a process that had lost its claim may have written into it"
+    again = {"status": WAITING, "next_try": now, "done_at": None, "last_error": error}
+    return change(connection, effects, *later, effects.c.status == DONE, **again)
 
 
 def has_dead(connection: Connection, sink: str) -> bool:
@@ -158,10 +146,9 @@ def has_dead(connection: Connection, sink: str) -> bool:
 
 def with_keys(connection: Connection, keys: Collection[str]) -> dict[str, dict[str, Any]]:
     """Read the payloads of those notices of these keys that are done."""
-    query = select(effects.c.key, effects.c.payload).where(
-        effects.c.key.in_(keys), effects.c.status == DONE
-    )
-    return {str(row.key): dict(row.payload) for row in connection.execute(query)}
+    query = select(effects.c.key, effects.c.payload).where(effects.c.key.in_(keys))
+    rows = connection.execute(query.where(effects.c.status == DONE))
+    return {str(row.key): dict(row.payload) for row in rows}
 
 
 def notified_since(connection: Connection, begins: str, ends: str) -> list[tuple[int, str]]:
@@ -206,7 +193,3 @@ def _last_done(monitor: str, kind: str, *columns: Column[Any]) -> Select[Any]:
         .order_by(effects.c.id.desc())
         .limit(1)
     )
-
-
-def _change(connection: Connection, which: ColumnElement[bool], **values: Any) -> int:
-    return connection.execute(update(effects).where(which).values(**values)).rowcount

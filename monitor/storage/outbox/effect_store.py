@@ -17,7 +17,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     FromClause,
-    ScalarSelect,
     Select,
     and_,
     case,
@@ -26,13 +25,12 @@ from sqlalchemy import (
     or_,
     select,
     union_all,
-    update,
 )
 
 from monitor.domain.model import Effect, EffectKind, WaitingSink
 from monitor.storage.claims import attempts_alone, claim_of_ours, is_free
-from monitor.storage.database import add_missing
-from monitor.storage.queries import named
+from monitor.storage.database import add_missing, change
+from monitor.storage.queries import named, picked
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors
 
@@ -182,29 +180,17 @@ def claim_effect(
     )
     row = connection.execute(with_report(query)).one()
     attempts, suspicion = attempts_alone(row.claimed_by), _suspicion(row.claimed_by)
-    silent = {"last_error": interrupted} if suspicion else {}
-    counts = 0 if suspicion and not attempts else 1
-    taken = connection.execute(
-        update(effects)
-        .where(
-            effects.c.id == effect_id,
-            effects.c.status.in_(OPEN),
-            _is_due(now),
-            is_free(effects, row.claimed_by, row.attempt, CLAIM_MS),
-        )
-        .values(
-            claim_of_ours(effects, CLAIM_MS, alone=suspicion)
-            | {"tries": effects.c.tries + counts}
-            | silent
-        )
-    )
-    if taken.rowcount == 0:
+    claim = claim_of_ours(effects, CLAIM_MS, alone=suspicion)
+    claim["tries"] = effects.c.tries + (0 if suspicion and not attempts else 1)
+    if suspicion:
+        claim["last_error"] = interrupted
+    free = is_free(effects, row.claimed_by, row.attempt, CLAIM_MS)
+    which = (effects.c.id == effect_id, effects.c.status.in_(OPEN), _is_due(now), free)
+    if not change(connection, effects, *which, **claim):
         return None
     return Effect(
-        id=row.id,
-        key=row.key,
+        **picked(row, ("id", "key", "sink")),
         kind=EffectKind(row.kind),
-        sink=row.sink,
         monitor=row.name,
         payload=payload_of(row),
         attempt=row.attempt + 1,
@@ -220,23 +206,17 @@ def finish_effect(connection: Connection, effect: Effect, receipt: str, now: dat
     """
     written = _write_back(connection, effect, status=DONE, receipt=receipt, done_at=now)
     if written and effect.kind is EffectKind.MODEL_TAGS:
-        connection.execute(
-            update(effects)
-            .where(
-                is_aside(effects),
-                effects.c.monitor_id == monitor_of(effect),
-                effects.c.sink == effect.sink,
-                effects.c.kind == effect.kind,
-                effects.c.id < effect.id,
-            )
-            .values(status=DONE, receipt=f"replaced by effect {effect.id}", done_at=now)
-        )
+        earlier = (is_aside(effects), is_like(effect), effects.c.id < effect.id)
+        values = {"status": DONE, "receipt": f"replaced by effect {effect.id}", "done_at": now}
+        change(connection, effects, *earlier, **values)
     return written
 
 
-def monitor_of(effect: Effect) -> ScalarSelect[int]:
-    """Id of an effect's monitor, as a part of a query."""
-    return select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
+def is_like(effect: Effect) -> ColumnElement[bool]:
+    """Whether an effect is of the monitor, sink and kind of another."""
+    monitor_id = select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
+    same = (effects.c.sink == effect.sink, effects.c.kind == effect.kind)
+    return and_(effects.c.monitor_id == monitor_id, *same)
 
 
 def put_off_effect(
@@ -281,7 +261,7 @@ def put_link(
     links = [row.payload["link"] for row in rows if row.payload.get("link") is not None]
     payload = {**effect.payload, "link": links[0] if links else link}
     without = [row.id for row in rows if row.payload.get("link") is None]
-    connection.execute(update(effects).where(effects.c.id.in_(without)).values(payload=payload))
+    change(connection, effects, effects.c.id.in_(without), payload=payload)
     return payload
 
 
@@ -303,11 +283,8 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
     )
     query: Select[Any] = (
         select(
-            monitors.c.name,
-            effects.c.sink,
-            *queue.c["waiting", "rounds", "since"],
-            *effects.c["next_try", "tries", "last_error"],
-            effects.c.status == DEAD,
+            *(monitors.c.name, effects.c.sink, *queue.c["waiting", "rounds", "since"]),
+            *(*effects.c["next_try", "tries", "last_error"], effects.c.status == DEAD),
         )
         .join(queue, queue.c.head == effects.c.id)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
@@ -326,7 +303,7 @@ def read_turn(connection: Connection, effect_id: int) -> Turn:
     row = connection.execute(select(effects).where(effects.c.id == effect_id)).one()
     in_queue = (effects.c.monitor_id == row.monitor_id, effects.c.sink == row.sink)
     query = select(func.max(effects.c.done_at)).where(*in_queue, effects.c.id < row.id)
-    last_done = connection.execute(query).scalar()
+    last_done = connection.scalar(query)
     return Turn(
         round_id=row.round_id,
         tries=row.tries,
@@ -337,13 +314,7 @@ def read_turn(connection: Connection, effect_id: int) -> Turn:
 
 
 def _write_back(connection: Connection, effect: Effect, **values: Any) -> bool:
-    written = connection.execute(
-        update(effects)
-        .where(
-            effects.c.id == effect.id,
-            effects.c.attempt == effect.attempt,  # a stale worker loses here
-            effects.c.status.in_(OPEN),
-        )
-        .values({"claimed_by": None, "claimed_until": None} | values)
-    )
-    return written.rowcount == 1
+    # A stale worker loses by its attempt.
+    which = (effects.c.id == effect.id, effects.c.attempt == effect.attempt)
+    values = {"claimed_by": None, "claimed_until": None} | values
+    return change(connection, effects, *which, effects.c.status.in_(OPEN), **values) == 1

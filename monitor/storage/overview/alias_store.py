@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select
 
 from monitor.domain.registered import AliasObservation
+from monitor.storage.database import change, insert_all
 from monitor.storage.tables import alias_observations
 
 
@@ -15,33 +16,19 @@ def note_observation(connection: Connection, model: str, version: str | None, at
 
     A clock that was set back makes no look earlier than the one before it.
     """
-    newest = connection.execute(
-        select(alias_observations)
-        .where(alias_observations.c.model == model)
-        .order_by(alias_observations.c.id.desc())
-        .limit(1)
-    ).first()
+    table = alias_observations
+    of_model = select(table).where(table.c.model == model)
+    newest = connection.execute(of_model.order_by(table.c.id.desc()).limit(1)).first()
     at = at if newest is None else max(at, newest.last_at)
     if newest is not None and newest.version == version:
-        grown = (
-            update(alias_observations)
-            .where(alias_observations.c.id == newest.id)
-            .values(last_at=at)
-        )
-        connection.execute(grown)
+        change(connection, table, table.c.id == newest.id, last_at=at)
         return
     row = {"model": model, "version": version, "first_at": at, "last_at": at}
-    connection.execute(insert(alias_observations).values(row))
+    insert_all(connection, table, [row])
 
 
 def read_observations(connection: Connection, model: str) -> list[AliasObservation]:
     """Read the looks at an alias, oldest first."""
-    query = (
-        select(alias_observations)
-        .where(alias_observations.c.model == model)
-        .order_by(alias_observations.c.id)
-    )
-    return [
-        AliasObservation(row.version, row.first_at, row.last_at)
-        for row in connection.execute(query)
-    ]
+    c = alias_observations.c
+    query = select(c.version, c.first_at, c.last_at).where(c.model == model).order_by(c.id)
+    return [AliasObservation(*row) for row in connection.execute(query)]

@@ -52,10 +52,8 @@ def without_estimate(
         .where(rounds.c.state == RoundState.ABANDONED, named(monitor))
         .order_by(monitors.c.name)
     )
-    return [
-        Attention(row.name, row.number, Matter.ABANDONED, row.reason)
-        for row in connection.execute(query)
-    ]
+    rows = connection.execute(query)
+    return [Attention(name, number, Matter.ABANDONED, why) for name, number, why in rows]
 
 
 def newest_concerns(connection: Connection, round_: Round, now: datetime) -> list[str]:
@@ -67,7 +65,7 @@ def newest_concerns(connection: Connection, round_: Round, now: datetime) -> lis
         .where(or_(concerns.c.round_id == round_.id, concerns.c.round_id == newest))
         .order_by(rounds.c.slot, concerns.c.kind)
     )
-    return list(connection.execute(query).scalars())
+    return list(connection.scalars(query))
 
 
 def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> int | None:
@@ -76,13 +74,9 @@ def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> in
 
 
 def _newest_drawn(monitor_id: int, until: datetime) -> Select[Any]:
-    drawn_rounds = rounds.alias()
-    drawn = (
-        drawn_rounds.c.monitor_id == monitor_id,
-        drawn_rounds.c.history_id.is_not(None),
-        drawn_rounds.c.slot <= until,
-    )
-    return select(drawn_rounds.c.id).where(*drawn).order_by(drawn_rounds.c.slot.desc()).limit(1)
+    c = rounds.alias().c
+    drawn = (c.monitor_id == monitor_id, c.history_id.is_not(None), c.slot <= until)
+    return select(c.id).where(*drawn).order_by(c.slot.desc()).limit(1)
 
 
 def _concerns(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
@@ -102,10 +96,8 @@ def _concerns(connection: Connection, now: datetime, monitor: str | None) -> lis
         .where(concerns.c.kind.not_in((DOUBT, UNLABELED)))  # a problem, and not estimable
         .order_by(newest.c.name, rounds.c.slot, concerns.c.noted_at, concerns.c.kind)
     )
-    return [
-        Attention(row.name, row.number, Matter.CONCERN, row.sentence, kind=row.kind)
-        for row in connection.execute(query)
-    ]
+    rows = connection.execute(query)
+    return [Attention(of, n, Matter.CONCERN, why, kind=kind) for of, n, why, kind in rows]
 
 
 def _not_estimable(
@@ -131,23 +123,15 @@ def _not_estimable(
 def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
     labeling = round_store.find_rounds(connection, monitor, states=(RoundState.LABELING,))
     late = [round_ for round_ in labeling if now >= _half_time(round_, now)]
-    answers = (
-        select(label_events.c.round_id)
-        .distinct()
-        .where(
-            label_events.c.round_id.in_([round_.id for round_ in late]),
-            label_events.c.kind == LabelKind.GIVEN,
-        )
-    )
-    answered = set(connection.execute(answers).scalars()) if late else set()
+    of_late = label_events.c.round_id.in_([round_.id for round_ in late])
+    answers = select(label_events.c.round_id).distinct().where(of_late)
+    given = answers.where(label_events.c.kind == LabelKind.GIVEN)
+    answered = set(connection.scalars(given)) if late else set()
     whole = [round_.id for round_ in late if round_.settings.counted_whole]
     counted = census_store.answered_items(connection, whole) if whole else {}
     answered |= {round_id for round_id, items in counted.items() if items}
-    return [
-        Attention(round_.monitor, round_.number, Matter.UNANSWERED)
-        for round_ in late
-        if round_.id not in answered
-    ]
+    silent = [round_ for round_ in late if round_.id not in answered]
+    return [Attention(round_.monitor, round_.number, Matter.UNANSWERED) for round_ in silent]
 
 
 def _half_time(round_: Round, now: datetime) -> datetime:

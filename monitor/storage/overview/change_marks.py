@@ -20,24 +20,20 @@ def read_scans(connection: Connection) -> dict[str, str]:
 
     Looks are kept as cursors of a labeler that nobody can be: how far a monitor was looked at.
     """
-    query = (
-        select(monitors.c.name, labeler_cursors.c.cursor)
-        .join(monitors, monitors.c.id == labeler_cursors.c.monitor_id)
-        .where(labeler_cursors.c.labeler == SCAN)
-    )
-    return {row.name: row.cursor for row in connection.execute(query)}
+    query = select(monitors.c.name, labeler_cursors.c.cursor).join_from(labeler_cursors, monitors)
+    return dict(connection.execute(query.where(labeler_cursors.c.labeler == SCAN)).all())
 
 
 def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:
     """Note good looks, in place of earlier ones; of a monitor without any round none is noted."""
     query = select(monitors.c.id, monitors.c.name).order_by(monitors.c.id)
     rows = [
-        {"monitor_id": row.id, "labeler": SCAN, "cursor": checks[row.name]}
-        for row in connection.execute(query)
-        if row.name in checks
+        {"monitor_id": each, "labeler": SCAN, "cursor": checks[name]}
+        for each, name in connection.execute(query)
+        if name in checks
     ]
     if rows:
-        put_all(connection, labeler_cursors, rows, changed=("cursor",))
+        put_all(connection, labeler_cursors, rows)
 
 
 @dataclass(frozen=True, slots=True)

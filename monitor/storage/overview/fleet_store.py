@@ -35,6 +35,7 @@ from monitor.storage.tables import (
 if TYPE_CHECKING:
     from monitor.domain.report import EstimateRow
 
+_WATCHED = ("metric", "side", "limit", "log_evidence", "log_threshold")
 _RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)
 
 
@@ -119,11 +120,8 @@ def rounds_by_state(
     Closed ones are counted as those that are nothing else, which needs no row of them.
     """
     listed_monitors = select(monitors.c.id, monitors.c.name).where(named(monitor))
-    per_monitor = (
-        select(rounds.c.monitor_id, func.count())
-        .where(of_monitor(monitor))
-        .group_by(rounds.c.monitor_id)
-    )
+    counted = select(rounds.c.monitor_id, func.count()).where(of_monitor(monitor))
+    per_monitor = counted.group_by(rounds.c.monitor_id)
     rare = (
         select(rounds.c.monitor_id, rounds.c.state, func.count())
         .where(rounds.c.state.in_(_RARE), of_monitor(monitor))
@@ -147,16 +145,12 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
         .group_by(strata.c.round_id)
         .subquery()
     )
-    explored = (
-        select(func.count())
-        .where(items.c.round_id == rounds.c.id, items.c.explored.is_(True))
-        .correlate(rounds)
-        .scalar_subquery()
-    )
+    of_round = items.c.round_id == rounds.c.id
+    count = select(func.count()).where(of_round, items.c.explored.is_(True))
+    explored = count.correlate(rounds).scalar_subquery()
+    received = func.count(label_events.c.item_id.distinct()).label("received")
     answered = (
-        select(
-            label_events.c.round_id, func.count(label_events.c.item_id.distinct()).label("received")
-        )
+        select(label_events.c.round_id, received)
         .join(rounds, and_(rounds.c.id == label_events.c.round_id, waiting))
         .where(label_events.c.kind == LabelKind.GIVEN)
         .group_by(label_events.c.round_id)
@@ -169,8 +163,7 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
             func.coalesce(func.sum(answered.c.received), 0),
             func.min(rounds.c.deadline),
         )
-        .select_from(rounds)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .join_from(rounds, monitors)
         .join(planned, planned.c.round_id == rounds.c.id)
         .outerjoin(answered, answered.c.round_id == rounds.c.id)
         .where(waiting)
@@ -183,7 +176,6 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
 
 
 def _newest_closed(now: datetime) -> Subquery:
-    """Each monitor with its newest closed round."""
     newest = newest_round(now, rounds.c.version >= rounds.c.first_version)
     return select(monitors.c.name.label("monitor"), newest.label("round_id")).subquery()
 
@@ -216,10 +208,7 @@ def _answers(newest: Subquery) -> Select[Any]:
 
 def _evidence(newest: Subquery) -> Select[Any]:
     return (
-        select(
-            newest.c.monitor,
-            *evidence.c["metric", "side", "limit", "log_evidence", "log_threshold"],
-        )
+        select(newest.c.monitor, *evidence.c[_WATCHED])
         .join(rounds, rounds.c.id == newest.c.round_id)
         .join(evidence, is_latest(evidence))
         .order_by(newest.c.monitor, evidence.c.metric, evidence.c.side)

@@ -24,7 +24,7 @@ from monitor.storage.labels import census_store, check_store, label_store, overl
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import read_all_labels
 from monitor.storage.overview.fleet_store import rounds_by_state
-from monitor.storage.queries import named, newest_round, of_monitor
+from monitor.storage.queries import named, newest_round
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.samples.frame_store import explored_counts
@@ -70,16 +70,17 @@ def read_monitor_rounds(
 ) -> dict[str, MonitorRounds]:
     """Read the rounds that people ask about, of one monitor or of all."""
     of_monitor = _read_newest(connection, now, monitor)
-    future = _by_id(connection, _future_round_ids(connection, now, monitor))
-    for round_ in sorted(future.values(), key=attrgetter("slot")):
+    for round_ in round_store.find_where(connection, named(monitor), rounds.c.slot > now):
         monitor_rounds = of_monitor[round_.monitor]
         monitor_rounds.future.append(round_)
         monitor_rounds.closed_rounds -= round_.state is RoundState.CLOSED
     open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
     for round_ in open_ones:
         of_monitor[round_.monitor].waiting.append(round_)
-    stuck = _by_id(connection, _closed_with_reason(connection, monitor))
-    for round_ in sorted([*open_ones, *stuck.values()], key=attrgetter("slot")):
+    # Closed rounds that wait to be corrected: what keeps them from it is their reason.
+    is_stuck = (rounds.c.state == RoundState.CLOSED) & rounds.c.reason.is_not(None)
+    stuck = round_store.find_where(connection, named(monitor), is_stuck)
+    for round_ in sorted([*open_ones, *stuck], key=attrgetter("slot")):
         if round_.reason is not None and round_.slot <= now:
             of_monitor[round_.monitor].blocked.append(round_)
     return of_monitor
@@ -88,13 +89,10 @@ def read_monitor_rounds(
 def _read_newest(
     connection: Connection, now: datetime, monitor: str | None
 ) -> dict[str, MonitorRounds]:
-    """Read each monitor's newest round and newest closed one, and count the closed ones."""
     is_closed = rounds.c.state == RoundState.CLOSED
     ends = select(monitors.c.name, newest_round(now), newest_round(now, is_closed))
     ids = {name: pair for name, *pair in connection.execute(ends.where(named(monitor)))}
-    rounds_of = _by_id(
-        connection, [end for pair in ids.values() for end in pair if end is not None]
-    )
+    rounds_of = _by_id(connection, [end for of in ids.values() for end in of if end is not None])
     counted = rounds_by_state(connection, monitor)
     return {
         name: MonitorRounds(
@@ -115,11 +113,9 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
     for each in round_ids:
         items, to_come = out.get(each, (0, 0))
         second = copies.get(each, Copies(0, 0))
-        answered = labeled.get(each, 0) + whole.get(each, 0)
-        checks, answered = checked.get(each, (0, answered))
-        result[each] = RoundProgress(
-            items + second.wanted + checks, answered + second.answered, to_come
-        )
+        checks, answered = checked.get(each, (0, labeled.get(each, 0) + whole.get(each, 0)))
+        wanted = items + second.wanted + checks
+        result[each] = RoundProgress(wanted, answered + second.answered, to_come)
     return result
 
 
@@ -162,18 +158,6 @@ def learning_rounds(connection: Connection, round_ids: Sequence[int]) -> set[int
     """Find the rounds that watched no limit, though they have some, by the report they gave."""
     evidence = read_reported(connection, round_ids, "evidence")
     return {each for each, rows in evidence.items() if only_learns([r.get("state") for r in rows])}
-
-
-def _future_round_ids(connection: Connection, now: datetime, monitor: str | None) -> list[int]:
-    query = select(rounds.c.id).where(of_monitor(monitor), rounds.c.slot > now)
-    return list(connection.scalars(query.order_by(rounds.c.slot)))
-
-
-def _closed_with_reason(connection: Connection, monitor: str | None) -> list[int]:
-    """Ids of closed rounds that wait to be corrected: what keeps them from it is their reason."""
-    is_closed = rounds.c.state == RoundState.CLOSED
-    query = select(rounds.c.id).where(is_closed, rounds.c.reason.is_not(None), of_monitor(monitor))
-    return list(connection.scalars(query))
 
 
 def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None, Round]:

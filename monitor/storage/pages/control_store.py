@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, true, update
+from sqlalchemy import Connection, func, select, true
 
 from monitor.domain.model import Answer
-from monitor.storage.database import add_missing, insert_all, listed
+from monitor.storage.database import add_missing, change, insert_all, listed
 from monitor.storage.pages.page_tables import (
     page_answers,
     page_control_answers,
@@ -98,25 +98,15 @@ def open_controls(
         return
     rates = rates if gold else rates._replace(gold=0.0)
     add_missing(connection, page_control_rates, [{"round_name": round_name, **rates._asdict()}])
-    rows = {
-        item.name: {
-            "round_name": round_name,
-            "item": item.name,
-            "truth": item.truth,
-            "shown": dict(item.shown),
-        }
-        for item in gold
-    }
-    add_missing(connection, page_gold, list(rows.values()))
+    by_name = {item.name: {"truth": item.truth, "shown": dict(item.shown)} for item in gold}
+    rows = [{"round_name": round_name, "item": name, **row} for name, row in by_name.items()]
+    add_missing(connection, page_gold, rows)
 
 
 def read_rates(connection: Connection, names: Collection[str]) -> dict[str, ControlRates]:
     """Read the rates of the rounds that have controls."""
     query = select(page_control_rates).where(page_control_rates.c.round_name.in_(names))
-    return {
-        row.round_name: ControlRates(row.repeats, row.gold, row.feedback)
-        for row in connection.execute(query)
-    }
+    return {name: ControlRates(*rates) for name, *rates in connection.execute(query)}
 
 
 def gold_items(connection: Connection, names: Collection[str]) -> dict[str, dict[str, Answer]]:
@@ -153,13 +143,8 @@ def find_control(
     connection: Connection, names: Collection[str], annotator: str, key: str
 ) -> Control | None:
     """Find a control of some rounds by its key; None if that person was not shown it."""
-    query = select(*_CONTROL).where(
-        page_controls.c.key == key,
-        page_controls.c.annotator == annotator,
-        page_controls.c.round_name.in_(names),
-    )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else Control(*row)
+    shown = controls(connection, names, annotator)
+    return next((one for one in shown if one.key == key), None)
 
 
 def make_control(
@@ -250,11 +235,9 @@ def answer_times(connection: Connection, annotator: str, at_most: int) -> list[d
         .order_by(page_control_answers.c.at.desc())
         .limit(at_most)
     )
-    return list(connection.execute(query).scalars())
+    return list(connection.scalars(query))
 
 
 def empty_gold(connection: Connection, round_name: str) -> None:
     """Delete the shown content of a round's gold items."""
-    connection.execute(
-        update(page_gold).where(page_gold.c.round_name == round_name).values(shown=None)
-    )
+    change(connection, page_gold, page_gold.c.round_name == round_name, shown=None)

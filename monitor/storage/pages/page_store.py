@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,10 +21,9 @@ from sqlalchemy import (
     exists,
     func,
     select,
-    update,
 )
 
-from monitor.storage.database import add_missing, insert_all, listed
+from monitor.storage.database import add_missing, change, insert_all, listed
 from monitor.storage.pages import control_store
 from monitor.storage.pages.page_tables import page_answers, page_rounds, page_shares, page_tasks
 from monitor.storage.pages.shared_task_store import digest, page_rounds_of, release, task_row
@@ -83,13 +82,7 @@ class PageRound:
 
 def open_round(connection: Connection, round_: PageRound, now: datetime) -> None:
     """Note what a round asks, unless that was done before."""
-    row = {
-        "name": round_.name,
-        "question": round_.question,
-        "guideline": round_.guideline,
-        "choices": list(round_.choices) or None,
-        "sent_at": now,
-    }
+    row = asdict(round_) | {"choices": list(round_.choices) or None, "sent_at": now}
     add_missing(connection, page_rounds, [row])
 
 
@@ -110,9 +103,7 @@ def empty_round(connection: Connection, round_name: str) -> None:
     """
     lock(connection, _here(connection, [round_name]))
     control_store.empty_gold(connection, round_name)
-    connection.execute(
-        update(page_tasks).where(page_tasks.c.round_name == round_name).values(shown=None)
-    )
+    change(connection, page_tasks, page_tasks.c.round_name == round_name, shown=None)
     release(connection, round_name)
 
 
@@ -122,13 +113,9 @@ def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) 
     What another round shares stays as long as that one needs it.
     """
     lock(connection, _here(connection, [round_name]))
-    held = update(page_tasks).where(
-        page_tasks.c.round_name == round_name,
-        page_tasks.c.key.in_(keys),
-        page_tasks.c.shown.is_not(None),
-    )
-    is_emptied = connection.execute(held.values(shown=None)).rowcount > 0
-    return release(connection, round_name, keys) or is_emptied
+    held = (page_tasks.c.round_name == round_name, page_tasks.c.key.in_(keys))
+    emptied = change(connection, page_tasks, *held, page_tasks.c.shown.is_not(None), shown=None)
+    return release(connection, round_name, keys) or emptied > 0
 
 
 # What the page asks
@@ -159,7 +146,7 @@ def on_page(connection: Connection, names: Sequence[str]) -> dict[str, str]:
     Returns, in their order, the round on the page of each: its own, or one that it shares.
     """
     is_on_page = page_rounds.c.name.in_(listed(connection, names))
-    on_own_page = set(connection.execute(select(page_rounds.c.name).where(is_on_page)).scalars())
+    on_own_page = set(connection.scalars(select(page_rounds.c.name).where(is_on_page)))
     shared = page_rounds_of(connection, names)
     return {name: shared.get(name, name) for name in names if name in on_own_page or name in shared}
 
@@ -211,10 +198,7 @@ def find_task(connection: Connection, names: Collection[str], key: str) -> PageT
 
 def read_shown(connection: Connection, tasks: Collection[PageTask]) -> dict[str, Shown | None]:
     """Read the content of some tasks, by key; None if it was deleted."""
-    names = {task.round_name for task in tasks}
-    query = select(page_tasks.c.key, page_tasks.c.shown).where(
-        page_tasks.c.round_name.in_(names), page_tasks.c.key.in_([task.key for task in tasks])
-    )
+    query = select(page_tasks.c.key, page_tasks.c.shown).where(*_these(tasks))
     return {row.key: row.shown for row in connection.execute(query)}
 
 
@@ -222,14 +206,12 @@ def hold(
     connection: Connection, tasks: Collection[PageTask], annotator: str, until: datetime
 ) -> None:
     """Note that somebody has these tasks on the screen."""
-    connection.execute(
-        update(page_tasks)
-        .where(
-            page_tasks.c.round_name.in_({task.round_name for task in tasks}),
-            page_tasks.c.key.in_([task.key for task in tasks]),
-        )
-        .values(held_by=annotator, held_until=until)
-    )
+    change(connection, page_tasks, *_these(tasks), held_by=annotator, held_until=until)
+
+
+def _these(tasks: Collection[PageTask]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    is_of_round = page_tasks.c.round_name.in_({task.round_name for task in tasks})
+    return is_of_round, page_tasks.c.key.in_([task.key for task in tasks])
 
 
 # What people said
@@ -239,21 +221,15 @@ def latest_statements(
     connection: Connection, names: Collection[str]
 ) -> dict[str, dict[str, PageStatement]]:
     """Read the latest statement of each annotator about each task of some rounds, by key."""
-    return _latest(_statements(connection, _select_tasks(names, page_tasks.c.key)))
+    return latest(_statements(connection, _select_tasks(names, page_tasks.c.key)))
 
 
-def latest_of(
-    connection: Connection, tasks: Collection[PageTask]
-) -> dict[str, dict[str, PageStatement]]:
-    """Read the latest statement of each annotator about each of some tasks, by key."""
-    return _latest(statements(connection, [task.key for task in tasks]))
-
-
-def _latest(page_statements: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
-    latest: dict[str, dict[str, PageStatement]] = defaultdict(dict)
+def latest(page_statements: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
+    """Choose the latest of some statements of each annotator about each task, by key."""
+    result: dict[str, dict[str, PageStatement]] = defaultdict(dict)
     for one in page_statements:
-        latest[one.task_key][one.annotator] = one
-    return dict(latest)
+        result[one.task_key][one.annotator] = one
+    return dict(result)
 
 
 def statements(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
@@ -310,7 +286,7 @@ def state(connection: Connection) -> str:
     With the last id a count of those before it, since of two transactions of PostgreSQL the one
     with the lower id may end later; not that many answers later, so older ones are not counted.
     """
-    last = connection.execute(select(func.max(page_answers.c.id))).scalar()
+    last = connection.scalar(select(func.max(page_answers.c.id)))
     newest = page_answers.c.id > (last or 0) - _UNDER_WAY
     query = select(func.count()).select_from(page_answers).where(newest)
     return f"{connection.execute(query).scalar_one()} {last}"
@@ -320,4 +296,4 @@ def answer_times(connection: Connection, annotator: str, at_most: int) -> list[d
     """When somebody said the last things, to any round; the newest first."""
     query = select(page_answers.c.at).where(page_answers.c.annotator == annotator)
     newest = query.order_by(page_answers.c.at.desc()).limit(at_most)
-    return list(connection.execute(newest).scalars())
+    return list(connection.scalars(newest))

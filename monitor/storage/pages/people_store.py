@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, select
 
-from monitor.storage.database import add_missing, insert_all
+from monitor.storage.database import add_missing, change, insert_all, remove
 from monitor.storage.pages.page_tables import page_attempts, page_sessions, page_users
 
 FORGOTTEN_AFTER = timedelta(days=1)  # How long after the last one failed sign-ins are counted
@@ -28,7 +28,7 @@ def add_session(
     connection: Connection, digest: str, session: Session, *, now: datetime, until: datetime
 ) -> None:
     """Begin a session, and delete those that have expired."""
-    connection.execute(delete(page_sessions).where(page_sessions.c.expires_at <= now))
+    remove(connection, page_sessions, page_sessions.c.expires_at <= now)
     row = {"digest": digest, "expires_at": until, **session._asdict()}
     insert_all(connection, page_sessions, [row])
 
@@ -44,23 +44,18 @@ def session_of(connection: Connection, digest: str, now: datetime) -> Session | 
 
 def end_session(connection: Connection, digest: str) -> None:
     """End a session."""
-    connection.execute(delete(page_sessions).where(page_sessions.c.digest == digest))
+    remove(connection, page_sessions, page_sessions.c.digest == digest)
 
 
 def end_sessions(connection: Connection, session: Session) -> None:
     """End all sessions that somebody has by one login."""
-    connection.execute(
-        delete(page_sessions).where(
-            page_sessions.c.annotator == session.annotator,
-            page_sessions.c.login.is_not_distinct_from(session.login),
-        )
-    )
+    is_login = page_sessions.c.login.is_not_distinct_from(session.login)
+    remove(connection, page_sessions, page_sessions.c.annotator == session.annotator, is_login)
 
 
 def end_all_sessions(connection: Connection, annotator: str) -> int:
     """End all sessions of a name; returns how many there were."""
-    of_name = page_sessions.c.annotator == annotator
-    return connection.execute(delete(page_sessions).where(of_name)).rowcount
+    return remove(connection, page_sessions, page_sessions.c.annotator == annotator)
 
 
 # Users
@@ -90,25 +85,24 @@ def users(connection: Connection) -> Sequence[StoredUser]:
 
 def remove_user(connection: Connection, name: str) -> bool:
     """Remove a user; false if no user has this name."""
-    return bool(connection.execute(delete(page_users).where(page_users.c.name == name)).rowcount)
+    return bool(remove(connection, page_users, page_users.c.name == name))
 
 
 def give_role(connection: Connection, name: str, role: str) -> bool:
     """Give a user another role; false if no user has this name."""
-    change = update(page_users).where(page_users.c.name == name).values(role=role)
-    return bool(connection.execute(change).rowcount)
+    return bool(change(connection, page_users, page_users.c.name == name, role=role))
 
 
 def role_of(connection: Connection, name: str) -> str | None:
     """Find the role of a user; None if no user has this name."""
     query = select(page_users.c.role).where(page_users.c.name == name)
-    return connection.execute(query).scalar()
+    return connection.scalar(query)
 
 
 def token_hash_of(connection: Connection, name: str) -> str | None:
     """Find the hash of a user's token; None if no user has this name."""
     query = select(page_users.c.token_hash).where(page_users.c.name == name)
-    return connection.execute(query).scalar()
+    return connection.scalar(query)
 
 
 # Sign-ins that failed
@@ -126,7 +120,7 @@ def locked_attempts(
 ) -> Mapping[str, StoredAttempts]:
     """Read what failed before, and keep others from reading it until this transaction ends."""
     old = page_attempts.c.last_at <= now - FORGOTTEN_AFTER
-    connection.execute(delete(page_attempts).where(old))
+    remove(connection, page_attempts, old)
     ordered = sorted(digests)  # two that lock the same rows then never wait for each other
     rows = [{"digest": digest, "failures": 0, "last_at": now} for digest in ordered]
     add_missing(connection, page_attempts, rows)
@@ -139,22 +133,17 @@ def locked_attempts(
 
 def note_failure(connection: Connection, digest: str, now: datetime) -> None:
     """Count one more."""
-    connection.execute(
-        update(page_attempts)
-        .where(page_attempts.c.digest == digest)
-        .values(failures=page_attempts.c.failures + 1, last_at=now)
-    )
+    c = page_attempts.c
+    change(connection, page_attempts, c.digest == digest, failures=c.failures + 1, last_at=now)
 
 
 def take_back_failure(connection: Connection, digest: str) -> None:
     """Count one less: it was none."""
-    connection.execute(
-        update(page_attempts)
-        .where(page_attempts.c.digest == digest, page_attempts.c.failures > 0)
-        .values(failures=page_attempts.c.failures - 1)
-    )
+    c = page_attempts.c
+    failed = (c.digest == digest, c.failures > 0)
+    change(connection, page_attempts, *failed, failures=c.failures - 1)
 
 
 def forget_failures(connection: Connection, digest: str) -> None:
     """Begin to count anew."""
-    connection.execute(delete(page_attempts).where(page_attempts.c.digest == digest))
+    remove(connection, page_attempts, page_attempts.c.digest == digest)

@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import Connection, exists, select, tuple_, update
+from sqlalchemy import Connection, exists, select, tuple_
 
-from monitor.storage.database import add_missing, listed
+from monitor.storage.database import add_missing, change, listed
 from monitor.storage.pages.page_tables import page_shares, page_tasks
 from monitor.storage.tables import store
 
@@ -43,17 +43,8 @@ def share_tasks(
         task_row(page_round, task, key_of[task.key], digest(key_of[task.key])) for task in tasks
     ]
     add_missing(connection, page_tasks, rows)
-    shares = [
-        {
-            "round_name": round_name,
-            "task_key": task.key,
-            "page_round": page_round,
-            "page_key": key_of[task.key],
-            "place": index,
-            "let_go": False,
-        }
-        for task in tasks
-    ]
+    of_round = {"round_name": round_name, "page_round": page_round, "place": index}
+    shares = [of_round | {"task_key": key, "page_key": page} for key, page in key_of.items()]
     add_missing(connection, page_shares, shares)
     _show_once_more(
         connection, page_round, round_name, {key_of[task.key]: task.shown for task in tasks}
@@ -83,10 +74,10 @@ def _show_once_more(
         page_tasks.c.shown.is_(None),
         page_tasks.c.key.in_(cached),
     )
-    for key in connection.execute(emptied).scalars().all():
+    for key in connection.scalars(emptied).all():
         if shown.get(key):
             is_task = (page_tasks.c.round_name == page_round) & (page_tasks.c.key == key)
-            connection.execute(update(page_tasks).where(is_task).values(shown=shown[key]))
+            change(connection, page_tasks, is_task, shown=shown[key])
 
 
 def _page_key(salt: str, page_round: str, task: Task) -> str:
@@ -129,16 +120,13 @@ def release(connection: Connection, round_name: str, keys: Collection[str] | Non
     released = [page_shares.c.round_name == round_name]
     if keys is not None:
         released.append(page_shares.c.task_key.in_(keys))
-    connection.execute(update(page_shares).where(*released).values(let_go=True))
+    change(connection, page_shares, *released, let_go=True)
     is_needed = exists().where(
         page_shares.c.page_round == page_tasks.c.round_name,
         page_shares.c.page_key == page_tasks.c.key,
         ~page_shares.c.let_go,
     )
     task = tuple_(page_tasks.c.round_name, page_tasks.c.key)
-    unused = update(page_tasks).where(
-        task.in_(select(page_shares.c.page_round, page_shares.c.page_key).where(*released)),
-        page_tasks.c.shown.is_not(None),
-        ~is_needed,
-    )
-    return connection.execute(unused.values(shown=None)).rowcount > 0
+    let_go = task.in_(select(page_shares.c.page_round, page_shares.c.page_key).where(*released))
+    unused = (let_go, page_tasks.c.shown.is_not(None), ~is_needed)
+    return change(connection, page_tasks, *unused, shown=None) > 0

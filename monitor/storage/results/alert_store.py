@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, or_, select, true
 
-from monitor.domain.alerting import AlertState
+from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.model import Window
-from monitor.storage.queries import named
+from monitor.storage.database import change, insert_all
+from monitor.storage.queries import named, picked
 from monitor.storage.tables import alerts, evidence, monitors, rounds
 
 if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAlert:
-    """A row of ``alerts`` with its monitor's name and the round that fired it."""
-
-    id: str
-    monitor: str
-    metric: str
-    side: str
-    limit: float
-    state: AlertState
-    fired_round_id: int
-    fired_in_round: int
-    fired_slot: datetime
-    fired_at: datetime
-    window: Window
-    ended_at: datetime | None
-    ended_why: str | None
+_CLOSINGS = (
+    select(evidence.c.round_id)
+    .join(rounds, rounds.c.id == evidence.c.round_id)
+    .where(
+        rounds.c.monitor_id == alerts.c.monitor_id,
+        evidence.c.metric == alerts.c.metric,
+        evidence.c.side == alerts.c.side,
+    )
+)
+"""Closings of rounds about the limit of a row of ``alerts``."""
+_SAME = ("id", "metric", "side", "limit", "fired_round_id", "fired_at", "ended_at", "ended_why")
 
 
 def find_alerts(
@@ -54,20 +48,9 @@ def current_alerts(connection: Connection, since: datetime) -> list[StoredAlert]
 
 def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str, int]:
     """Find, for each of some alerts, which round was the last that closed about its limit."""
-    newest = (
-        select(evidence.c.round_id)
-        .join(rounds, rounds.c.id == evidence.c.round_id)
-        .where(
-            rounds.c.monitor_id == alerts.c.monitor_id,
-            evidence.c.metric == alerts.c.metric,
-            evidence.c.side == alerts.c.side,
-            evidence.c.version == rounds.c.first_version,
-        )
-        .order_by(evidence.c.order.desc())
-        .limit(1)
-        .correlate(alerts)
-        .scalar_subquery()
-    )
+    is_frozen = evidence.c.version == rounds.c.first_version
+    frozen = _CLOSINGS.where(is_frozen).order_by(evidence.c.order.desc()).limit(1)
+    newest = frozen.correlate(alerts).scalar_subquery()
     query = select(alerts.c.id, newest.label("round_id")).where(alerts.c.id.in_(alert_ids))
     return {row.id: row.round_id for row in connection.execute(query) if row.round_id is not None}
 
@@ -76,17 +59,7 @@ def followed_by_closings(connection: Connection, alert_ids: Collection[str]) -> 
     """Find, of some alerts, those since whose firing a round has closed about their limit."""
     if not alert_ids:
         return set()
-    closed = (
-        select(evidence.c.round_id)
-        .join(rounds, rounds.c.id == evidence.c.round_id)
-        .where(
-            rounds.c.monitor_id == alerts.c.monitor_id,
-            evidence.c.metric == alerts.c.metric,
-            evidence.c.side == alerts.c.side,
-            rounds.c.closed_at > alerts.c.fired_at,
-        )
-        .exists()
-    )
+    closed = _CLOSINGS.where(rounds.c.closed_at > alerts.c.fired_at).exists()
     return {*connection.scalars(select(alerts.c.id).where(alerts.c.id.in_(alert_ids), closed))}
 
 
@@ -97,18 +70,9 @@ def fire(
     repeated = "" if round_.first_version == 1 else f"/v{round_.first_version}"
     name = f"{round_.monitor_id}/{round_.seed}/{metric}/{side}{repeated}"
     alert_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
-    connection.execute(
-        insert(alerts).values(
-            id=alert_id,
-            monitor_id=round_.monitor_id,
-            metric=metric,
-            side=side,
-            limit=limit,
-            state=AlertState.FIRING,
-            fired_round_id=round_.id,
-            fired_at=now,
-        )
-    )
+    row = {"id": alert_id, "monitor_id": round_.monitor_id, "metric": metric, "side": side}
+    row |= {"limit": limit, "state": AlertState.FIRING}
+    insert_all(connection, alerts, [row | {"fired_round_id": round_.id, "fired_at": now}])
     [alert] = _alerts(connection, alerts.c.id == alert_id)
     return alert
 
@@ -116,7 +80,7 @@ def fire(
 def change_limit(connection: Connection, alert_id: str, limit: float) -> bool:
     """Let an open alert go on under another limit; false if it has ended."""
     is_open = (alerts.c.id == alert_id) & (alerts.c.state == AlertState.FIRING)
-    return connection.execute(update(alerts).where(is_open).values(limit=limit)).rowcount == 1
+    return change(connection, alerts, is_open, limit=limit) == 1
 
 
 def end(
@@ -129,13 +93,10 @@ def end(
     round_id: int | None = None,
 ) -> bool:
     """End an alert; false if it had ended before."""
-    ended = connection.execute(
-        update(alerts)
-        # Of two that end it at once one finds it open, and only that one sends a notice.
-        .where(alerts.c.id == alert_id, alerts.c.state == AlertState.FIRING)
-        .values(state=state, ended_at=now, ended_why=why, ended_round_id=round_id)
-    )
-    return ended.rowcount == 1
+    # Of two that end it at once one finds it open, and only that one sends a notice.
+    is_open = (alerts.c.id == alert_id, alerts.c.state == AlertState.FIRING)
+    ended = {"ended_at": now, "ended_why": why, "ended_round_id": round_id}
+    return change(connection, alerts, *is_open, state=state, **ended) == 1
 
 
 def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredAlert]:
@@ -148,19 +109,12 @@ def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredA
     )
     return [
         StoredAlert(
-            id=row.id,
             monitor=row.name,
-            metric=row.metric,
-            side=row.side,
-            limit=row.limit,
             state=AlertState(row.state),
-            fired_round_id=row.fired_round_id,
             fired_in_round=row.number,
             fired_slot=row.slot,
-            fired_at=row.fired_at,
             window=Window(row.window_start, row.window_end),
-            ended_at=row.ended_at,
-            ended_why=row.ended_why,
+            **picked(row, _SAME),
         )
         for row in connection.execute(query)
     ]

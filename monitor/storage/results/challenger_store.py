@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from monitor.domain.model import Answer, Frame
 from monitor.storage.database import insert_all
-from monitor.storage.queries import is_latest
+from monitor.storage.queries import by_first, is_latest, version_rows
 from monitor.storage.tables import challenger_counts, challenger_sizes, comparisons, rounds, strata
 
 if TYPE_CHECKING:
@@ -72,19 +72,13 @@ def write_counts(
 ) -> None:
     """Store the labels of a version by the challenger's decision, where there are any."""
     rows = [
-        {
-            "round_id": round_id,
-            "version": version,
-            "stratum": part.stratum,
-            "flagged": flags,
-            "labeled": part.labeled[flags],
-            "positive": part.positive[flags],
-        }
+        {"stratum": part.stratum, "flagged": flags}
+        | {"labeled": part.labeled[flags], "positive": part.positive[flags]}
         for part in counted
         for flags in (False, True)
         if part.labeled[flags]
     ]
-    insert_all(connection, challenger_counts, rows)
+    insert_all(connection, challenger_counts, version_rows({(round_id, version): rows}))
 
 
 def read_counts(
@@ -111,12 +105,8 @@ def write_comparisons(
     connection: Connection, round_id: int, version: int, rows: Iterable[ComparisonRow]
 ) -> None:
     """Store what a version says of the classifier and its challenger."""
-    stored = (
-        {"round_id": round_id, "version": version, "rounds": row.rounds, **_columns(metric)}
-        for row in rows
-        for metric in row.metrics
-    )
-    insert_all(connection, comparisons, stored)
+    stored = [{"rounds": row.rounds, **_columns(one)} for row in rows for one in row.metrics]
+    insert_all(connection, comparisons, version_rows({(round_id, version): stored}))
 
 
 def _columns(row: Any) -> dict[str, Any]:
@@ -134,18 +124,15 @@ def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[C
     query = (
         select(
             *strata.c["round_id", "stratum", "flagged", "size"],
-            challenger_sizes.c.flagged.label("challenged"),
-            challenger_sizes.c.undecided,
+            *challenger_sizes.c["flagged", "undecided"],
             strata.c.planned,
         )
         .join_from(challenger_sizes, strata)
         .where(strata.c.round_id.in_(round_ids))
         .order_by(strata.c.round_id, strata.c.position)
     )
-    result: dict[int, list[ChallengedStratum]] = {}
-    for round_id, *values in connection.execute(query):
-        result.setdefault(round_id, []).append(ChallengedStratum(*values))
-    return result
+    read = by_first(connection, query)
+    return {each: [ChallengedStratum(*values) for values in of] for each, of in read.items()}
 
 
 def _counted(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
-from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, true
 
-from monitor.domain.block import Block
-from monitor.domain.model import EffectKind, Window
+from monitor.domain.class_report import ClassReport
+from monitor.domain.model import EffectKind
 from monitor.domain.state import ENDED, RoundState
+from monitor.storage.rounds.round_store import Round, find_where
 from monitor.storage.tables import effects, monitors, rounds
 
 
@@ -27,71 +26,18 @@ class ClassVersion(NamedTuple):
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class ClassRound:
-    """The few facts of a round that averages over classes depend on."""
-
-    id: int
-    monitor: str
-    monitor_id: int
-    number: int
-    window: Window
-    state: RoundState
-    reason: str | None
-    block: Block | None
-    opened_at: datetime
-    version: int
-    first_version: int
-    label_revision: int
-    estimated_revision: int | None
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it has ended, and its estimate is of the labels that it has."""
-        if self.state is RoundState.CLOSED:
-            return self.label_revision == self.estimated_revision
-        return self.state in ENDED
-
-
 def rounds_of_slot(
     connection: Connection, names: Collection[str], slot: datetime
-) -> dict[str, ClassRound]:
+) -> dict[str, Round]:
     """Read the round of each of these monitors that was due at a slot, by monitor."""
-    of_slot = _rounds(connection, monitors.c.name.in_(names), rounds.c.slot == slot)
+    of_slot = find_where(connection, monitors.c.name.in_(names), rounds.c.slot == slot)
     return {round_.monitor: round_ for round_ in of_slot}
 
 
-def rounds_of_block(connection: Connection, block: str, slot: datetime) -> list[ClassRound]:
+def rounds_of_block(connection: Connection, block: str, slot: datetime) -> list[Round]:
     """Read the rounds of a block that were due at a slot."""
     name = rounds.c.settings["block"]["name"].as_string()
-    return _rounds(connection, rounds.c.slot == slot, name == block)
-
-
-def _rounds(connection: Connection, *which: ColumnElement[bool]) -> list[ClassRound]:
-    columns = rounds.c[*_AS_STORED, "window_start", "window_end", "state"]
-    query = (
-        select(monitors.c.name, rounds.c.settings["block"].label("block"), *columns)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(*which)
-        .order_by(rounds.c.id)
-    )
-    return [
-        ClassRound(
-            monitor=row.name,
-            window=Window(row.window_start, row.window_end),
-            state=RoundState(row.state),
-            block=None if row.block is None else Block.model_validate_json(json.dumps(row.block)),
-            **{name: getattr(row, name) for name in _AS_STORED},
-        )
-        for row in connection.execute(query)
-    ]
-
-
-_AS_STORED = tuple(
-    field.name
-    for field in fields(ClassRound)
-    if field.name not in {"monitor", "window", "state", "block"}
-)
+    return find_where(connection, rounds.c.slot == slot, name == block)
 
 
 def ended_windows(
@@ -110,12 +56,8 @@ def ended_windows(
         select(
             rounds.c.slot,
             func.sum(case((is_over, 1), else_=0)),
-            func.count(),
-            func.sum(case((is_closed, 1), else_=0)),
-            func.max(rounds.c.id),
-            func.sum(rounds.c.label_revision),
-            func.sum(rounds.c.first_version),
-            func.sum(rounds.c.version),
+            *(func.count(), func.sum(case((is_closed, 1), else_=0)), func.max(rounds.c.id)),
+            *map(func.sum, rounds.c["label_revision", "first_version", "version"]),
         )
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
         .where(monitors.c.name.in_(names), true() if since is None else rounds.c.slot > since)
@@ -160,39 +102,35 @@ def is_written(connection: Connection, key: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def report_of_block(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
+def report_of_block(connection: Connection, block: str, slot: datetime) -> ClassReport | None:
     """Read what was last reported of a window of a block; None if nothing was."""
     return _report(connection, block, rounds.c.slot == slot)
 
 
-def report_before(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
+def report_before(connection: Connection, block: str, slot: datetime) -> ClassReport | None:
     """Read what was last reported of the window before a slot that a block reported of."""
     return _report(connection, block, rounds.c.slot < slot)
 
 
-def report_after(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
+def report_after(connection: Connection, block: str, slot: datetime) -> ClassReport | None:
     """Read what was last reported of the window after a slot that a block reported of."""
     return _report(connection, block, rounds.c.slot > slot, is_earliest=True)
 
 
-def last_report(connection: Connection, block: str, upto: datetime) -> dict[str, Any] | None:
+def last_report(connection: Connection, block: str, upto: datetime) -> ClassReport | None:
     """Read what was last reported of the newest window of a block, none later than a slot."""
     return _report(connection, block, rounds.c.slot <= upto)
 
 
 def _report(
     connection: Connection, block: str, which: ColumnElement[bool], *, is_earliest: bool = False
-) -> dict[str, Any] | None:
-    """Read what was last reported of the latest of some windows, or of the earliest."""
+) -> ClassReport | None:
+    of_block = effects.c.payload["block"].as_string() == block
     query = (
         select(effects.c.payload)
         .join(rounds, rounds.c.id == effects.c.round_id)
-        .where(
-            effects.c.kind == EffectKind.CLASS_AVERAGES,
-            effects.c.payload["block"].as_string() == block,
-            which,
-        )
+        .where(effects.c.kind == EffectKind.CLASS_AVERAGES, of_block, which)
         .order_by(rounds.c.slot if is_earliest else rounds.c.slot.desc(), effects.c.id.desc())
     )
-    payload = connection.execute(query.limit(1)).scalar()
-    return None if payload is None else dict(payload)
+    payload = connection.scalar(query.limit(1))
+    return None if payload is None else ClassReport.model_validate(payload)

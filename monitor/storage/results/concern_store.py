@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, select
 
+from monitor.storage.database import change, insert_all, remove
+from monitor.storage.queries import by_first
 from monitor.storage.tables import concerns
 
 UNLABELED = "unlabeled"
@@ -22,9 +24,8 @@ def add_concern(
     # The claim on the round keeps others from adding the same in between.
     if kind in read_concerns(connection, round_id):
         return False
-    connection.execute(
-        insert(concerns).values(round_id=round_id, kind=kind, sentence=sentence, noted_at=now)
-    )
+    row = {"round_id": round_id, "kind": kind, "sentence": sentence, "noted_at": now}
+    insert_all(connection, concerns, [row])
     return True
 
 
@@ -38,23 +39,18 @@ def read_concerns(connection: Connection, round_id: int) -> dict[str, str]:
 def read_kinds(connection: Connection, round_ids: Sequence[int]) -> dict[int, set[str]]:
     """Read the kinds of the concerns about some rounds."""
     query = select(concerns.c.round_id, concerns.c.kind).where(concerns.c.round_id.in_(round_ids))
-    result: dict[int, set[str]] = {}
-    for row in connection.execute(query):
-        result.setdefault(row.round_id, set()).add(row.kind)
-    return result
+    return {each: set(kinds) for each, kinds in by_first(connection, query).items()}
 
 
 def reword_concern(connection: Connection, round_id: int, kind: str, sentence: str) -> None:
     """Let a concern say how things are now; its notice said how they were when it was noted."""
-    connection.execute(
-        update(concerns)
-        .where(concerns.c.round_id == round_id, concerns.c.kind == kind)
-        .values(sentence=sentence)
-    )
+    change(connection, concerns, *_of_kind(round_id, kind), sentence=sentence)
 
 
 def drop_concern(connection: Connection, round_id: int, kind: str) -> None:
     """Delete a concern that no longer holds."""
-    connection.execute(
-        delete(concerns).where(concerns.c.round_id == round_id, concerns.c.kind == kind)
-    )
+    remove(connection, concerns, *_of_kind(round_id, kind))
+
+
+def _of_kind(round_id: int, kind: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return concerns.c.round_id == round_id, concerns.c.kind == kind

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, func, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
-from monitor.storage.database import insert_all, insert_some
-from monitor.storage.queries import is_latest
-from monitor.storage.samples.frame_store import StratumTally, stratum_of
+from monitor.storage.database import change, insert_all, insert_some
+from monitor.storage.queries import VersionId, is_latest, of_version, picked, version_rows
+from monitor.storage.samples.frame_store import TALLIED, StratumTally, stratum_of
 from monitor.storage.tables import (
     counts,
     estimates,
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from monitor.stats.core.draws import JointPosterior
 
 
+_COUNTS = ("labeled", "positive", "declined")
 _ESTIMATE = set(EstimateRow.model_fields)
 """What the table has of an estimate; the caution of a report is only in the report."""
-
-VersionId: TypeAlias = tuple[int, int]  # Id of a round, and one of its versions
 
 
 def claim_history(connection: Connection, history_id: int, revision: int) -> None:
@@ -42,12 +41,8 @@ def claim_history(connection: Connection, history_id: int, revision: int) -> Non
     """
     # The row stays locked until the commit: whoever publishes next waits here, and finds the
     # revision changed.
-    taken = connection.execute(
-        update(histories)
-        .where(histories.c.id == history_id, histories.c.revision == revision)
-        .values(revision=revision + 1)
-    )
-    if taken.rowcount == 0:
+    which = (histories.c.id == history_id, histories.c.revision == revision)
+    if not change(connection, histories, *which, revision=revision + 1):
         message = f"history {history_id} got new estimates meanwhile; they are included on retry"
         raise RoundMoved(message)
 
@@ -56,19 +51,11 @@ def write_counts(
     connection: Connection, tallies: Mapping[VersionId, Iterable[StratumTally]]
 ) -> None:
     """Store the labeled confusion matrices of some versions."""
-    rows = (
-        {
-            "round_id": round_id,
-            "version": version,
-            "stratum": tally.stratum.name,
-            "labeled": tally.labeled,
-            "positive": tally.positive,
-            "declined": tally.declined,
-        }
-        for (round_id, version), strata_of in tallies.items()
-        for tally in strata_of
-    )
-    insert_some(connection, counts, rows)
+    rows = {
+        key: [{"stratum": one.stratum.name, **picked(one, _COUNTS)} for one in strata_of]
+        for key, strata_of in tallies.items()
+    }
+    insert_some(connection, counts, version_rows(rows))
 
 
 def read_counts(
@@ -77,7 +64,7 @@ def read_counts(
     """Read counts of some rounds, the latest version unless one is named, strata in order."""
     version_to_read = rounds.c.version if version is None else version
     query = (
-        select(strata, *counts.c["labeled", "positive", "declined"])
+        select(strata, *counts.c[_COUNTS])
         .join_from(counts, strata)
         .join(rounds, (rounds.c.id == counts.c.round_id) & (counts.c.version == version_to_read))
         .where(counts.c.round_id.in_(round_ids))
@@ -85,16 +72,7 @@ def read_counts(
     )
     tallies: dict[int, list[StratumTally]] = {}
     for row in connection.execute(query):
-        tally = StratumTally(
-            stratum_of(row),
-            row.size,
-            row.planned,
-            row.labeled,
-            row.positive,
-            row.declined,
-            row.first_wave,
-            row.judged,
-        )
+        tally = StratumTally(stratum_of(row), **picked(row, (*TALLIED, *_COUNTS)))
         tallies.setdefault(row.round_id, []).append(tally)
     return {round_id: tuple(rows) for round_id, rows in tallies.items()}
 
@@ -103,19 +81,13 @@ def write_estimates(
     connection: Connection, rows: Mapping[VersionId, Iterable[EstimateRow]]
 ) -> None:
     """Store the estimates of some versions."""
-    stored = (
-        {"round_id": round_id, "version": version, **row.model_dump(include=_ESTIMATE)}
-        for (round_id, version), version_rows in rows.items()
-        for row in version_rows
-    )
-    insert_some(connection, estimates, stored)
+    stored = {key: [row.model_dump(include=_ESTIMATE) for row in of] for key, of in rows.items()}
+    insert_some(connection, estimates, version_rows(stored))
 
 
 def read_estimates(connection: Connection, round_id: int, version: int) -> list[EstimateRow]:
     """Read the estimates of a version."""
-    query = select(estimates).where(
-        estimates.c.round_id == round_id, estimates.c.version == version
-    )
+    query = of_version(estimates, round_id, version)
     return [estimate_row(row) for row in connection.execute(query)]
 
 
@@ -184,11 +156,7 @@ def read_timeline(
 def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any]]:
     """Read the latest estimates of all rounds of a monitor as rows, in slot order."""
     query = (
-        select(
-            rounds.c.number.label("round"),
-            rounds.c.slot,
-            *(column for column in estimates.c if column.name != "round_id"),
-        )
+        select(rounds.c.number.label("round"), rounds.c.slot, *list(estimates.c)[1:])
         .join_from(estimates, rounds, is_latest(estimates))
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
         .where(monitors.c.name == monitor)
@@ -199,20 +167,20 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
 
 def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPosterior]) -> None:
     """Store the pooled posteriors of some versions, for people; the program never reads them."""
-    rows = (
-        {
-            "round_id": round_id,
-            "version": version,
-            "predicted": name,
-            # Further digits are noise of floating point, and would double the JSON.
-            "weight": mixture.weight.round(12).tolist(),
-            "alpha": mixture.alpha.round(9).tolist(),
-            "beta": mixture.beta.round(9).tolist(),
-        }
-        for (round_id, version), joint in pooled.items()
-        for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))
-    )
-    insert_all(connection, posteriors, rows)
+    rows = {
+        key: [
+            {
+                "predicted": name,
+                # Further digits are noise of floating point, and would double the JSON.
+                "weight": mixture.weight.round(12).tolist(),
+                "alpha": mixture.alpha.round(9).tolist(),
+                "beta": mixture.beta.round(9).tolist(),
+            }
+            for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))
+        ]
+        for key, joint in pooled.items()
+    }
+    insert_all(connection, posteriors, version_rows(rows))
 
 
 def set_version(
@@ -227,12 +195,9 @@ def set_version(
 
     ``partial`` is whether the round is so by now; as it was if not given.
     """
-    flags = {} if partial is None else {"partial": partial}
-    connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_id, rounds.c.version <= version)
-        .values(version=version, estimated_revision=estimated_revision, **flags)
-    )
+    values = {"version": version, "estimated_revision": estimated_revision}
+    values |= {} if partial is None else {"partial": partial}
+    change(connection, rounds, rounds.c.id == round_id, rounds.c.version <= version, **values)
 
 
 def estimate_row(row: Row[Any]) -> EstimateRow:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, and_, func, select
 
 from monitor.domain.alerting import ChainStep, LimitReading
 from monitor.storage.database import insert_all
-from monitor.storage.queries import is_latest
+from monitor.storage.queries import is_latest, picked
 from monitor.storage.tables import evidence, rounds
 
 if TYPE_CHECKING:
@@ -22,50 +22,42 @@ def write_readings(
 ) -> None:
     """Store readings of limits, each with its round, version, metric and side."""
     written = (
-        {
-            "round_id": round_id,
-            "version": version,
-            "metric": metric,
-            "side": side,
-            "limit": reading.limit,
-            "chain": reading.chain,
-            "order": reading.order,
-            "log_e": list(reading.log_e),
-            "log_path": [list(row) for row in reading.log_path] or None,
-            "log_m": None if reading.log_m is None else [_finite(m) for m in reading.log_m],
-            "log_evidence": reading.log_evidence,
-            "log_threshold": reading.log_threshold,
-            "fires": reading.fires,
-            "log_recovery": reading.log_recovery,
-            "recovery_rounds": None if reading.recovery is None else reading.recovery.rounds,
-            "log_r": None if reading.recovery is None else _finite(reading.recovery.log_r),
-        }
-        for round_id, version, (metric, side), reading in rows
+        dict(zip(_KEY, (round_id, version, *of_limit), strict=True)) | _columns(reading)
+        for round_id, version, of_limit, reading in rows
     )
     insert_all(connection, evidence, written)
+
+
+_KEY = ("round_id", "version", "metric", "side")
+_SAME = ("limit", "chain", "order", "log_threshold", "fires", "log_recovery")
+
+
+def _columns(reading: LimitReading) -> dict[str, Any]:
+    recovery = reading.recovery
+    return {
+        **picked(reading, (*_SAME, "log_evidence")),
+        "log_e": list(reading.log_e),
+        "log_path": [list(row) for row in reading.log_path] or None,
+        "log_m": None if reading.log_m is None else [_finite(m) for m in reading.log_m],
+        "recovery_rounds": None if recovery is None else recovery.rounds,
+        "log_r": None if recovery is None else _finite(recovery.log_r),
+    }
 
 
 def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], LimitReading]:
     """Read the newest frozen reading of every limit a monitor has had."""
     # The order counts the readings of a limit as rounds closed, whatever their slots.
+    columns = evidence.c["metric", "side", "order"]
+    is_frozen = (rounds.c.monitor_id == monitor_id) & (evidence.c.version == rounds.c.first_version)
     newest = (
-        select(evidence.c.metric, evidence.c.side, func.max(evidence.c.order).label("order"))
-        .join(rounds, rounds.c.id == evidence.c.round_id)
-        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == rounds.c.first_version)
-        .group_by(evidence.c.metric, evidence.c.side)
+        select(*columns[:2], func.max(evidence.c.order).label("order"))
+        .join(rounds)
+        .where(is_frozen)
+        .group_by(*columns[:2])
         .subquery()
     )
-    query = (
-        select(evidence)
-        .join(rounds, rounds.c.id == evidence.c.round_id)
-        .join(
-            newest,
-            (evidence.c.metric == newest.c.metric)
-            & (evidence.c.side == newest.c.side)
-            & (evidence.c.order == newest.c.order),
-        )
-        .where(rounds.c.monitor_id == monitor_id, evidence.c.version == rounds.c.first_version)
-    )
+    is_newest = and_(*(column == newest.c[column.name] for column in columns))
+    query = select(evidence).join(rounds).join(newest, is_newest).where(is_frozen)
     return {(row.metric, row.side): _reading(row) for row in connection.execute(query)}
 
 
@@ -128,15 +120,10 @@ def _from_finite(value: float | None) -> float:
 
 def _reading(row: Row[Any]) -> LimitReading:
     return LimitReading(
-        limit=row.limit,
-        log_threshold=row.log_threshold,
-        chain=row.chain,
-        order=row.order,
+        **picked(row, _SAME),
         log_e=tuple(row.log_e),
         log_m=None if row.log_m is None else tuple(_from_finite(m) for m in row.log_m),
-        fires=row.fires,
         recovery=_recovery(row),
-        log_recovery=row.log_recovery,
         log_path=_path(row),
     )
 

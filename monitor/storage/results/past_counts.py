@@ -56,36 +56,30 @@ class PastRound:
 
 def read_past(connection: Connection, history_id: int, before: datetime) -> list[PastRound]:
     """Read the closed rounds of a history that are earlier than a slot, in slot order."""
+    columns = rounds.c["id", "version", "label_revision", "estimated_revision"]
+    is_closed = rounds.c.state == RoundState.CLOSED
     query = (
-        select(
-            *rounds.c["id", "version", "label_revision", "estimated_revision"],
-            packed_counts.c.counts,
-        )
+        select(*columns, packed_counts.c.counts)
         .join_from(rounds, packed_counts, is_latest(packed_counts), isouter=True)
-        .where(
-            rounds.c.history_id == history_id,
-            rounds.c.state == RoundState.CLOSED,
-            rounds.c.slot < before,
-        )
+        .where(rounds.c.history_id == history_id, is_closed, rounds.c.slot < before)
         .order_by(rounds.c.slot)
     )
     rounds_read = connection.execute(query).all()
     readable = {row.id: _unpacked(row.counts) for row in rounds_read if _is_readable(row.counts)}
     unreadable = [row.id for row in rounds_read if row.id not in readable]
     stored = read_counts(connection, unreadable) if unreadable else {}
-    packed_rounds = [
-        readable[row.id] if row.id in readable else _pack(stored[row.id]) for row in rounds_read
-    ]
+    packed = readable | {each: _pack(strata) for each, strata in stored.items()}
+    packed_rounds = [packed[row.id] for row in rounds_read]
     return [
         PastRound(
             id=row.id,
             version=row.version,
             counts=arrays,
-            missing=packed_round[4],
+            missing=rows[4],
             is_changed=row.label_revision != row.estimated_revision,
             is_packed=row.id in readable,
         )
-        for row, arrays, packed_round in zip(
+        for row, arrays, rows in zip(
             rounds_read, _arrays(packed_rounds), packed_rounds, strict=True
         )
     ]
@@ -111,7 +105,7 @@ def write_packed(
         }
         for (round_id, version), counts in packed.items()
     ]
-    put_all(connection, packed_counts, rows, changed=("version", "counts"))
+    put_all(connection, packed_counts, rows)
 
 
 def _pack(strata: Sequence[StratumTally]) -> Packed:

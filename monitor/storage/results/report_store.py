@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, Select, func, select
 
 from monitor.storage.database import insert_some
-from monitor.storage.queries import is_latest
+from monitor.storage.queries import is_latest, of_version
 from monitor.storage.tables import effects, reports, rounds
 
 if TYPE_CHECKING:
@@ -26,16 +26,14 @@ def write_reports(connection: Connection, written: Mapping[int, RoundReport]) ->
 
 def read_report(connection: Connection, round_id: int, version: int) -> dict[str, Any]:
     """Read the report of a version of a round; empty where it has none."""
-    query = select(reports.c.payload).where(
-        reports.c.round_id == round_id, reports.c.version == version
-    )
-    return dict(connection.execute(query).scalar() or {})
+    row = connection.execute(of_version(reports, round_id, version)).first()
+    return {} if row is None else dict(row.payload)
 
 
 def newest_version(connection: Connection, round_id: int) -> int:
     """Find the newest version that has a report; 0 where none has."""
     query = select(func.max(reports.c.version)).where(reports.c.round_id == round_id)
-    return connection.execute(query).scalar() or 0
+    return connection.scalar(query) or 0
 
 
 def read_part(connection: Connection, round_ids: Sequence[int], part: str) -> dict[int, Any]:
@@ -58,7 +56,7 @@ def first_key(connection: Connection, round_id: int) -> str | None:
         .where(reports.c.round_id == round_id)
         .order_by(reports.c.version)
     )
-    return connection.execute(query.limit(1)).scalar()
+    return connection.scalar(query.limit(1))
 
 
 def with_report(query: Select[Any]) -> Select[Any]:

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select
 
-from monitor.storage.database import chunks, insert_all
+from monitor.storage.database import change, chunks, insert_all
 from monitor.storage.tables import restated_versions, restatements, rounds
 
 
@@ -82,11 +82,8 @@ def add_restatement(
         .values(monitor_id=monitor_id, at=at, by=by, reason=reason)
         .returning(restatements.c.id)
     ).scalar_one()
-    names = ("round_id", "version", "before", "own")
-    rows = [
-        {"restatement_id": restatement, **dict(zip(names, version, strict=True))}
-        for version in versions
-    ]
+    names = ("restatement_id", "round_id", "version", "before", "own")
+    rows = [dict(zip(names, (restatement, *version), strict=True)) for version in versions]
     insert_all(connection, restated_versions, rows)
 
 
@@ -101,10 +98,6 @@ def set_versions(
     only pools one keeps its own, so that its late labels are still to come.
     """
     for round_id, version, partial in versions:
-        connection.execute(
-            update(rounds).where(rounds.c.id == round_id).values(version=version, partial=partial)
-        )
+        change(connection, rounds, rounds.c.id == round_id, version=version, partial=partial)
     for round_id, revision in estimated:
-        connection.execute(
-            update(rounds).where(rounds.c.id == round_id).values(estimated_revision=revision)
-        )
+        change(connection, rounds, rounds.c.id == round_id, estimated_revision=revision)

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 from monitor.domain.model import Answer, Frame
 from monitor.domain.report import SegmentRow
 from monitor.storage.database import in_chunks, insert_all, put_all
+from monitor.storage.queries import of_version, picked, version_rows
 from monitor.storage.tables import (
     segment_counts,
     segment_estimates,
@@ -54,13 +55,8 @@ class SegmentCell:
 def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
     """Write how many items of each stratum have each value of the segment columns."""
     rows = [
-        {
-            "round_id": round_id,
-            "stratum": part.stratum.name,
-            "segment": segment,
-            "value": value,
-            "size": size,
-        }
+        {"stratum": part.stratum.name, "segment": segment, "value": value, "size": size}
+        | {"round_id": round_id}
         for part in frame.strata
         for segment, sizes in zip(frame.segment_columns, part.segments, strict=True)
         for value, size in sizes.items()
@@ -76,12 +72,12 @@ def current_cells(
     With what the round ``explored``, its labels count for the cells of that value.
     """
     answers: dict[tuple[str, str, str], list[Answer]] = {}
-    for stratum, segment, value, answer in _answers(labels):
-        answers.setdefault((stratum, segment, value), []).append(answer)
+    for cell, answer in _answers(labels):
+        answers.setdefault(cell, []).append(answer)
     if explored is not None and labels.explored is not None:
-        for stratum, segment, value, answer in _answers(labels.explored):
-            if (segment, value) == (explored.column, explored.value):
-                answers.setdefault((stratum, segment, value), []).append(answer)
+        for cell, answer in _answers(labels.explored):
+            if cell[1:] == (explored.column, explored.value):
+                answers.setdefault(cell, []).append(answer)
     counts: dict[tuple[str, str, str], tuple[int, int]] = {
         key: (len(answered), answered.count(Answer.POSITIVE)) for key, answered in answers.items()
     }
@@ -89,12 +85,12 @@ def current_cells(
     return _cells(connection, round_id, counts)
 
 
-def _answers(labels: RoundLabels) -> Iterator[tuple[str, str, str, Answer]]:
+def _answers(labels: RoundLabels) -> Iterator[tuple[tuple[str, str, str], Answer]]:
     for item in labels.items:
         answer = labels.current.get(item.id, Answer.CANNOT_TELL)
         if answer is not Answer.CANNOT_TELL:
             for segment, value in item.segments.items():
-                yield item.stratum, segment, value, answer
+                yield (item.stratum, segment, value), answer
 
 
 def _cells(
@@ -118,30 +114,16 @@ def write_counts(
     connection: Connection, round_id: int, version: int, cells: Iterable[SegmentCell]
 ) -> None:
     """Store the labels of a version, of the cells that have any."""
-    rows = [
-        {
-            "round_id": round_id,
-            "version": version,
-            "stratum": cell.stratum,
-            "segment": cell.segment,
-            "value": cell.value,
-            "labeled": cell.labeled,
-            "positive": cell.positive,
-        }
-        for cell in cells
-        if cell.labeled
-    ]
-    insert_all(connection, segment_counts, rows)
+    names = ("stratum", "segment", "value", "labeled", "positive")
+    rows = [picked(cell, names) for cell in cells if cell.labeled]
+    insert_all(connection, segment_counts, version_rows({(round_id, version): rows}))
 
 
 def read_counts(connection: Connection, round_id: int, version: int) -> list[SegmentCell]:
     """Read the cells of a version as `current_cells` gave them."""
-    query = select(segment_counts).where(
-        segment_counts.c.round_id == round_id, segment_counts.c.version == version
-    )
     counts = {
         (row.stratum, row.segment, row.value): (row.labeled, row.positive)
-        for row in connection.execute(query)
+        for row in connection.execute(of_version(segment_counts, round_id, version))
     }
     return _cells(connection, round_id, counts)
 
@@ -151,7 +133,7 @@ def put_evidence(
 ) -> None:
     """Store the evidence of a round on its segments, in place of what was stored before."""
     row = {"round_id": round_id, "evidence": [[name, *both] for name, both in evidence.items()]}
-    put_all(connection, segment_evidence, [row], changed=["evidence"])
+    put_all(connection, segment_evidence, [row])
 
 
 def read_evidence(
@@ -178,20 +160,14 @@ def write_estimates(
     connection: Connection, round_id: int, version: int, rows: Iterable[SegmentRow]
 ) -> None:
     """Store what a version says of the segments."""
-    keys = {"round_id": round_id, "version": version}
-    insert_all(connection, segment_estimates, [keys | row.model_dump() for row in rows])
+    stored = {(round_id, version): [row.model_dump() for row in rows]}
+    insert_all(connection, segment_estimates, version_rows(stored))
 
 
 def read_estimates(connection: Connection, round_id: int, version: int) -> list[SegmentRow]:
     """Read what a version says of the segments, by column, then the largest segment first."""
-    query = select(segment_estimates).where(
-        segment_estimates.c.round_id == round_id, segment_estimates.c.version == version
-    )
-    rows = [
-        SegmentRow.model_validate({name: row._mapping[name] for name in SegmentRow.model_fields})
-        for row in connection.execute(query)
-    ]
-    return in_order(rows)
+    rows = connection.execute(of_version(segment_estimates, round_id, version))
+    return in_order(SegmentRow(**picked(row, SegmentRow.model_fields)) for row in rows)
 
 
 def in_order(rows: Iterable[SegmentRow]) -> list[SegmentRow]:

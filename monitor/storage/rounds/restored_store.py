@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, delete, or_, select, update
+from sqlalchemy import Connection, or_, select
 
 from monitor.domain.state import RoundState
+from monitor.storage.database import change, remove
 from monitor.storage.tables import alerts, concerns, rounds
 
 if TYPE_CHECKING:
@@ -21,37 +22,23 @@ def start_above(connection: Connection, round_id: int, version: int) -> bool:
 
     False if the round has an estimate, or starts there already.
     """
-    started = connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == round_id,
-            rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
-            rounds.c.version < version,
-        )
-        # The version stays under the first one, as of every round without an estimate.
-        .values(first_version=version + 1, version=version)
-    )
-    return started.rowcount == 1
+    is_early = rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING))
+    which = (rounds.c.id == round_id, is_early, rounds.c.version < version)
+    # The version stays under the first one, as of every round without an estimate.
+    return change(connection, rounds, *which, first_version=version + 1, version=version) == 1
 
 
 def freeze_settings(connection: Connection, round_id: int, settings: RoundSettings) -> None:
     """Replace the settings of a round that is not drawn yet, or not all of it."""
-    connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == round_id,
-            or_(rounds.c.state == RoundState.OPEN, rounds.c.second_wave_at.is_not(None)),
-        )
-        .values(settings=settings.model_dump(mode="json"))
-    )
+    is_undrawn = or_(rounds.c.state == RoundState.OPEN, rounds.c.second_wave_at.is_not(None))
+    frozen = settings.model_dump(mode="json")
+    change(connection, rounds, rounds.c.id == round_id, is_undrawn, settings=frozen)
 
 
 def forget_doubt(connection: Connection, monitor_id: int) -> None:
     """Remove such notes once the matter was looked into."""
     own = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id)
-    connection.execute(
-        delete(concerns).where(concerns.c.kind == DOUBT, concerns.c.round_id.in_(own))
-    )
+    remove(connection, concerns, concerns.c.kind == DOUBT, concerns.c.round_id.in_(own))
 
 
 def read_doubts(connection: Connection, round_ids: Collection[int]) -> dict[int, str]:
@@ -64,5 +51,5 @@ def read_doubts(connection: Connection, round_ids: Collection[int]) -> dict[int,
 
 def unknown_alerts(connection: Connection, ids: Collection[str]) -> set[str]:
     """Find which of these alerts the store does not hold."""
-    existing = connection.execute(select(alerts.c.id).where(alerts.c.id.in_(ids))).scalars()
+    existing = connection.scalars(select(alerts.c.id).where(alerts.c.id.in_(ids)))
     return set(ids) - set(existing)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import ColumnElement, Connection, and_, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.storage.claims import claim_of_ours, is_free, wait_for_turn
-from monitor.storage.database import clock_ms
+from monitor.storage.database import change, clock_ms
 from monitor.storage.tables import monitors, rounds
 
 # Ten times what most steps need, and renewed while a longer one runs (monitor.rounds.claims);
@@ -28,25 +28,24 @@ class Claim:
     was_abandoned: bool = False
 
 
+def is_held(claim: Claim) -> ColumnElement[bool]:
+    """Whether a row of ``rounds`` is still ours: a stale worker loses here."""
+    return and_(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
+
+
 def claim_round(connection: Connection, round_id: int) -> Claim | None:
     """Take the round for this process; None while another works on it."""
     # Mostly nobody has it: then one statement does, and none is needed to read the claim before.
-    returned = connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_id, rounds.c.claimed_by.is_(None))
-        .values(claim_of_ours(rounds, CLAIM_MS))
-        .returning(rounds.c.attempt)
-    ).scalar()
+    this, ours = rounds.c.id == round_id, claim_of_ours(rounds, CLAIM_MS)
+    unclaimed = update(rounds).where(this, rounds.c.claimed_by.is_(None)).values(ours)
+    returned = connection.scalar(unclaimed.returning(rounds.c.attempt))
     if returned is not None:
         return Claim(round_id, returned)
-    query = select(rounds.c.claimed_by, rounds.c.attempt).where(rounds.c.id == round_id)
+    query = select(rounds.c.claimed_by, rounds.c.attempt).where(this)
     claimed_by, attempt = connection.execute(query).one()
-    taken = connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_id, is_free(rounds, claimed_by, attempt, CLAIM_MS))
-        .values(claim_of_ours(rounds, CLAIM_MS))
-    )
-    return Claim(round_id, attempt + 1, claimed_by is not None) if taken.rowcount == 1 else None
+    free = is_free(rounds, claimed_by, attempt, CLAIM_MS)
+    taken = change(connection, rounds, this, free, **ours)
+    return Claim(round_id, attempt + 1, claimed_by is not None) if taken else None
 
 
 def renew_round(connection: Connection, claim: Claim) -> bool:
@@ -54,25 +53,13 @@ def renew_round(connection: Connection, claim: Claim) -> bool:
 
     Only the time is written, so a step that reads or writes the same round is not disturbed.
     """
-    renewed = connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == claim.round_id,
-            rounds.c.attempt == claim.attempt,
-            rounds.c.claimed_by.is_not(None),
-        )
-        .values(claimed_until=clock_ms() + CLAIM_MS)
-    )
-    return renewed.rowcount == 1
+    held = (is_held(claim), rounds.c.claimed_by.is_not(None))
+    return change(connection, rounds, *held, claimed_until=clock_ms() + CLAIM_MS) == 1
 
 
 def release_round(connection: Connection, claim: Claim) -> None:
     """Give the claim back, if it is still ours."""
-    connection.execute(
-        update(rounds)
-        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
-        .values(claimed_by=None, claimed_until=None)
-    )
+    change(connection, rounds, is_held(claim), claimed_by=None, claimed_until=None)
 
 
 def hold(connection: Connection, claim: Claim) -> None:
@@ -82,12 +69,8 @@ def hold(connection: Connection, claim: Claim) -> None:
     """
     wait_for_monitor(connection, claim)
     # The write keeps the row locked until the commit: nobody takes the round over in between.
-    held = connection.execute(
-        update(rounds)
-        .where(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
-        .values(claimed_until=clock_ms() + CLAIM_MS, reason=None)
-    )
-    if held.rowcount == 0:
+    until = clock_ms() + CLAIM_MS
+    if not change(connection, rounds, is_held(claim), claimed_until=until, reason=None):
         message = f"round {claim.round_id} was taken over by another worker; nothing was written"
         raise RoundMoved(message)
 

@@ -39,8 +39,8 @@ def find_listed(connection: Connection, listing: ListQuery) -> tuple[list[int], 
     query = _select_listed(listing, rounds.c.id).order_by(rounds.c.slot.desc(), rounds.c.monitor_id)
     at_most = listing.newest if listing.last is None else listing.last
     if at_most is None:
-        return list(connection.execute(query).scalars()), False
-    items = list(connection.execute(query.limit(at_most + 1)).scalars())
+        return list(connection.scalars(query)), False
+    items = list(connection.scalars(query.limit(at_most + 1)))
     return items[:at_most], len(items) > at_most
 
 
@@ -87,11 +87,9 @@ def rounds_before(
     )
     listed = query if skipped else query.where(earlier.c.state != RoundState.SKIPPED)
     drawn = query.where(earlier.c.history_id.is_not(None))
-    pairs = select(listed.scalar_subquery(), drawn.scalar_subquery()).where(
-        this_round.c.id.in_(round_ids)
-    )
-    round_ids_before = {each for pair in connection.execute(pairs) for each in pair}
-    return [each for each in round_ids_before if each is not None]
+    pairs = select(listed.scalar_subquery(), drawn.scalar_subquery())
+    rows = connection.execute(pairs.where(this_round.c.id.in_(round_ids)))
+    return list({each for pair in rows for each in pair} - {None})
 
 
 def numbered(connection: Connection, monitor: str, number: int) -> int | None:
@@ -99,26 +97,24 @@ def numbered(connection: Connection, monitor: str, number: int) -> int | None:
     if abs(number) > MOST:
         return None
     query = select(rounds.c.id).where(of_monitor(monitor), rounds.c.number == number)
-    return connection.execute(query.order_by(rounds.c.id).limit(1)).scalar()
+    return connection.scalar(query.order_by(rounds.c.id).limit(1))
 
 
 def first_and_last(connection: Connection, monitor: str) -> list[int]:
     """Read the numbers of a monitor's rounds with the first and the last slot, if it has any."""
-    numbers = select(rounds.c.number).where(of_monitor(monitor))
-    ends = (
-        connection.execute(numbers.order_by(order).limit(1)).scalar()
-        for order in (rounds.c.slot, rounds.c.slot.desc())
-    )
+    numbers = select(rounds.c.number).where(of_monitor(monitor)).limit(1)
+    orders = (rounds.c.slot, rounds.c.slot.desc())
+    ends = [connection.scalar(numbers.order_by(order)) for order in orders]
     return [number for number in ends if number is not None]
 
 
 def newest_done(connection: Connection, monitor: str) -> int | None:
     """Find the round of a monitor with the latest slot that closed or was abandoned."""
     done = select(rounds.c.id).where(of_monitor(monitor), rounds.c.state.in_(_DONE))
-    return connection.execute(done.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    return connection.scalar(done.order_by(rounds.c.slot.desc()).limit(1))
 
 
 def newest_drawn(connection: Connection, monitor: str) -> int | None:
     """Read the number of a monitor's round with the latest slot that was drawn."""
     drawn = select(rounds.c.number).where(of_monitor(monitor), rounds.c.history_id.is_not(None))
-    return connection.execute(drawn.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    return connection.scalar(drawn.order_by(rounds.c.slot.desc()).limit(1))

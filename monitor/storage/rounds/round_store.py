@@ -28,10 +28,10 @@ from sqlalchemy import (
 from monitor.domain.label_parts import COLUMN, parts_of
 from monitor.domain.model import Window
 from monitor.domain.settings import Labeling, RoundSettings
-from monitor.domain.state import RoundState
+from monitor.domain.state import ENDED, RoundState
 from monitor.storage import queries
 from monitor.storage.claims import wait_for_turn, wait_if_recorded
-from monitor.storage.database import insert_new, listed
+from monitor.storage.database import add_missing, listed
 from monitor.storage.queries import named
 from monitor.storage.tables import monitors, payloads, rounds, tasks
 
@@ -122,6 +122,13 @@ class Round:
         return self.version if self.version >= self.first_version else 0
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it has ended, and its estimate, if it has one, is of the labels that it has."""
+        if self.state is RoundState.CLOSED:
+            return self.label_revision == self.estimated_revision
+        return self.state in ENDED
+
+    @property
     def sobol_seed(self) -> int:
         """Fixes the Sobol points of this round's estimates."""
         return int(self.seed[:8], 16)
@@ -140,7 +147,7 @@ def round_name(monitor: str, slot: datetime, first_version: int) -> str:
 
 def find_monitor(connection: Connection, name: str) -> int | None:
     """Find the monitor's row."""
-    return connection.execute(select(monitors.c.id).where(monitors.c.name == name)).scalar()
+    return connection.scalar(select(monitors.c.id).where(monitors.c.name == name))
 
 
 def numbers_of(connection: Connection, states: Collection[RoundState]) -> list[tuple[str, int]]:
@@ -155,7 +162,7 @@ def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
     monitor_id = wait_if_recorded(connection, monitors.c.name == name)
     if monitor_id is not None:
         return monitor_id
-    insert_new(connection, monitors, name=name, created_at=now)
+    add_missing(connection, monitors, [{"name": name, "created_at": now}])
     return wait_for_turn(connection, monitors.c.name == name)
 
 
@@ -166,7 +173,7 @@ def read_round(connection: Connection, round_id: int) -> Round:
 
 def read_rounds(connection: Connection, round_ids: Collection[int]) -> list[Round]:
     """Read some rounds, in slot order."""
-    return _in_order(connection, rounds.c.id.in_(round_ids))
+    return find_where(connection, rounds.c.id.in_(round_ids))
 
 
 def find_rounds(
@@ -177,20 +184,14 @@ def find_rounds(
 ) -> list[Round]:
     """Read the rounds of a monitor, or of all, in some states or in any, in slot order."""
     in_states = true() if states is None else rounds.c.state.in_(states)
-    return _in_order(connection, named(name), in_states)
+    return find_where(connection, named(name), in_states)
 
 
 def read_marks(connection: Connection, name: str) -> dict[int, RoundVersion]:
     """Read how every round of a monitor stands, by id."""
-    query = (
-        select(rounds.c.id, rounds.c.state, rounds.c.version, rounds.c.second_wave_at)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(monitors.c.name == name)
-    )
-    return {
-        row.id: RoundVersion(row.state, row.version, row.second_wave_at is not None)
-        for row in connection.execute(query)
-    }
+    columns = (*rounds.c["id", "state", "version"], rounds.c.second_wave_at.is_not(None))
+    query = select(*columns).select_from(rounds).join(monitors).where(monitors.c.name == name)
+    return {each: RoundVersion(*version) for each, *version in connection.execute(query)}
 
 
 def round_at(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
@@ -235,7 +236,7 @@ def newest_closed(connection: Connection, name: str, until: datetime) -> Round |
 def newest_closed_id(connection: Connection, name: str, until: datetime) -> int | None:
     """Read the id of that round alone."""
     query = select(queries.newest_round(until, _is_closed())).where(monitors.c.name == name)
-    return connection.execute(query.select_from(monitors)).scalar()
+    return connection.scalar(query.select_from(monitors))
 
 
 def round_before(connection: Connection, monitor_id: int, slot: datetime) -> Round | None:
@@ -253,9 +254,8 @@ def rounds_around(
     connection: Connection, monitor_id: int, first: datetime, last: datetime
 ) -> list[Round]:
     """Read the rounds from ``first`` to ``last``, the one before and the one after, in order."""
-    between = _in_order(
-        connection, rounds.c.monitor_id == monitor_id, rounds.c.slot.between(first, last)
-    )
+    is_between = rounds.c.slot.between(first, last)
+    between = find_where(connection, rounds.c.monitor_id == monitor_id, is_between)
     before = round_before(connection, monitor_id, first)
     after = round_after(connection, monitor_id, last)
     return [round_ for round_ in (before, *between, after) if round_ is not None]
@@ -264,24 +264,24 @@ def rounds_around(
 def slots_with_rounds(connection: Connection, monitor_id: int, after: datetime) -> set[datetime]:
     """Read the slots later than ``after`` that have a round."""
     query = select(rounds.c.slot).where(rounds.c.monitor_id == monitor_id, rounds.c.slot > after)
-    return set(connection.execute(query).scalars())
+    return set(connection.scalars(query))
 
 
 def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
     """Read the closed rounds of a history, in slot order."""
-    return _in_order(connection, rounds.c.history_id == history_id, _is_closed())
+    return find_where(connection, rounds.c.history_id == history_id, _is_closed())
 
 
 def rounds_from(connection: Connection, history_id: int, first: Round) -> list[Round]:
     """Read a round and the closed ones of its history after it, in slot order."""
     later = and_(rounds.c.history_id == history_id, _is_closed(), rounds.c.slot > first.slot)
-    return _in_order(connection, or_(later, rounds.c.id == first.id))
+    return find_where(connection, or_(later, rounds.c.id == first.id))
 
 
 def newest_slot(connection: Connection, name: str) -> datetime | None:
     """Read the slot of a monitor's newest round."""
     slots = select(rounds.c.slot).join(monitors).where(monitors.c.name == name)
-    return connection.execute(slots.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    return connection.scalar(slots.order_by(rounds.c.slot.desc()).limit(1))
 
 
 def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[Round]:
@@ -290,7 +290,7 @@ def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[
     Those not ended, and the closed ones that still take late labels or have taken some since
     their last estimate.
     """
-    return _in_order(connection, monitors.c.name == name, is_unfinished(now))
+    return find_where(connection, monitors.c.name == name, is_unfinished(now))
 
 
 def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
@@ -322,7 +322,7 @@ def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> l
     is_shown = exists().where(payloads.c.round_id == rounds.c.id)
     # Compared with a time that is missing it is NULL, and so would be its opposite.
     is_finished = not_(func.coalesce(is_unfinished(now), false()))
-    return _in_order(connection, monitors.c.name == name, is_shown, is_finished)
+    return find_where(connection, monitors.c.name == name, is_shown, is_finished)
 
 
 def is_unfinished(now: datetime) -> ColumnElement[bool]:
@@ -345,7 +345,8 @@ def _rounds() -> Select[Any]:
     return select(*columns, settings, monitors.c.name.label("monitor")).join_from(rounds, monitors)
 
 
-def _in_order(connection: Connection, *which: ColumnElement[bool]) -> list[Round]:
+def find_where(connection: Connection, *which: ColumnElement[bool]) -> list[Round]:
+    """Read the rounds for which all of this holds, in slot order."""
     query = _rounds().where(*which).order_by(rounds.c.slot, monitors.c.name)
     return [_round(row) for row in connection.execute(query)]
 

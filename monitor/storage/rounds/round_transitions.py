@@ -6,20 +6,32 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
 from monitor.domain.errors import RoundMoved
+from monitor.domain.model import Verdict
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.database import insert_all, insert_all_new
-from monitor.storage.rounds.round_claims import Claim, hold, wait_for_monitor
+from monitor.storage.database import change, insert_all, insert_all_new, remove
+from monitor.storage.rounds.round_claims import Claim, hold, is_held, wait_for_monitor
 from monitor.storage.schema import store_id
-from monitor.storage.tables import round_events, rounds
+from monitor.storage.tables import label_events, metadata, round_events, rounds, verdicts
 
 if TYPE_CHECKING:
     from monitor.domain.model import Window
     from monitor.domain.settings import Limits, RoundSettings
     from monitor.storage.rounds.round_store import Round
+
+
+_WITHDRAWN = [
+    *("concerns", "planned_margins", "provisionals", "round_issues", "tasks", "payloads", "items"),
+    *("censuses", "reserve", "segment_sizes", "challenger_sizes", "strata", "judgings"),
+]
+"""Tables that hold what was drawn and noted; each before those that it refers to."""
+_FORGOTTEN = [
+    *("reason", "first_look_at", "second_wave_at", "snapshot", "deadline", "closed_at"),
+    *("labels_until", "history_id", "rows", "estimated_revision"),
+]
 
 
 def add_rounds(
@@ -47,14 +59,9 @@ def add_rounds(
         "opened_at": now,
     }
     rows = [
-        {
-            "number": number,
-            "slot": slot,
-            "window_start": window.start,
-            "window_end": window.end,
-            "seed": seed_of(store, monitor_id, slot, settings.block),
-            **shared,
-        }
+        shared
+        | {"number": number, "slot": slot, "window_start": window.start, "window_end": window.end}
+        | {"seed": seed_of(store, monitor_id, slot, settings.block)}
         for number, (slot, window) in enumerate(zip(slots, windows, strict=True), first_number)
     ]
     added = insert_all_new(connection, rounds, rows)
@@ -68,19 +75,53 @@ def reopen_skipped(
 ) -> bool:
     """Open a recorded skip; false if another worker did."""
     check_move(RoundState.SKIPPED, RoundState.OPEN)
-    moved = connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_id, rounds.c.state == RoundState.SKIPPED)
-        .values(
-            state=RoundState.OPEN,
-            reason=None,
-            settings=settings.model_dump(mode="json"),
-            opened_at=now,
-        )
+    skipped = (rounds.c.id == round_id, rounds.c.state == RoundState.SKIPPED)
+    frozen = settings.model_dump(mode="json")
+    values = {"state": RoundState.OPEN, "reason": None, "opened_at": now, "settings": frozen}
+    if not change(connection, rounds, *skipped, **values):
+        return False
+    note_move(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
+    return True
+
+
+def labels_taken(connection: Connection, round_id: int) -> int:
+    """Count the items of a round that ever got an answer."""
+    query = select(func.count(label_events.c.item_id.distinct()))
+    return int(connection.execute(query.where(label_events.c.round_id == round_id)).scalar_one())
+
+
+def reopen_abandoned(
+    connection: Connection, round_: Round, *, settings: RoundSettings, now: datetime, reason: str
+) -> bool:
+    """Open an abandoned round again; false if it has labels, or another worker was faster.
+
+    Its next version lies above all that MLflow may have seen of it. The seed stays.
+    """
+    check_move(RoundState.ABANDONED, RoundState.OPEN)
+    if labels_taken(connection, round_.id):
+        return False
+    is_ours = rounds.c.first_version == round_.first_version
+    opened = change(
+        connection,
+        rounds,
+        *(rounds.c.id == round_.id, rounds.c.state == RoundState.ABANDONED, is_ours),
+        state=RoundState.OPEN,
+        settings=settings.model_dump(mode="json"),
+        opened_at=now,
+        version=round_.first_version,
+        first_version=round_.first_version + 1,
+        **dict.fromkeys(_FORGOTTEN),
     )
-    if moved.rowcount == 1:
-        note_move(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
-    return moved.rowcount == 1
+    if not opened:
+        return False
+    # No label refers to an item, as was asked above, so the sample can go.
+    for table in map(metadata.tables.__getitem__, _WITHDRAWN):
+        remove(connection, table, table.c.round_id == round_.id)
+    # Verdicts stay; where there is none, the judge is asked once more, with a whole budget.
+    silent = verdicts.c.verdict == Verdict.MISSING
+    remove(connection, verdicts, verdicts.c.round_id == round_.id, silent)
+    note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
+    return True
 
 
 def move(
@@ -101,16 +142,9 @@ def move(
     # The monitor before the round, as all writers do: two of them cannot wait for each other.
     wait_for_monitor(connection, claim)
     shown = reason if after in {RoundState.ABANDONED, RoundState.SKIPPED} else None
-    moved = connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == claim.round_id,
-            rounds.c.state == before,
-            rounds.c.attempt == claim.attempt,  # a stale worker loses here
-        )
-        .values(state=after, reason=shown, **values)
-    )
-    if moved.rowcount == 0:
+    is_before = rounds.c.state == before
+    values |= {"state": after, "reason": shown}
+    if not change(connection, rounds, is_held(claim), is_before, **values):
         message = f"round {claim.round_id} was moved by another worker; nothing was written"
         raise RoundMoved(message)
     note_move(connection, claim.round_id, before, after, reason, now)
@@ -125,15 +159,10 @@ def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
 
 def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, str]:
     """Read why each of some rounds made its last move; what else was noted of it is not for all."""
-    query = (
-        select(round_events.c.round_id, round_events.c.reason)
-        .where(
-            round_events.c.round_id.in_(round_ids),
-            round_events.c.before.is_distinct_from(round_events.c.after),
-        )
-        .order_by(round_events.c.id)
-    )
-    return {row.round_id: str(row.reason) for row in connection.execute(query)}
+    c = round_events.c
+    is_move = c.before.is_distinct_from(c.after)
+    query = select(c.round_id, c.reason).where(c.round_id.in_(round_ids), is_move).order_by(c.id)
+    return {round_id: str(reason) for round_id, reason in connection.execute(query)}
 
 
 def set_limits(
@@ -142,20 +171,14 @@ def set_limits(
     """Replace the limits that watch a claimed round."""
     hold(connection, claim)
     settings = round_.settings.model_copy(update={"limits": limits})
-    connection.execute(
-        update(rounds)
-        .where(rounds.c.id == round_.id)
-        .values(settings=settings.model_dump(mode="json"))
-    )
+    change(connection, rounds, rounds.c.id == round_.id, settings=settings.model_dump(mode="json"))
     note_event(connection, round_, reason, now)
 
 
 def note_evidence(connection: Connection, claim: Claim, revision: int) -> None:
     """Record up to which label revision the evidence of a claimed open round was read."""
     hold(connection, claim)
-    connection.execute(
-        update(rounds).where(rounds.c.id == claim.round_id).values(evidence_revision=revision)
-    )
+    change(connection, rounds, rounds.c.id == claim.round_id, evidence_revision=revision)
 
 
 def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
@@ -169,17 +192,11 @@ def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: date
     A reason that stands already is not written again, so that a round that is tried at every pass
     does not get an event each time.
     """
-    noted = connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == claim.round_id,
-            rounds.c.attempt == claim.attempt,
-            rounds.c.state.not_in((RoundState.SKIPPED, RoundState.ABANDONED)),
-            rounds.c.reason.is_distinct_from(obstacle),
-        )
-        .values(reason=obstacle)
-        .returning(rounds.c.state)
-    ).scalar()
+    goes_on = rounds.c.state.not_in((RoundState.SKIPPED, RoundState.ABANDONED))
+    other = update(rounds).where(
+        is_held(claim), goes_on, rounds.c.reason.is_distinct_from(obstacle)
+    )
+    noted = connection.scalar(other.values(reason=obstacle).returning(rounds.c.state))
     if noted is not None:
         state = RoundState(noted)
         note_move(connection, claim.round_id, state, state, obstacle, now)
@@ -200,12 +217,4 @@ def note_move(
 
 def note_first_scan(connection: Connection, claim: Claim, at: datetime) -> None:
     """Record when the predictions of a claimed round were looked at, unless they were before."""
-    connection.execute(
-        update(rounds)
-        .where(
-            rounds.c.id == claim.round_id,
-            rounds.c.attempt == claim.attempt,
-            rounds.c.first_look_at.is_(None),
-        )
-        .values(first_look_at=at)
-    )
+    change(connection, rounds, is_held(claim), rounds.c.first_look_at.is_(None), first_look_at=at)

@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection, case, func, select
 
 from monitor.domain.model import Window
+from monitor.storage.queries import by_first
 from monitor.storage.tables import histories, rounds, segment_sizes, strata
 
 
@@ -50,18 +51,11 @@ def segment_totals(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[tuple[str, str] | None, int]]:
     """Read how many items of some rounds have each value of each segment column."""
-    query = (
-        select(
-            *segment_sizes.c["round_id", "segment", "value"],
-            func.sum(segment_sizes.c.size).label("items"),
-        )
-        .where(segment_sizes.c.round_id.in_(round_ids))
-        .group_by(segment_sizes.c.round_id, segment_sizes.c.segment, segment_sizes.c.value)
-    )
-    totals: dict[int, dict[tuple[str, str] | None, int]] = {}
-    for row in connection.execute(query):
-        totals.setdefault(row.round_id, {})[row.segment, row.value] = int(row.items)
-    return totals
+    columns = segment_sizes.c["round_id", "segment", "value"]
+    of_rounds = segment_sizes.c.round_id.in_(round_ids)
+    query = select(*columns, func.sum(segment_sizes.c.size)).where(of_rounds).group_by(*columns)
+    read = by_first(connection, query)
+    return {each: {tuple(of): int(items) for *of, items in rows} for each, rows in read.items()}
 
 
 def flagged_sizes(
@@ -77,14 +71,11 @@ def flagged_sizes(
     Windows of any model version, so that a new one is compared with the old one; but of one
     threshold, since another one flags another share.
     """
+    is_same = histories.c.threshold.is_not_distinct_from(threshold)
     newest = (
         select(rounds.c.id)
-        .join(histories, histories.c.id == rounds.c.history_id)
-        .where(
-            rounds.c.monitor_id == monitor_id,
-            rounds.c.slot < before,
-            histories.c.threshold.is_not_distinct_from(threshold),
-        )
+        .join(histories)
+        .where(rounds.c.monitor_id == monitor_id, rounds.c.slot < before, is_same)
         .order_by(rounds.c.slot.desc())
         .limit(at_most)
         .subquery()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.label_parts import OTHERWISE, Rule, part_of
@@ -18,7 +18,8 @@ from monitor.domain.model import CHECK_SLOT, BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState
-from monitor.storage.database import chunks, insert_all, insert_new, listed
+from monitor.storage.database import change, chunks, insert_all, insert_all_new, listed, remove
+from monitor.storage.queries import picked
 from monitor.storage.rounds.round_store import round_name
 from monitor.storage.tables import (
     histories,
@@ -37,6 +38,9 @@ from monitor.storage.tables import (
 if TYPE_CHECKING:
     from monitor.domain.shown import Shown
 
+_ITEM = ("id", "stratum", "order", "score", "predicted", "segments", "challenged")
+TALLIED = ("size", "planned", "first_wave", "judged")
+"""Columns of ``strata`` that a tally has under the same names."""
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 
 
@@ -54,14 +58,10 @@ def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict
 
     Leaves out a round whose second wave is still to come, since its tasks are not all out.
     """
+    of_round = (monitors.c.name, *rounds.c["slot", "first_version"])
     query = (
-        select(
-            monitors.c.name,
-            *rounds.c["slot", "first_version"],
-            *planned_margins.c["metric", "half_width"],
-        )
-        .select_from(rounds)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        select(*of_round, *planned_margins.c["metric", "half_width"])
+        .join_from(rounds, monitors)
         .join(planned_margins, planned_margins.c.round_id == rounds.c.id)
         .where(
             monitors.c.name.in_(listed(connection, names)),
@@ -149,7 +149,7 @@ def histories_of_model(
         or_(*(histories.c.model_version.is_not_distinct_from(v) for v in spellings(model_version))),
         histories.c.threshold.is_not_distinct_from(threshold),
     )
-    return [int(scalar) for scalar in connection.execute(query.order_by(histories.c.id)).scalars()]
+    return [int(scalar) for scalar in connection.scalars(query.order_by(histories.c.id))]
 
 
 def read_history(connection: Connection, history_id: int) -> History:
@@ -188,26 +188,19 @@ def add_history(
     Raises `RoundMoved` if another round opened it meanwhile, maybe with other edges than the caller
     sampled by.
     """
-    history_id = insert_new(
-        connection,
-        histories,
-        monitor_id=monitor_id,
-        key=_history_key(model_version, threshold, (*key_parts, edges.unscored)),
-        model_version=model_version,
-        threshold=threshold,
-        band_edges={
-            "flagged": list(edges.flagged),
-            "passed": list(edges.passed),
-            "unscored": edges.unscored,
-            "judged": edges.judged,
-        },
-        reference=None if reference is None else {k: list(v) for k, v in reference.items()},
-        opened_at=now,
-    )
-    if history_id is None:
-        message = "another round opened this history meanwhile; this one is drawn by its bands"
-        raise RoundMoved(message)
-    return history_id
+    row = {
+        "monitor_id": monitor_id,
+        "key": _history_key(model_version, threshold, (*key_parts, edges.unscored)),
+        "model_version": model_version,
+        "threshold": threshold,
+        "band_edges": asdict(edges),
+        "reference": None if reference is None else dict(reference),
+        "opened_at": now,
+    }
+    if added := insert_all_new(connection, histories, [row]):
+        return added[0]
+    message = "another round opened this history meanwhile; this one is drawn by its bands"
+    raise RoundMoved(message)
 
 
 def add_items(
@@ -235,13 +228,8 @@ def add_items(
     insert_all(connection, payloads, seen)
     seed = _key_seed(connection, round_id)
     requests = (
-        {
-            "key": _task_key(seed, item.id, slot),
-            "round_id": round_id,
-            "item_id": item.id,
-            "slot": slot,
-            "part": part,
-        }
+        {"key": _task_key(seed, item.id, slot), "item_id": item.id, "slot": slot, "part": part}
+        | {"round_id": round_id}
         for item in drawn
         for slot, part in _slots(item, doubled, rules, checkers)
     )
@@ -251,7 +239,6 @@ def add_items(
 def _slots(
     item: Item, doubled: Collection[str], rules: Sequence[Rule], checkers: Mapping[str, int]
 ) -> Iterator[tuple[int, int]]:
-    """Return the slots of an item's tasks, each with the index of its labeler."""
     own = part_of(rules, predicted=item.predicted, segments=item.segments)
     yield 1, own
     if item.id in doubled:
@@ -262,11 +249,8 @@ def _slots(
 
 def explored_counts(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
     """Count the items that some rounds explore, of those that explore any."""
-    query = (
-        select(items.c.round_id, func.count())
-        .where(items.c.round_id.in_(round_ids), items.c.explored.is_(True))
-        .group_by(items.c.round_id)
-    )
+    explored = items.c.round_id.in_(round_ids) & items.c.explored.is_(True)
+    query = select(items.c.round_id, func.count()).where(explored).group_by(items.c.round_id)
     return {round_id: int(count) for round_id, count in connection.execute(query)}
 
 
@@ -274,14 +258,9 @@ def item_rows(round_id: int, drawn: Iterable[Item]) -> list[dict[str, Any]]:
     """Make the rows of drawn items, for the table of items or the reserve."""
     return [
         {
+            **picked(item, _ITEM),
             "round_id": round_id,
-            "id": item.id,
-            "stratum": item.stratum,
-            "order": item.order,
-            "score": item.score,
-            "predicted": item.predicted,
             "segments": dict(item.segments) or None,
-            "challenged": item.challenged,
         }
         for item in drawn
     ]
@@ -294,15 +273,8 @@ def write_strata(connection: Connection, round_id: int, planned: Sequence[Stratu
             "round_id": round_id,
             "stratum": part.stratum.name,
             "position": position,
-            "flagged": part.stratum.flagged,
-            "low": part.stratum.low,
-            "high": part.stratum.high,
-            "unscored": part.stratum.unscored,
-            "verdict": part.stratum.verdict,
-            "size": part.size,
-            "planned": part.planned,
-            "first_wave": part.first_wave,
-            "judged": part.judged,
+            **picked(part.stratum, ("flagged", "low", "high", "unscored", "verdict")),
+            **picked(part, TALLIED),
         }
         for position, part in enumerate(planned)
     ]
@@ -313,7 +285,7 @@ def write_issues(
     connection: Connection, round_id: int, issues: Mapping[str, tuple[int, bool]]
 ) -> None:
     """Replace the remarks on a round's rows: reason to (count, whether bad)."""
-    connection.execute(delete(round_issues).where(round_issues.c.round_id == round_id))
+    remove(connection, round_issues, round_issues.c.round_id == round_id)
     rows = [
         {"round_id": round_id, "reason": reason, "count": count, "bad": bad}
         for reason, (count, bad) in issues.items()
@@ -348,16 +320,10 @@ def read_all_strata(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, list[StratumTally]]:
     """Read the strata of some rounds, each round's as `read_strata` does."""
-    query = (
-        select(strata)
-        .where(strata.c.round_id.in_(round_ids))
-        .order_by(strata.c.round_id, strata.c.position)
-    )
+    query = select(strata).where(strata.c.round_id.in_(round_ids))
     tallies: dict[int, list[StratumTally]] = {}
-    for row in connection.execute(query):
-        tally = StratumTally(
-            stratum_of(row), row.size, row.planned, first_wave=row.first_wave, judged=row.judged
-        )
+    for row in connection.execute(query.order_by(strata.c.round_id, strata.c.position)):
+        tally = StratumTally(stratum_of(row), **picked(row, TALLIED))
         tallies.setdefault(row.round_id, []).append(tally)
     return tallies
 
@@ -370,20 +336,12 @@ def stratum_of(row: Row[Any]) -> Stratum:
 
 def _history(row: Row[Any]) -> History:
     edges = row.band_edges
+    flagged, passed, unscored = edges["flagged"], edges["passed"], edges["unscored"]
+    is_judged = edges.get("judged", False)  # no store of before judges has it
     return History(
-        id=row.id,
-        model_version=row.model_version,
-        threshold=row.threshold,
-        edges=BandEdges(
-            tuple(edges["flagged"]),
-            tuple(edges["passed"]),
-            edges["unscored"],
-            judged=edges.get("judged", False),  # no store of before judges has it
-        ),
-        reference=None
-        if row.reference is None
-        else {name: (pair[0], pair[1]) for name, pair in row.reference.items()},
-        revision=row.revision,
+        **picked(row, ("id", "model_version", "threshold", "revision")),
+        edges=BandEdges(tuple(flagged), tuple(passed), unscored, judged=is_judged),
+        reference=row.reference and {name: tuple(pair) for name, pair in row.reference.items()},
     )
 
 
@@ -402,11 +360,8 @@ def _key_seed(connection: Connection, round_id: int) -> str:
     By their ids the monitors of a block would change places if a restored store met them in another
     order, and an answer about one class would be taken for another.
     """
-    query = (
-        select(rounds.c.seed, rounds.c.slot, rounds.c.monitor_id, monitors.c.name, _STORE_ID)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(rounds.c.id == round_id)
-    )
+    columns = (*rounds.c["seed", "slot", "monitor_id"], monitors.c.name, _STORE_ID)
+    query = select(*columns).join_from(rounds, monitors).where(rounds.c.id == round_id)
     row = connection.execute(query).one()
     has_own = row.seed == seed_of(row.store_id, row.monitor_id, row.slot)
     return str(row.seed) if has_own else f"{row.seed}/{row.name}"
@@ -427,26 +382,15 @@ def read_reserve(connection: Connection, round_id: int) -> list[Item]:
     """Read the items that wave 2 may take, of each stratum in the order of the draw."""
     query = select(reserve).where(reserve.c.round_id == round_id)
     return [
-        Item(
-            row.id,
-            row.stratum,
-            row.order,
-            row.score,
-            row.predicted,
-            row.segments or {},
-            row.challenged,
-        )
+        Item(**picked(row, _ITEM) | {"segments": row.segments or {}})
         for row in connection.execute(query.order_by(reserve.c.stratum, reserve.c.order))
     ]
 
 
 def end_waiting(connection: Connection, round_id: int, planned: Mapping[str, int]) -> None:
     """Let a round have this many items of each stratum, and no wave to come."""
-    connection.execute(
-        update(strata)
-        .where(strata.c.round_id == round_id, strata.c.stratum == bindparam("of"))
-        .values(planned=bindparam("items")),
-        [{"of": name, "items": items} for name, items in planned.items()],
-    )
-    connection.execute(delete(reserve).where(reserve.c.round_id == round_id))
-    connection.execute(update(rounds).where(rounds.c.id == round_id).values(second_wave_at=None))
+    this = (strata.c.round_id == round_id, strata.c.stratum == bindparam("of"))
+    counts = [{"of": name, "items": items} for name, items in planned.items()]
+    connection.execute(update(strata).where(*this).values(planned=bindparam("items")), counts)
+    remove(connection, reserve, reserve.c.round_id == round_id)
+    change(connection, rounds, rounds.c.id == round_id, second_wave_at=None)

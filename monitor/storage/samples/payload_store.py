@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, exists, or_, select
+from sqlalchemy import Connection, exists, or_, select
 
-from monitor.storage.database import listed
+from monitor.storage.database import listed, remove
 from monitor.storage.queries import named
 from monitor.storage.rounds.round_store import Round, read_round
 from monitor.storage.tables import items, monitors, payloads, reserve, rounds, tasks, verdicts
@@ -20,13 +20,10 @@ def rounds_with_item(
 
     That is the order of their slots.
     """
+    columns = (items.c.id, reserve.c.id, verdicts.c.item_id)
     holding = [
-        exists().where(table.c.round_id == rounds.c.id, column == item_id)
-        for table, column in (
-            (items, items.c.id),
-            (reserve, reserve.c.id),
-            (verdicts, verdicts.c.item_id),
-        )
+        exists().where(column.table.c.round_id == rounds.c.id, column == item_id)
+        for column in columns
     ]
     query = (
         select(rounds.c.id)
@@ -40,17 +37,17 @@ def rounds_with_item(
 def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
     """Keys under which people were asked about an item of a round."""
     query = select(tasks.c.key).where(tasks.c.round_id == round_id, tasks.c.item_id == item_id)
-    return list(connection.execute(query.order_by(tasks.c.slot)).scalars())
+    return list(connection.scalars(query.order_by(tasks.c.slot)))
 
 
 def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
     """Delete what labelers saw of one item, or were to see; false if there was nothing."""
-    held = [
-        delete(payloads).where(payloads.c.round_id == round_id, payloads.c.item_id == item_id),
-        delete(reserve).where(reserve.c.round_id == round_id, reserve.c.id == item_id),
-        delete(verdicts).where(verdicts.c.round_id == round_id, verdicts.c.item_id == item_id),
+    columns = (payloads.c.item_id, reserve.c.id, verdicts.c.item_id)
+    deleted = [
+        remove(connection, one.table, one.table.c.round_id == round_id, one == item_id)
+        for one in columns
     ]
-    return sum(connection.execute(statement).rowcount for statement in held) > 0
+    return sum(deleted) > 0
 
 
 def removed_monitors(connection: Connection, names: Collection[str], now: datetime) -> list[Round]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.judging import Opinion
 from monitor.domain.model import Verdict
-from monitor.storage.database import add_missing, listed
+from monitor.storage.database import add_missing, change, listed
 from monitor.storage.tables import judgings, verdicts
 
 if TYPE_CHECKING:
@@ -92,29 +92,19 @@ def _key(round_: Round) -> str:
     return judge.key
 
 
-def read_judging(connection: Connection, round_id: int) -> Judging | None:
-    """Read what asking its judge has cost a round; None if it was not asked."""
-    return read_judgings(connection, [round_id]).get(round_id)
-
-
 def read_judgings(connection: Connection, round_ids: Collection[int]) -> dict[int, Judging]:
-    """Read what asking has cost some rounds, by round."""
+    """Read what asking its judge has cost each of some rounds that asked one, by round."""
     if not round_ids:
         return {}
     query = select(judgings).where(judgings.c.round_id.in_(round_ids))
-    return {
-        row.round_id: Judging(row.began_at, row.calls, row.tokens, row.seconds, row.items, row.why)
-        for row in connection.execute(query)
-    }
+    return {each: Judging(*cost) for each, *cost in connection.execute(query)}
 
 
 def begin_judging(connection: Connection, round_id: int, now: datetime) -> Judging:
     """Return what asking has cost a round so far: nothing, if it begins now."""
     row = {"round_id": round_id, "began_at": now, "calls": 0, "tokens": 0, "seconds": 0.0}
     add_missing(connection, judgings, [row])
-    judging = read_judging(connection, round_id)
-    assert judging is not None  # noqa: S101  it was just written
-    return judging
+    return read_judgings(connection, [round_id])[round_id]
 
 
 def spend(
@@ -122,15 +112,10 @@ def spend(
 ) -> None:
     """Add to what asking has cost a round."""
     c = judgings.c
-    connection.execute(
-        update(judgings)
-        .where(c.round_id == round_id)
-        .values(calls=c.calls + calls, tokens=c.tokens + tokens, seconds=c.seconds + seconds)
-    )
+    cost = {"calls": c.calls + calls, "tokens": c.tokens + tokens, "seconds": c.seconds + seconds}
+    change(connection, judgings, c.round_id == round_id, **cost)
 
 
 def end_judging(connection: Connection, round_id: int, items: int, why: str | None) -> None:
     """Note how many items the first phase had, and why some of them have no verdict."""
-    connection.execute(
-        update(judgings).where(judgings.c.round_id == round_id).values(items=items, why=why)
-    )
+    change(connection, judgings, judgings.c.round_id == round_id, items=items, why=why)

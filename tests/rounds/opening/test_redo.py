@@ -13,8 +13,8 @@ from monitor.rounds import versions
 from monitor.rounds.opening import due
 from monitor.rounds.opening.due import why_it_stays
 from monitor.storage.labels import label_store
-from monitor.storage.results import concern_store, redo_store
-from monitor.storage.rounds import round_claims
+from monitor.storage.results import concern_store
+from monitor.storage.rounds import round_claims, round_transitions
 from tests.csv_files import read_rows, write_rows
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, Scene, settings
@@ -221,7 +221,7 @@ def abandoned(two_waves):
 
 def reopen(scene, round_):
     return scene.write(
-        redo_store.reopen_abandoned,
+        round_transitions.reopen_abandoned,
         round_,
         settings=scene.settings,
         now=scene.now,

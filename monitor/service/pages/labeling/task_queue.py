@@ -284,7 +284,12 @@ class _AnnotatorTasks:
     ) -> _AnnotatorTasks:
         """Read what tells whether an answer is taken: the tasks that ask about the same item."""
         tasks = page_store.read_page_tasks(connection, [task.round_name], item=task.item)
-        return cls(tasks, page_store.latest_of(connection, tasks), annotator, now)
+        return cls(
+            tasks,
+            page_store.latest(page_store.statements(connection, [task.key for task in tasks])),
+            annotator,
+            now,
+        )
 
     @classmethod
     def read(

@@ -18,13 +18,13 @@ from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.rounds.round_lists import ListQuery
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.class_report import ClassOverview
     from monitor.domain.ports import Clock
     from monitor.domain.report import RoundReport, TimelinePoint
     from monitor.domain.round_page import RoundPage
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
-    from monitor.storage.results.alert_store import StoredAlert
 
 
 class FleetPage(NamedTuple):

@@ -27,11 +27,11 @@ from monitor.presentation.status import (
 )
 
 if TYPE_CHECKING:
+    from monitor.domain.alerting import StoredAlert
     from monitor.domain.round_page import RoundPage
     from monitor.domain.settings import Bound, MonitorSettings
     from monitor.rounds.listing import ListedRounds, Row
     from monitor.rounds.status import Overview
-    from monitor.storage.results.alert_store import StoredAlert
 
 SHOWN = ("precision", "recall")
 
