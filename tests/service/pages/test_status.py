@@ -19,8 +19,7 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.round_page import read_page
 from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import WebSession
-from monitor.service.pages.status.addresses import first_page
-from monitor.service.pages.status.board import Board
+from monitor.service.pages.status.addresses import Board, first_page
 from monitor.storage.database import Database
 from monitor.storage.results import alert_store
 from monitor.storage.tables import effects, store
