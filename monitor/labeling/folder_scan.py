@@ -1,18 +1,74 @@
-"""One look into a folder of filled files: which are taken now, and the answers in them."""
+"""One look into a folder of filled files: which are taken now, and the answers in them.
+
+A file that somebody writes at this moment is not whole yet. It stands still while neither its size
+nor its time of change moves. Its time comes from the machine it is on, so it is compared with the
+clock of this machine and not with a round's.
+"""
 
 from __future__ import annotations
 
+import stat
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, Refusal, Task
-from monitor.labeling.file_cursor import CutRow, FileCursor, cut_row
-from monitor.labeling.file_stability import STILL, FileStamp, file_stamp
-from monitor.labeling.label_files import read_file
+from monitor.labeling.label_files import read_labels
 from monitor.labeling.reading import ends_whole, is_workbook, printable
+
+SETTLED = 1.0
+"""Seconds that a file has to stand still before it is read; whoever still saves or copies it
+changes its size or time within that."""
+
+STILL = 600.0
+"""Seconds after which a file whose last row has no line break is taken for whole: some programs
+never write that break."""
+
+
+class FileStamp(NamedTuple):
+    """What differs between states of a file, known without reading it; zeros where it is gone."""
+
+    changed: int = 0
+    size: int = 0
+    links: int = 0
+    kind: int = 0
+
+    @property
+    def is_link(self) -> bool:
+        """Whether the file has its content elsewhere too: a link, or a second name of a file."""
+        return stat.S_ISLNK(self.kind) or (stat.S_ISREG(self.kind) and self.links > 1)
+
+    def age(self) -> float:
+        """Seconds since the file changed, by the clock of this machine."""
+        return time.time() - self.changed / 1e9
+
+    def is_fresh(self) -> bool:
+        """Whether it changed just now, or has a time in the future, which proves nothing."""
+        return self.age() < SETTLED
+
+    def stood(self) -> bool:
+        """Whether it has stood still for long."""
+        return self.age() >= STILL
+
+
+def file_stamp(path: Path) -> FileStamp:
+    """Stamp a file, following no link."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return FileStamp()
+    return FileStamp(
+        status.st_mtime_ns, status.st_size, status.st_nlink, stat.S_IFMT(status.st_mode)
+    )
+
+
+def pause() -> None:
+    """Wait as long as a file has to stand still."""
+    time.sleep(SETTLED)
 
 
 @dataclass(slots=True)
@@ -27,22 +83,15 @@ class FolderScan:
     tasks: Mapping[str, Task]
     unknown_hint: str
     retry: bool = False
-    cut: dict[str, CutRow] = field(default_factory=dict)
     _events: list[LabelEvent] = field(default_factory=list)
     _refused: list[Refusal] = field(default_factory=list)
     _problems: list[str] = field(default_factory=list)
     _waits: list[str] = field(default_factory=list)
-    _went_on: list[CutRow] = field(default_factory=list)
 
-    def read(self, previous: FileCursor) -> Collected:
+    def read(self) -> Collected:
         """Read the files, the one saved last at the end, and collect what came of each."""
-        self.cut = dict(previous.cut)
         for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):
             self._take(path, self.stamps[path])
-        answers = {(event.task_key, event.annotator) for event in self._events}
-        self._events += [
-            row.taken_back() for row in self._went_on if (row.task, row.annotator) not in answers
-        ]
         return Collected(
             tuple(self._events),
             tuple(self._refused),
@@ -75,8 +124,7 @@ class FolderScan:
     def _read(self, path: Path, stamp: FileStamp) -> None:
         saved = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC)
         try:
-            collected, cut = read_file(path, self.tasks, unknown_hint=self.unknown_hint)
-            self._note_end(path, cut, saved)
+            collected = read_labels(path, self.tasks, unknown_hint=self.unknown_hint)
         except LabelsRefused as error:
             self._refuse(path, stamp, str(error))
             # A file that could not be opened may be there the next time, by an equal stamp.
@@ -92,14 +140,6 @@ class FolderScan:
         self._refused += [replace(refusal, version=version) for refusal in collected.refused]
         self._problems += collected.problems
         self._events += [replace(event, at=event.at or saved) for event in collected.events]
-
-    def _note_end(self, path: Path, end: LabelEvent | None, saved: datetime) -> None:
-        """See whether a row that may have been cut went on, and remember such a one."""
-        older = self.cut.pop(path.name, None)
-        if older is not None and older.goes_on(path):
-            self._went_on.append(older)
-        if end is not None:
-            self.cut[path.name] = cut_row(path, end, end.at or saved)
 
     def _refuse(self, path: Path, stamp: FileStamp, reason: str) -> None:
         name = printable(path.name)

@@ -35,7 +35,7 @@ import os, signal, sys, time
 from pathlib import Path
 
 from monitor.domain import crashpoint
-from monitor.service.mlflow_child import main
+from monitor.service.mlflow_process import main
 
 
 def at(point):
@@ -242,8 +242,8 @@ def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder,
 
 
 def test_a_delivery_that_hangs_ends_some_time_after_the_service(folder, told):
-    hung = HELD.replace("\nmain()", "\nmlflow_child.GRACE = timedelta(seconds=0.1)\nmain()")
-    imported = "from datetime import timedelta\nfrom monitor.service import mlflow_child\n"
+    hung = HELD.replace("\nmain()", "\nmlflow_process.GRACE = timedelta(seconds=0.1)\nmain()")
+    imported = "from datetime import timedelta\nfrom monitor.service import mlflow_process\n"
     with worker(SERVICE, imported + hung, cwd=folder) as service:
         name = worker_name(reached(folder))
         service.process.kill()

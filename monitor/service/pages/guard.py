@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from monitor.service.web.host_check import host_name, is_ours
-from monitor.service.web.idle_timeout import REQUEST_SECONDS
+from monitor.service.web.server import REQUEST_SECONDS, host_name, is_ours
 
 if TYPE_CHECKING:
     from monitor.config.pages import PagesSettings
