@@ -20,7 +20,7 @@ from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
 from monitor.labeling import folder_scan, workbook
 from monitor.labeling.blanking import RETAINED_COLUMNS, WITHOUT_NOTES, blank
-from monitor.labeling.folder_scan import FileStamp, FolderScan, file_stamp
+from monitor.labeling.folder_scan import FileCursor, FileStamp, FolderScan, file_stamp
 from monitor.labeling.label_files import Format, file_ending, read_keys, read_labels, write_tasks
 
 __all__ = ["FilesLabeler", "FilesSettings", "read_labels", "write_tasks"]
@@ -117,20 +117,20 @@ class FilesLabeler:
         though the file does not change.
         """
         self._check_folder()
-        (previous, waits), stamps = _read_cursor(cursor), self._stamps()
-        if self._state(stamps, tasks) == previous:
-            return Collected(cursor=cursor, waits=waits, anew=False)
+        previous, stamps = FileCursor.of(cursor), self._stamps()
+        if self._state(stamps, tasks) == previous.state:
+            return Collected(cursor=cursor, waits=previous.waits, anew=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
             folder_scan.pause()  # so that the second stamps show who is being written
         hint = f"it stands in no task file of {self.folder.name}/ either"
         scan = FolderScan(stamps, self._stamps(), {**self._others(tasks), **tasks}, hint)
-        read = scan.read()
+        read = scan.read(previous)
         # An empty state equals none, so that the next pass reads the folder again.
         state = "" if scan.retry else self._state(scan.stamps, tasks)
         return replace(
             read,
             events=tuple(event for event in read.events if event.task_key in tasks),
-            cursor=json.dumps([state, read.waits]),
+            cursor=FileCursor(state, read.waits, scan.cut).text(),
         )
 
     def _check_folder(self) -> None:
@@ -219,15 +219,6 @@ class FilesLabeler:
             return {}
         keys = {key for path in _label_files(self.folder) for key in read_keys(path)}
         return dict.fromkeys(keys, some_task)
-
-
-def _read_cursor(text: str | None) -> tuple[str, tuple[str, ...]]:
-    """Read the state of the folder at the last look, and what waited then; both may be empty."""
-    try:
-        state, waits = json.loads(text or "")
-    except (ValueError, TypeError):
-        return "", ()  # to read all files again is safe: events are stored once
-    return str(state), tuple(waits)
 
 
 def _label_files(folder: Path) -> list[Path]:

@@ -3,22 +3,28 @@
 A file that somebody writes at this moment is not whole yet. It stands still while neither its size
 nor its time of change moves. Its time comes from the machine it is on, so it is compared with the
 clock of this machine and not with a round's.
+
+A row that a file ends with, without a line break, may have been cut off while it was written, in
+the middle of a name. It is taken once the file has stood still for long. Should the file go on
+all the same, the row as it was is taken back, so that no one answers twice under half a name.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import stat
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Collected, LabelEvent, Refusal, Task
-from monitor.labeling.label_files import read_labels
-from monitor.labeling.reading import ends_whole, is_workbook, printable
+from monitor.domain.model import Collected, LabelEvent, LabelKind, Refusal, Task
+from monitor.labeling.label_files import read_file
+from monitor.labeling.reading import ends_whole, is_workbook, opened, printable
 
 SETTLED = 1.0
 """Seconds that a file has to stand still before it is read; whoever still saves or copies it
@@ -27,6 +33,8 @@ changes its size or time within that."""
 STILL = 600.0
 """Seconds after which a file whose last row has no line break is taken for whole: some programs
 never write that break."""
+
+_INSTANT = timedelta(microseconds=1)  # the least by which a withdrawal is later than its answer
 
 
 class FileStamp(NamedTuple):
@@ -71,6 +79,68 @@ def pause() -> None:
     time.sleep(SETTLED)
 
 
+@dataclass(frozen=True, slots=True)
+class CutRow:
+    """An answer taken from a last row without a line break, and the file as it was then."""
+
+    size: int
+    digest: str
+    task: str
+    annotator: str
+    at: str
+
+    def goes_on(self, path: Path) -> bool:
+        """Whether the file is the old one with more after it, and that no new row."""
+        try:
+            with opened(path) as stream:
+                start, added = stream.read(self.size), stream.read(1)
+        except LabelsRefused:
+            return False
+        return bool(added) and added not in b"\r\n" and _digest(start) == self.digest
+
+    def taken_back(self) -> LabelEvent:
+        """Withdraw the answer, but no later one of the same person."""
+        at = datetime.fromisoformat(self.at) + _INSTANT
+        return LabelEvent(self.task, self.annotator, None, at=at, kind=LabelKind.WITHDRAWN)
+
+
+@dataclass(frozen=True, slots=True)
+class FileCursor:
+    """What was read: a state of the folder, and the rows that may have been cut, by file name.
+
+    ``waits`` lists which files were not taken yet.
+    """
+
+    state: str = ""
+    waits: tuple[str, ...] = ()
+    cut: dict[str, CutRow] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str | None) -> FileCursor:
+        """Read a stored cursor; one of an older version is empty, so all is read again."""
+        try:
+            plain: dict[str, Any] = json.loads(text or "")
+            cut = {name: CutRow(**row) for name, row in plain["cut"].items()}
+            return cls(plain["state"], tuple(plain["waits"]), cut)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls()  # to read all files again is safe: events are stored once
+
+    def text(self) -> str:
+        """Write it for the store."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+def cut_row(path: Path, event: LabelEvent, at: datetime) -> CutRow:
+    """Remember the answer of a last row without a line break."""
+    with opened(path) as stream:
+        content = stream.read()
+    return CutRow(len(content), _digest(content), event.task_key, event.annotator, at.isoformat())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 @dataclass(slots=True)
 class FolderScan:
     """The filled files, stamped twice a moment apart: those that moved meanwhile are not read.
@@ -83,15 +153,22 @@ class FolderScan:
     tasks: Mapping[str, Task]
     unknown_hint: str
     retry: bool = False
+    cut: dict[str, CutRow] = field(default_factory=dict)
     _events: list[LabelEvent] = field(default_factory=list)
     _refused: list[Refusal] = field(default_factory=list)
     _problems: list[str] = field(default_factory=list)
     _waits: list[str] = field(default_factory=list)
+    _went_on: list[CutRow] = field(default_factory=list)
 
-    def read(self) -> Collected:
+    def read(self, previous: FileCursor) -> Collected:
         """Read the files, the one saved last at the end, and collect what came of each."""
+        self.cut = dict(previous.cut)
         for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):
             self._take(path, self.stamps[path])
+        answers = {(event.task_key, event.annotator) for event in self._events}
+        self._events += [
+            row.taken_back() for row in self._went_on if (row.task, row.annotator) not in answers
+        ]
         return Collected(
             tuple(self._events),
             tuple(self._refused),
@@ -124,7 +201,8 @@ class FolderScan:
     def _read(self, path: Path, stamp: FileStamp) -> None:
         saved = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC)
         try:
-            collected = read_labels(path, self.tasks, unknown_hint=self.unknown_hint)
+            collected, cut = read_file(path, self.tasks, unknown_hint=self.unknown_hint)
+            self._note_end(path, cut, saved)
         except LabelsRefused as error:
             self._refuse(path, stamp, str(error))
             # A file that could not be opened may be there the next time, by an equal stamp.
@@ -140,6 +218,14 @@ class FolderScan:
         self._refused += [replace(refusal, version=version) for refusal in collected.refused]
         self._problems += collected.problems
         self._events += [replace(event, at=event.at or saved) for event in collected.events]
+
+    def _note_end(self, path: Path, end: LabelEvent | None, saved: datetime) -> None:
+        """See whether a row that may have been cut went on, and remember such a one."""
+        older = self.cut.pop(path.name, None)
+        if older is not None and older.goes_on(path):
+            self._went_on.append(older)
+        if end is not None:
+            self.cut[path.name] = cut_row(path, end, end.at or saved)
 
     def _refuse(self, path: Path, stamp: FileStamp, reason: str) -> None:
         name = printable(path.name)

@@ -177,6 +177,18 @@ def read_labels(
     Raises `LabelsRefused` if the file cannot be read at all: missing, too large, not UTF-8, no such
     columns.
     """
+    return read_file(path, tasks, unknown_hint=unknown_hint, follow=follow, now=now)[0]
+
+
+def read_file(
+    path: Path,
+    tasks: Mapping[str, Task],
+    *,
+    unknown_hint: str = "",
+    follow: bool = False,
+    now: datetime | None = None,
+) -> tuple[Collected, LabelEvent | None]:
+    """Read a filled file as `read_labels` does, and the answer of a last row without line break."""
     rows = _FileRows(printable(path.name), tasks, unknown_hint, now or utc_now())
     for line in read_lines(path, follow=follow):
         rows.add(line)
@@ -231,27 +243,31 @@ class _FileRows:
         if row is not None:
             self.rows.append(row)
 
-    def reading(self) -> Collected:
-        """Combine the rows."""
+    def reading(self) -> tuple[Collected, LabelEvent | None]:
+        """Combine the rows, and return with them the answer of a cut last one."""
         unknown = [row for row in self._readable() if self._key(row.key) is None]
         if unknown and not self.keys:
-            return self._refused_whole(unknown, self._no_task_exists(unknown))
+            return self._refused_whole(unknown, self._no_task_exists(unknown)), None
         moved = self._moved()
         if moved and 2 * len(moved) >= (compared := len(self._compared())):
             rows = list(moved.values())
-            return self._refused_whole(self._readable(), _sorted_reason(rows, compared))
+            return self._refused_whole(self._readable(), _sorted_reason(rows, compared)), None
         answered = [row for row in self._readable() if row.answer is not None]
         keyed = [(key, row) for row in answered if (key := self._key(row.key)) is not None]
         if sorted_answers([(self.tasks[key], str(row.answer)) for key, row in keyed]):
-            return self._refused_whole(answered, _SORTED_ANSWERS)
+            return self._refused_whole(answered, _SORTED_ANSWERS), None
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
+        cut: LabelEvent | None = None
         for row in self.rows:
             try:
-                events.append(self._event(row, moved.get(row.number)))
+                event = self._event(row, moved.get(row.number))
             except ValueError as problem:
                 refused.append(self._refusal(row, str(problem)))
-        return Collected(tuple(events), tuple(refused))
+                continue
+            events.append(event)
+            cut = event if row.cut else None
+        return Collected(tuple(events), tuple(refused)), cut
 
     def _readable(self) -> list[_AnsweredRow]:
         return [row for row in self.rows if row.problem is None]

@@ -137,6 +137,39 @@ def test_a_last_row_that_lacks_a_field_is_refused_however_long_it_stood(folder):
     ]
 
 
+def test_an_answer_under_half_a_name_is_taken_back_when_its_file_goes_on(folder):
+    folder.write(f"{NAMED}aa,1,ada", ago=3600)
+    half = folder.look()
+    folder.write(f"{NAMED}aa,1,ada lovelace\nbb,0,ada lovelace\n", ago=1800)
+
+    answers = folder.look()
+
+    assert half == {("aa", "ada"): Answer.POSITIVE}
+    assert answers == {
+        ("aa", "ada lovelace"): Answer.POSITIVE,
+        ("bb", "ada lovelace"): Answer.NEGATIVE,
+    }
+    folder.write(f"{NAMED}aa,1,ada lovelace\nbb,0,ada lovelace\ncc,1,ada lovelace\n", ago=900)
+    assert set(folder.look()) == {(key, "ada lovelace") for key in TASKS}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        f"{NAMED}aa,1,ada\nbb,0,ada\n",  # another row
+        f"{NAMED}aa,1,ada lovelace\naa,1,ada\n",  # the row went on, and ada answers too
+        f"{NAMED}bb,0,ida\naa,1,ada lovelace\n",  # somebody edited the file
+    ],
+)
+def test_an_answer_of_a_person_is_kept_whatever_comes_after_it(folder, after):
+    folder.write(f"{NAMED}aa,1,ada", ago=3600)
+    folder.look()
+
+    folder.write(after, ago=1800)
+
+    assert folder.look()["aa", "ada"] is Answer.POSITIVE
+
+
 def test_a_person_whose_rows_leave_a_whole_file_keeps_the_answers(folder):
     folder.write(f"{NAMED}aa,1,ada\n", ago=3600)
     folder.look()
