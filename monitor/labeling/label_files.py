@@ -50,9 +50,7 @@ from monitor.presentation.numbers import minute_text
 Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
 """What a task file is like; what comes back may be any of them."""
 
-LONGEST_TEXT = LONGEST_CELL // 2
-"""Characters of a text that people are shown: a filled file must come back under the limit."""
-
+LONGEST_TEXT = LONGEST_CELL // 2  # Of a text, so that a filled file comes back under the limit
 UNNAMED = "unnamed"
 """Who answers where no annotator is named: one and the same person, so that a later file corrects
 an earlier one and does not outvote it."""

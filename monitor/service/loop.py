@@ -49,15 +49,9 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.service.loop")
 
 TICK = timedelta(seconds=60)  # How often due slots, new labels and waiting effects are looked for
-
-CLOCK_CHECK = timedelta(seconds=20)
-"""How often it is looked whether the clock was set back, which would stop the ticks."""
-
-CHANGES = timedelta(seconds=5)
-"""How long a notice waits at most while a pass over many monitors goes on."""
-
-GRACE = timedelta(seconds=60)
-"""How long a step may go on once the process was asked to stop; systemd kills after twice that."""
+CLOCK_CHECK = timedelta(seconds=20)  # Between checks that no clock set back stopped the ticks
+CHANGES = timedelta(seconds=5)  # Longest wait of a notice during a pass over many monitors
+GRACE = timedelta(seconds=60)  # For steps in flight at a stop; systemd kills after twice that
 
 
 @dataclass(slots=True)

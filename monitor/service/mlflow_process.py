@@ -1,4 +1,4 @@
-"""Delivering to MLflow in a process of its own, which ends when nothing is left to deliver.
+"""Delivering to MLflow in a separate process, which ends when nothing is left to deliver.
 
 MLflow's library takes 150 MB and never returns them, and most ticks have nothing for it. So
 whenever something is due, the service (`MlflowProcess`) starts ``python -m

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.service.prefetch")
 
-MOST = 100_000
-"""Items to read at once, so that memory stays small: of more, the next monitors read again."""
+MOST = 100_000  # Items read at once, to keep memory small: of more, the next monitors read again
 
 
 class Prefetcher:

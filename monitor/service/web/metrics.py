@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -90,9 +90,8 @@ class _CollectedMetrics:
         return self._families
 
 
-def _gauge(
-    name: str, text: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]
-) -> Metric:
+def _gauge(name: str, text: str, labels: Sequence[str], values: Mapping[Any, float]) -> Metric:
+    """Give the values of a metric by the tuples of its labels."""
     gauge = GaugeMetricFamily(PREFIX + name, text, labels=labels)
     for key, value in values.items():
         gauge.add_metric(key, value)
@@ -168,7 +167,7 @@ def _estimates(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]
     }
     for end, text in ends.items():
         name = "estimate_ratio" if end == "point" else f"estimate_{end}_ratio"
-        values: dict[tuple[str, ...], float] = {
+        values = {
             (monitor, row.metric, row.basis): getattr(row, end)
             for monitor, row in fleet.estimates
             if monitor in monitors and getattr(row, end) is not None

@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 
     ASGI = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
 
-REQUEST_SECONDS = 10.0
-"""How long a connection may take to ask: to send the header of a request, whole."""
-
+REQUEST_SECONDS = 10.0  # How long a connection may take to send the header of a request
 MOST = 64  # Connections at a time; watchers need a few, and each takes a file of the process
-
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
 _STOPPING = (

@@ -84,6 +84,7 @@ def test_a_text_is_cut_between_words():
     [part] = parts_of({"a": "word " * 2000}, "t1")
 
     assert part.text.endswith("word ")
+    assert part.more == "Show all 10,000 characters"
     assert part.text + part.rest == "word " * 2000
 
 

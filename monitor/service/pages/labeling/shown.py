@@ -12,9 +12,7 @@ from monitor.service.pages.labeling.framed import height_of
 if TYPE_CHECKING:
     from monitor.domain.shown import Shown, Value
 
-AT_FIRST = 4000
-"""Characters of a text that are shown before somebody asks for all, and of a cell of a table."""
-
+AT_FIRST = 4000  # Characters of a cell, and of a text before somebody asks for all
 AT_MOST = 200_000  # Characters that are shown at all; ten items are sent at a time
 MOST_ROWS = 200  # Of a table
 

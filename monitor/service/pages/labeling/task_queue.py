@@ -49,9 +49,7 @@ to be read by a pass of ``run-once`` or ``serve`` first."""
 
 AT_ONCE = 10  # Tasks that a screen has at a time: enough that nobody waits for the next one
 _HISTORY_LENGTH = 21  # Answers whose times make the pace of a person
-
-BLOCK = 50
-"""Tasks of the order that all have in common within which each person has an order of their own."""
+BLOCK = 50  # Tasks of the common order within which each person has an order of their own
 
 
 @dataclass(frozen=True, slots=True)

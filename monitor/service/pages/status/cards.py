@@ -99,7 +99,7 @@ def _bounds(bound: Bound | None) -> str:
 def _open_alert(
     alert: StoredAlert, overview: Overview, mlflow: Callable[[str, str], str | None]
 ) -> dict[str, Any]:
-    """Say what an alert is on, how far it is from its end, and what was sent about it."""
+    """Describe what an alert is on, how far it is from its end, and what was sent about it."""
     notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
     return {
         "line": open_alert_line(alert),
