@@ -236,7 +236,6 @@ class ColumnLabeler:
     def _answers(
         self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[TruthRow]]
     ) -> tuple[dict[str, Answer | None], list[Refusal]]:
-        """Answer of each task, None without one, and the rows that mean nothing."""
         answers: dict[str, Answer | None] = dict.fromkeys(tasks)
         refused: list[Refusal] = []
         for key, task in tasks.items():

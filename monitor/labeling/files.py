@@ -74,7 +74,6 @@ class FilesLabeler:
                 pass  # another worker wrote the same file just now: what is missing still?
 
     def _sent(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> bool:
-        """Write what stands nowhere; false if another worker wrote since the files were read."""
         parts = self._parts(round_name)
         out = {key for part in parts for key in read_keys(part)}
         missing = [task for task in tasks if task.key not in out]

@@ -220,7 +220,6 @@ class FolderScan:
         self._events += [replace(event, at=event.at or saved) for event in collected.events]
 
     def _note_end(self, path: Path, end: LabelEvent | None, saved: datetime) -> None:
-        """See whether a row that may have been cut went on, and remember such a one."""
         older = self.cut.pop(path.name, None)
         if older is not None and older.goes_on(path):
             self._went_on.append(older)

@@ -195,8 +195,6 @@ def read_file(
 
 @dataclass(frozen=True, slots=True)
 class _AnsweredRow:
-    """An answered row, or why it cannot be used."""
-
     number: int
     key: str = ""
     answer: Answer | None = None
@@ -283,7 +281,6 @@ class _FileRows:
         return {row.number: column for row, column in zip(rows, columns, strict=True) if column}
 
     def _refused_whole(self, rows: Sequence[_AnsweredRow], reason: str) -> Collected:
-        """Refuse rows as one: most likely it is the wrong file, or spoiled as a whole."""
         refusal = Refusal(self.name, reason, rows=len(rows), is_problem=True)
         unread = [self._refusal(row, row.problem) for row in self.rows if row.problem is not None]
         return Collected((), (refusal, *unread), problems=(str(refusal),))

@@ -357,7 +357,6 @@ _NO_LABEL_ROW = "is not an object with the keys task and label"
 
 
 def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
-    """Answers in the rows; of a tool a row may have several people's."""
     for number, text in enumerate(texts.lines(), start=1):
         if not text.strip():
             continue

@@ -23,7 +23,7 @@ from monitor.domain.errors import MonitorError, StoreUnavailable
 from monitor.domain.ports import Clock, Labeler, Watchable
 from monitor.domain.slots import next_slot
 from monitor.rounds.labels.endpoints import endpoint_name
-from monitor.service.prefetch import Prefetcher
+from monitor.service.shared_reads import Prefetcher
 from monitor.storage.overview.change_marks import (
     NOTHING,
     MonitorVersion,
@@ -119,7 +119,6 @@ class Idle:
         return (), ""
 
     def _labelers(self, context: MonitorContext, current: MonitorVersion) -> tuple[Labeler, ...]:
-        """Labelers of a monitor's rounds, the same as long as no round moves."""
         good = self._good.get(context.settings.name)
         if good is not None and good.context is context and good.version == current:
             return good.labelers
@@ -179,7 +178,6 @@ def _is_quiet(current: MonitorVersion, now: datetime, scan: MonitorScan | _Saved
 
 
 def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
-    """How far back slots of rounds may lie that still take labels."""
     spans = [
         context.settings.round.late_labels + context.settings.round.deadline for context in monitors
     ]

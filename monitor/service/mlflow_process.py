@@ -128,7 +128,6 @@ def _is_due(application: Application) -> bool:
 
 
 def _log(line: str) -> str | None:
-    """Log what the process has to say as the service's own line; return the event, if any."""
     answer: dict[str, Any] = json.loads(line)
     if not answer:
         return None

@@ -9,10 +9,10 @@ import pytest
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.files import relations, truths
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
-from monitor.service import prefetch
+from monitor.service import shared_reads
 from monitor.service.change_detection import Idle
 from monitor.service.loop import one_pass
-from monitor.service.prefetch import Prefetcher
+from monitor.service.shared_reads import Prefetcher
 from monitor.storage.labels import label_store
 from monitor.wiring import Application
 from tests.rounds.scene import Log, Scene, settings
@@ -116,7 +116,7 @@ def test_one_reading_of_a_file_that_changed_answers_all_monitors_and_one_that_st
 def test_monitors_with_more_items_than_fit_into_memory_share_several_readings(
     fleet, reads, monkeypatch
 ):
-    monkeypatch.setattr(prefetch, "MOST", fleet.asked() // 3 + 1)
+    monkeypatch.setattr(shared_reads, "MOST", fleet.asked() // 3 + 1)
     fleet.write(len(fleet.scenes[0].truth))
 
     fleet.tick()

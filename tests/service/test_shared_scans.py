@@ -8,7 +8,7 @@ from monitor.config.load import load_config
 from monitor.domain.errors import SourceUnavailable
 from monitor.service import loop
 from monitor.service.runtime import Running
-from monitor.service.shared_scans import SharedScans
+from monitor.service.shared_reads import SharedScans
 from monitor.service.web.health import Heartbeat
 from monitor.service.worker_pool import MonitorPool
 from monitor.sources.duckdb import DuckdbSource

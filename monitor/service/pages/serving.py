@@ -173,7 +173,6 @@ class PagesServer:
 
     @property
     def _address(self) -> str:
-        """The address that a browser takes."""
         settings = self._settings
         if settings.behind_proxy:
             return f"https://{settings.names[0]}"  # at the port of the proxy

@@ -84,7 +84,6 @@ class Pages:
         return await self._in_thread(self._in_threads[path])
 
     async def _in_thread(self, page: Callable[[], _WebAnswer]) -> _WebAnswer:
-        """Make a page in a thread, so that a slow store delays no other answer."""
         if self._inside >= AT_ONCE:
             return _WebAnswer(_BUSY, HTTPStatus.SERVICE_UNAVAILABLE, {"retry-after": "1"})
         self._inside += 1

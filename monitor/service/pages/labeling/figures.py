@@ -68,7 +68,6 @@ def overview_page(request: Request, session: Administering) -> Response:
 
 
 def _rounds(connection: Connection, names: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Count the answered tasks and all tasks of each round that is on the page."""
     answer = page_store.latest_statements(connection, names)
     result: dict[str, tuple[int, int]] = {}
     for task in page_store.read_page_tasks(connection, names):

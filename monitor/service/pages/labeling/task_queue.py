@@ -259,7 +259,6 @@ class TaskQueue:
     def _last(
         self, connection: Connection, annotator: str, accepting: Mapping[str, str]
     ) -> LastAnswer | None:
-        """Find the last answer of somebody that stands and may be taken back."""
         newest = page_store.last_answer(connection, list(accepting), annotator)
         control = control_store.last_answer(connection, names_on_page(accepting), annotator)
         if control is not None and (newest is None or newest.id <= control.after):

@@ -81,7 +81,6 @@ Named = Annotated[MonitorSettings, Depends(named_monitor)]
 
 @contextmanager
 def _refused_as_404() -> Iterator[None]:
-    """Answer 404 where the store has no such round."""
     try:
         yield
     except InputRefused as refused:
