@@ -25,7 +25,7 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.serving import PagesServer
-from monitor.service.pages.status.board import Board
+from monitor.service.pages.status.addresses import Board
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.label_studio import LabelStudio, labeler_on

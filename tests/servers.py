@@ -34,11 +34,12 @@ class QuietHandler(BaseHTTPRequestHandler):
 
     do_GET = do_POST  # noqa: N815
 
-    def answer(self, status, content=b"", headers=()):
+    def answer(self, status, content=b"", headers=(), size=None):
+        """Send an answer, which may say another size than it has."""
         self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)
-        self.send_header("content-length", str(len(content)))
+        self.send_header("content-length", size or str(len(content)))
         self.end_headers()
         self.wfile.write(content)
 

@@ -12,6 +12,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     PlainSerializer,
     ValidationInfo,
     model_validator,
@@ -90,3 +91,14 @@ class Settings(BaseModel):
     ) -> Self:
         """Let the reader of a config file put in what the file only names, such as secrets."""
         return handler(info.context(cls, value) if info.context else value)
+
+
+def _says_something(value: str) -> str:
+    if not value.strip():
+        message = "it asks nothing; write the question that people answer, with its question mark"
+        raise ValueError(message)
+    return value.strip()
+
+
+Question = Annotated[str, Field(max_length=300), AfterValidator(_says_something)]
+"""A question that "yes" and "no" answer."""

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.hooks.context import HookContext
 
-_CALM = ("alert.resolved", "delivery.recovered", "notice.", "test")
-"""How the events begin that need nobody."""
+_CALM = ("alert.resolved", "delivery.recovered", "notice.", "test")  # Begin events that need nobody
 
 
 class LogSettings(Settings):

@@ -77,7 +77,6 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
 
 
 def _check_taken(receiver: Receiver, answer: HttpAnswer) -> None:
-    """Refuse a success whose text says the contrary."""
     if _is_page(answer.text):
         reason = (
             f"it answered {answer.status} with a web page, as a proxy does that asks to sign in; "

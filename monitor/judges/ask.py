@@ -74,8 +74,6 @@ class JudgeClient:
 
 @dataclass(frozen=True, slots=True)
 class _JudgeCall:
-    """Items that go together, and what will be their opinions."""
-
     items: Sequence[Shown]
     opinions: Future[Sequence[Opinion | None]] = field(default_factory=Future)
 
@@ -181,7 +179,6 @@ class JudgeSession:
             return not self._stopped
 
     def _limit(self) -> str:
-        """Which limit is reached; empty if none is."""
         if self.calls >= self._most_calls:
             return "its budget of calls is spent"
         if self.tokens >= self._most_tokens:

@@ -118,7 +118,6 @@ class MlflowModelJudge:
         return [_plain(value) for value in predicted]
 
     def _model(self) -> Any:
-        """Load the version that is in use, once."""
         alias, uri = alias_of(self.settings.model), self.settings.model
         if alias is not None:
             uri = alias.version(self._version or str(self.resolved()))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from monitor.domain.errors import ConfigRefused
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Collected, Task
 
 
 @dataclass(slots=True)
@@ -23,25 +19,9 @@ class AbsentLabeler:
     name: str = "absent"
     asks_people: bool = True
 
-    def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Refuse to hand out tasks."""
-        del tasks
-        self._refuse(round_name)
-
-    def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Refuse to bring labels."""
-        del tasks, cursor
-        self._refuse("these rounds")
-
-    def close(self, round_name: str) -> None:
-        """Refuse to end the asking: what people were shown may still be there."""
-        self._refuse(round_name)
-
-    def forget(self, round_name: str, keys: Collection[str]) -> Sequence[str]:
-        """Refuse to report anything as deleted."""
-        del keys
-        self._refuse(round_name)
-
-    def _refuse(self, round_name: str) -> NoReturn:
-        message = f"the labeler of {round_name} cannot be used: {self.why}"
+    def _refuse(self, *arguments: object, **_: object) -> NoReturn:
+        about = arguments[0] if arguments and isinstance(arguments[0], str) else "these rounds"
+        message = f"the labeler of {about} cannot be used: {self.why}"
         raise ConfigRefused(message)
+
+    send = collect = close = forget = _refuse

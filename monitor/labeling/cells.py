@@ -12,12 +12,9 @@ from monitor.domain.model import Answer
 
 OWN_COLUMNS = ("task", "label", "annotator", "note")
 LABELED_AT = "labeled_at"
-ASKS = "label:"
-"""What the header of the column for answers begins with where it asks the question as well."""
+ASKS = "label:"  # How the header of the column for answers begins where it asks the question
 LONGEST_NAME = 200
-FIRST_YEAR, LAST_YEAR = 1970, 2199
-"""Of an answer: beyond them a time is a slip, and some do not exist in another zone."""
-
+FIRST_YEAR, LAST_YEAR = 1970, 2199  # Of an answer: beyond, some times do not exist in another zone
 _DANGEROUS = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four: full width
 _MEANINGS = {
     **dict.fromkeys(("1", "1.0", "true", "yes", "y"), Answer.POSITIVE),

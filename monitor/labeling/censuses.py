@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Source, TruthTable
     from monitor.domain.truth import TruthRow
 
-MOST_BY_ID = 1_000_000
-"""Items of a stratum whose truth is read by their ids, which takes a kilobyte of memory each."""
+MOST_BY_ID = 1_000_000  # Items of a stratum read by their ids, at a kilobyte of memory each
 
 
 def census_of(

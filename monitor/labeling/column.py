@@ -41,13 +41,12 @@ from monitor.labeling.value_meanings import ValueCounts, ValueMeanings
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
 
-_TO_CHECK = timedelta(seconds=30)
-"""To see whether rows changed; without an answer they are read, for which there is a limit."""
-
+_TO_CHECK = timedelta(seconds=30)  # To see whether rows changed; without an answer they are read
 NO_TRUTHS = (
     "this setting is missing: this kind of source reads no labels, so name the files that hold "
     "them (with kind sql, lake or spark the path may be left out, and table be named)"
 )
+_LISTS = "labeling.positive or labeling.negative"
 _YES: Values = (1, True)
 _NO: Values = (0, False)
 _EXAMPLES = 3  # ids that show how they are written
@@ -237,7 +236,6 @@ class ColumnLabeler:
     def _answers(
         self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[TruthRow]]
     ) -> tuple[dict[str, Answer | None], list[Refusal]]:
-        """Answer of each task, None without one, and the rows that mean nothing."""
         answers: dict[str, Answer | None] = dict.fromkeys(tasks)
         refused: list[Refusal] = []
         for key, task in tasks.items():
@@ -330,23 +328,18 @@ class ColumnLabeler:
     def unknown_sentence(self, values: Mapping[str, int]) -> str:
         """Name the values that mean nothing, and where to list them."""
         return (
-            f"{self._held(values)}, which the config does not name; list each value under "
-            "labeling.positive or labeling.negative"
+            f"{self._held(values)}, which the config does not name; list each value under {_LISTS}"
         )
 
-    def similar_values_sentence(self, values: Mapping[str, int]) -> str:
-        """Name the values that are negative by their case alone."""
-        return (
-            f"{self._held(values)}, which differs from what is positive only in upper and lower "
-            "case, and so means negative; is it meant?"
-        )
-
-    def missing_sentence(self, values: Mapping[str, int]) -> str:
-        """Name the words that stand for a missing value, and what makes them one that counts."""
-        return (
-            f"{self._held(values)}, which counts as no label; if it is one, list it under "
-            "labeling.positive or labeling.negative"
-        )
+    def doubtful_sentences(
+        self, similar: Mapping[str, int], missing: Mapping[str, int]
+    ) -> list[str]:
+        """Name values that are negative by their case alone, and words for a missing value."""
+        negative = f"{self._held(similar)}, which differs from what is positive only in upper and "
+        negative += "lower case, and so means negative; is it meant?"
+        no_label = f"{self._held(missing)}, which counts as no label; if it is one, list it under "
+        no_label += _LISTS
+        return [*([negative] if similar else []), *([no_label] if missing else [])]
 
     def _held(self, values: Mapping[str, int]) -> str:
         column = f"column {self.settings.value!r} (labeling.value)"

@@ -15,15 +15,13 @@ from typing import Literal
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, Task
+from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
-from monitor.labeling import file_stability, workbook
+from monitor.labeling import folder_scan, workbook
 from monitor.labeling.blanking import RETAINED_COLUMNS, WITHOUT_NOTES, blank
-from monitor.labeling.file_cursor import FileCursor
-from monitor.labeling.file_stability import FileStamp, file_stamp
-from monitor.labeling.folder_scan import FolderScan
+from monitor.labeling.folder_scan import FileCursor, FileStamp, FolderScan, file_stamp
 from monitor.labeling.label_files import Format, file_ending, read_keys, read_labels, write_tasks
-from monitor.labeling.question import Question
 
 __all__ = ["FilesLabeler", "FilesSettings", "read_labels", "write_tasks"]
 
@@ -76,7 +74,6 @@ class FilesLabeler:
                 pass  # another worker wrote the same file just now: what is missing still?
 
     def _sent(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> bool:
-        """Write what stands nowhere; false if another worker wrote since the files were read."""
         parts = self._parts(round_name)
         out = {key for part in parts for key in read_keys(part)}
         missing = [task for task in tasks if task.key not in out]
@@ -123,7 +120,7 @@ class FilesLabeler:
         if self._state(stamps, tasks) == previous.state:
             return Collected(cursor=cursor, waits=previous.waits, anew=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
-            file_stability.pause()  # so that the second stamps show who is being written
+            folder_scan.pause()  # so that the second stamps show who is being written
         hint = f"it stands in no task file of {self.folder.name}/ either"
         scan = FolderScan(stamps, self._stamps(), {**self._others(tasks), **tasks}, hint)
         read = scan.read(previous)

@@ -1,18 +1,144 @@
-"""One look into a folder of filled files: which are taken now, and the answers in them."""
+"""One look into a folder of filled files: which are taken now, and the answers in them.
+
+A file that somebody writes at this moment is not whole yet. It stands still while neither its size
+nor its time of change moves. Its time comes from the machine it is on, so it is compared with the
+clock of this machine and not with a round's.
+
+A row that a file ends with, without a line break, may have been cut off while it was written, in
+the middle of a name. It is taken once the file has stood still for long. Should the file go on
+all the same, the row as it was is taken back, so that no one answers twice under half a name.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import stat
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Collected, LabelEvent, Refusal, Task
-from monitor.labeling.file_cursor import CutRow, FileCursor, cut_row
-from monitor.labeling.file_stability import STILL, FileStamp, file_stamp
+from monitor.domain.model import Collected, LabelEvent, LabelKind, Refusal, Task
 from monitor.labeling.label_files import read_file
-from monitor.labeling.reading import ends_whole, is_workbook, printable
+from monitor.labeling.reading import ends_whole, is_workbook, opened, printable
+
+SETTLED = 1.0
+"""Seconds that a file has to stand still before it is read; whoever still saves or copies it
+changes its size or time within that."""
+
+STILL = 600.0
+"""Seconds after which a file whose last row has no line break is taken for whole: some programs
+never write that break."""
+
+_INSTANT = timedelta(microseconds=1)  # the least by which a withdrawal is later than its answer
+
+
+class FileStamp(NamedTuple):
+    """What differs between states of a file, known without reading it; zeros where it is gone."""
+
+    changed: int = 0
+    size: int = 0
+    links: int = 0
+    kind: int = 0
+
+    @property
+    def is_link(self) -> bool:
+        """Whether the file has its content elsewhere too: a link, or a second name of a file."""
+        return stat.S_ISLNK(self.kind) or (stat.S_ISREG(self.kind) and self.links > 1)
+
+    def age(self) -> float:
+        """Seconds since the file changed, by the clock of this machine."""
+        return time.time() - self.changed / 1e9
+
+    def is_fresh(self) -> bool:
+        """Whether it changed just now, or has a time in the future, which proves nothing."""
+        return self.age() < SETTLED
+
+    def stood(self) -> bool:
+        """Whether it has stood still for long."""
+        return self.age() >= STILL
+
+
+def file_stamp(path: Path) -> FileStamp:
+    """Stamp a file, following no link."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return FileStamp()
+    return FileStamp(
+        status.st_mtime_ns, status.st_size, status.st_nlink, stat.S_IFMT(status.st_mode)
+    )
+
+
+def pause() -> None:
+    """Wait as long as a file has to stand still."""
+    time.sleep(SETTLED)
+
+
+@dataclass(frozen=True, slots=True)
+class CutRow:
+    """An answer taken from a last row without a line break, and the file as it was then."""
+
+    size: int
+    digest: str
+    task: str
+    annotator: str
+    at: str
+
+    def goes_on(self, path: Path) -> bool:
+        """Whether the file is the old one with more after it, and that no new row."""
+        try:
+            with opened(path) as stream:
+                start, added = stream.read(self.size), stream.read(1)
+        except LabelsRefused:
+            return False
+        return bool(added) and added not in b"\r\n" and _digest(start) == self.digest
+
+    def taken_back(self) -> LabelEvent:
+        """Withdraw the answer, but no later one of the same person."""
+        at = datetime.fromisoformat(self.at) + _INSTANT
+        return LabelEvent(self.task, self.annotator, None, at=at, kind=LabelKind.WITHDRAWN)
+
+
+@dataclass(frozen=True, slots=True)
+class FileCursor:
+    """What was read: a state of the folder, and the rows that may have been cut, by file name.
+
+    ``waits`` lists which files were not taken yet.
+    """
+
+    state: str = ""
+    waits: tuple[str, ...] = ()
+    cut: dict[str, CutRow] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str | None) -> FileCursor:
+        """Read a stored cursor; one of an older version is empty, so all is read again."""
+        try:
+            plain: dict[str, Any] = json.loads(text or "")
+            cut = {name: CutRow(**row) for name, row in plain["cut"].items()}
+            return cls(plain["state"], tuple(plain["waits"]), cut)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls()  # to read all files again is safe: events are stored once
+
+    def text(self) -> str:
+        """Write it for the store."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+def cut_row(path: Path, event: LabelEvent, at: datetime) -> CutRow:
+    """Remember the answer of a last row without a line break."""
+    with opened(path) as stream:
+        content = stream.read()
+    return CutRow(len(content), _digest(content), event.task_key, event.annotator, at.isoformat())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 @dataclass(slots=True)
@@ -94,7 +220,6 @@ class FolderScan:
         self._events += [replace(event, at=event.at or saved) for event in collected.events]
 
     def _note_end(self, path: Path, end: LabelEvent | None, saved: datetime) -> None:
-        """See whether a row that may have been cut went on, and remember such a one."""
         older = self.cut.pop(path.name, None)
         if older is not None and older.goes_on(path):
             self._went_on.append(older)

@@ -50,9 +50,7 @@ from monitor.presentation.numbers import minute_text
 Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
 """What a task file is like; what comes back may be any of them."""
 
-LONGEST_TEXT = LONGEST_CELL // 2
-"""Characters of a text that people are shown: a filled file must come back under the limit."""
-
+LONGEST_TEXT = LONGEST_CELL // 2  # Of a text, so that a filled file comes back under the limit
 UNNAMED = "unnamed"
 """Who answers where no annotator is named: one and the same person, so that a later file corrects
 an earlier one and does not outvote it."""
@@ -197,8 +195,6 @@ def read_file(
 
 @dataclass(frozen=True, slots=True)
 class _AnsweredRow:
-    """An answered row, or why it cannot be used."""
-
     number: int
     key: str = ""
     answer: Answer | None = None
@@ -285,7 +281,6 @@ class _FileRows:
         return {row.number: column for row, column in zip(rows, columns, strict=True) if column}
 
     def _refused_whole(self, rows: Sequence[_AnsweredRow], reason: str) -> Collected:
-        """Refuse rows as one: most likely it is the wrong file, or spoiled as a whole."""
         refusal = Refusal(self.name, reason, rows=len(rows), is_problem=True)
         unread = [self._refusal(row, row.problem) for row in self.rows if row.problem is not None]
         return Collected((), (refusal, *unread), problems=(str(refusal),))

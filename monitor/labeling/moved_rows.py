@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Task
 
 _BY_CHANCE = 1e-6
-_COMPARED = 200
-"""Characters of a text that are compared: long ones are cut in a workbook, and all differ early."""
+_COMPARED = 200  # Characters compared: a workbook cuts long texts, and all differ early
 
 
 def column_of(name: str) -> str:

@@ -84,7 +84,6 @@ class PageLabeler:
     def _share(
         self, connection: Connection, block: Block, page_round: PageRound, tasks: Sequence[Task]
     ) -> None:
-        """Add the tasks to the page as one round for all monitors that ask the same."""
         name = shared_task_store.page_rounds_of(connection, [page_round.name]).get(page_round.name)
         if name is None:
             shared = _shared_round(block, page_round, tasks)
@@ -161,7 +160,6 @@ def _shared_round(block: Block, page_round: PageRound, tasks: Sequence[Task]) ->
 
 
 def _statements_of(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
-    """Read all that was said about some tasks, of a shared one what it says of each class."""
     statements = page_store.statements(connection, keys)
     shares: defaultdict[str, list[SharedTask]] = defaultdict(list)
     for share in shared_task_store.read_shares(connection, keys):

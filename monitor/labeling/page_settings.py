@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from monitor.domain.errors import SettingRefused
+from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
-from monitor.labeling.question import Question
 
 
 class PageSettings(Labeling):

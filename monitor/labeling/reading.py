@@ -39,8 +39,7 @@ MOST_BYTES = 64 * 2**20  # a label file of 200,000 tasks is about 20 MB without 
 LONGEST_CELL = 2**20  # characters; a spreadsheet holds 32,767
 LONGEST_ROW = 8 * 2**20  # bytes
 _CSV_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_LIMIT = threading.RLock()
-"""Held while a CSV file is read: the limit of its cells is one for the whole process."""
+_LIMIT = threading.RLock()  # Held to read CSV: the limit of its cells is one for the whole process
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +357,6 @@ _NO_LABEL_ROW = "is not an object with the keys task and label"
 
 
 def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
-    """Answers in the rows; of a tool a row may have several people's."""
     for number, text in enumerate(texts.lines(), start=1):
         if not text.strip():
             continue

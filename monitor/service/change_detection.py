@@ -23,7 +23,7 @@ from monitor.domain.errors import MonitorError, StoreUnavailable
 from monitor.domain.ports import Clock, Labeler, Watchable
 from monitor.domain.slots import next_slot
 from monitor.rounds.labels.endpoints import endpoint_name
-from monitor.service.prefetch import Prefetcher
+from monitor.service.shared_reads import Prefetcher
 from monitor.storage.overview.change_marks import (
     NOTHING,
     MonitorVersion,
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.service.loop")
 
-LONGEST = timedelta(hours=1)
-"""Each monitor is looked at this often at least: time itself ends the taking of late labels."""
-
+LONGEST = timedelta(hours=1)  # Between looks: time itself ends the taking of late labels
 _SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline
 
 
@@ -52,15 +50,14 @@ class MonitorScan:
     context: MonitorContext
     at: datetime
     version: MonitorVersion
-    labels: str
     next_slot: datetime
     labelers: tuple[Labeler, ...]
+    digest: str
+    """Differs between any two states of the monitor; empty where its state is not known."""
 
 
 class _SavedScan(NamedTuple):
-    """What the store keeps of a good look."""
-
-    mark: str
+    digest: str
     at: datetime
     next_slot: datetime
 
@@ -92,9 +89,14 @@ class Idle:
             name = context.settings.name
             version = versions.get(name, NOTHING)
             labelers, labels = self._state_of_labels(context, version, states)
-            if not self._is_unchanged(context, version, labels, texts.get(name), now):
+            # A reload makes other contexts, and a good look holds on to its own.
+            config = str(id(context)) if self._configs is None else self._configs[name]
+            digest = _digest(version, labels, config) if labels else ""
+            good = [self._good.get(name), _saved(texts.get(name))] if digest else []
+            equal = [one for one in good if one is not None and one.digest == digest]
+            if not any(_is_quiet(version, now, one) for one in equal):
                 following = next_slot(context.settings.round.schedule, now)
-                checks.append(MonitorScan(context, now, version, labels, following, labelers))
+                checks.append(MonitorScan(context, now, version, following, labelers, digest))
         return checks
 
     def _state_of_labels(
@@ -116,30 +118,7 @@ class Idle:
             log.exception("not known whether labels changed: stopped by a bug", monitor=name)
         return (), ""
 
-    def _is_unchanged(
-        self,
-        context: MonitorContext,
-        current: MonitorVersion,
-        labels: str,
-        text: str | None,
-        now: datetime,
-    ) -> bool:
-        """Whether a look now would find what a good one found, of this process or another."""
-        if not labels:
-            return False
-        good = self._good.get(context.settings.name)
-        if good is not None and good.context is context:
-            state = (good.version, good.labels)
-            if state == (current, labels) and _is_quiet(current, now, good):
-                return True
-        config = (self._configs or {}).get(context.settings.name)
-        saved = None if text is None or config is None else _saved(text)
-        if saved is None or saved.mark != _version_of(current, labels, str(config)):
-            return False
-        return _is_quiet(current, now, saved)
-
     def _labelers(self, context: MonitorContext, current: MonitorVersion) -> tuple[Labeler, ...]:
-        """Labelers of a monitor's rounds, the same as long as no round moves."""
         good = self._good.get(context.settings.name)
         if good is not None and good.context is context and good.version == current:
             return good.labelers
@@ -170,12 +149,11 @@ class Idle:
         """Keep the good looks of this process for the next one."""
         if self._configs is None:
             return
-        texts = {}
-        for name, scan in self._good.items():
-            if scan.labels:
-                version = _version_of(scan.version, scan.labels, self._configs[name])
-                saved = _SavedScan(version, scan.at, scan.next_slot)
-                texts[name] = json.dumps(saved._asdict(), default=str)
+        texts = {
+            name: json.dumps([scan.digest, scan.at, scan.next_slot], default=str)
+            for name, scan in self._good.items()
+            if scan.digest
+        }
         if texts:
             with self._database.write() as connection:
                 write_scans(connection, texts)
@@ -200,7 +178,6 @@ def _is_quiet(current: MonitorVersion, now: datetime, scan: MonitorScan | _Saved
 
 
 def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
-    """How far back slots of rounds may lie that still take labels."""
     spans = [
         context.settings.round.late_labels + context.settings.round.deadline for context in monitors
     ]
@@ -225,17 +202,16 @@ def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:
     return " ".join(described) if all(described) else ""
 
 
-def _version_of(current: MonitorVersion, labels: str, config: str) -> str:
-    """Digest the state of a monitor, so that any two states differ."""
-    text = repr((current.recent, current.open, labels, config))
+def _digest(current: MonitorVersion, labels: str, config: str) -> str:
+    text = repr((current.recent, current.open, current.presses, labels, config))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _saved(text: str) -> _SavedScan | None:
+def _saved(text: str | None) -> _SavedScan | None:
     """Read what the store keeps of a look; None if it is in another version's format."""
     try:
-        fields = json.loads(text)
-        at, next_slot = (datetime.fromisoformat(fields[name]) for name in ("at", "next_slot"))
-        return _SavedScan(fields["mark"], at, next_slot)
-    except (ValueError, KeyError, TypeError):
+        digest, *times = json.loads(text or "")
+        at, next_slot = map(datetime.fromisoformat, times)
+    except (ValueError, TypeError):
         return None
+    return _SavedScan(digest, at, next_slot)

@@ -30,9 +30,9 @@ from monitor.service.change_detection import Idle, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for, import_for_workers
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.service.runtime import Running
-from monitor.service.shared_scans import SharedScans
+from monitor.service.shared_reads import SharedScans, prepared
 from monitor.service.web.health import Heartbeat
-from monitor.service.worker_pool import MonitorPool, prepared
+from monitor.service.worker_pool import MonitorPool
 from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:
@@ -42,22 +42,16 @@ if TYPE_CHECKING:
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.context import MonitorContext
     from monitor.service.pages.serving import PagesServer
+    from monitor.service.shared_reads import Around
     from monitor.service.web.server import WebServer
-    from monitor.service.worker_pool import Around
     from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")
 
 TICK = timedelta(seconds=60)  # How often due slots, new labels and waiting effects are looked for
-
-CLOCK_CHECK = timedelta(seconds=20)
-"""How often it is looked whether the clock was set back, which would stop the ticks."""
-
-CHANGES = timedelta(seconds=5)
-"""How long a notice waits at most while a pass over many monitors goes on."""
-
-GRACE = timedelta(seconds=60)
-"""How long a step may go on once the process was asked to stop; systemd kills after twice that."""
+CLOCK_CHECK = timedelta(seconds=20)  # Between checks that no clock set back stopped the ticks
+CHANGES = timedelta(seconds=5)  # Longest wait of a notice during a pass over many monitors
+GRACE = timedelta(seconds=60)  # For steps in flight at a stop; systemd kills after twice that
 
 
 @dataclass(slots=True)
@@ -355,7 +349,6 @@ def _guarded(name: str, loop: Callable[[], None], running: Running) -> Callable[
 
 
 def _web(running: Running) -> WebServer | None:
-    """Serve health, readiness and metrics, if the config has an address for them."""
     if (settings := running.application.config.web) is None:
         return None
     from monitor.service.web.app import Pages  # noqa: PLC0415  few configs have pages
@@ -368,7 +361,6 @@ def _web(running: Running) -> WebServer | None:
 
 
 def _pages(running: Running) -> PagesServer | None:
-    """Have the pages for people, if the config has an address for them."""
     if (settings := running.application.config.pages) is None:
         return None
     from monitor.service.pages.serving import PagesServer, board_of  # noqa: PLC0415

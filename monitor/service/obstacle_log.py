@@ -36,11 +36,8 @@ OBSTACLES = frozenset(
 ENDS = frozenset({"delivered again", "monitor goes on", "tick goes on"})
 """Events after which the obstacles of a monitor, a sink or a job are over."""
 
-REMINDER = timedelta(hours=1).total_seconds()
-"""An obstacle that stays is logged again after this."""
-
-OVER = timedelta(minutes=10).total_seconds()
-"""An obstacle that did not come for this long is over, and a new one when it comes again."""
+REMINDER = timedelta(hours=1).total_seconds()  # An obstacle that stays is logged again after this
+OVER = timedelta(minutes=10).total_seconds()  # Without it, after which an obstacle is over
 
 
 class ObstacleFilter:

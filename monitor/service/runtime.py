@@ -114,7 +114,6 @@ class Running:
         return True
 
     def _with_what_stays(self, config: Config) -> Config:
-        """Keep the settings that the process cannot change while it runs."""
         old = self.application.config
         unchanged: dict[str, Any] = {}
         login = None if old.pages is None else old.pages.login

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
 from threading import Semaphore
 from typing import TYPE_CHECKING
 
@@ -15,32 +14,17 @@ from monitor.domain.errors import MonitorError, StoppedByBug
 from monitor.rounds.claims import turn_taken
 from monitor.service.change_detection import Idle, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for
-from monitor.service.shared_scans import SharedScans
+from monitor.service.shared_reads import SharedScans, prepared
 
 if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
-    from monitor.service.prefetch import Prefetcher
     from monitor.service.runtime import Running
-
-    Around = Callable[[MonitorContext], AbstractContextManager[object]]
-    """The context in which a monitor is looked at."""
+    from monitor.service.shared_reads import Around
 
 log = structlog.get_logger("monitor.service.loop")
 
 WORKERS = 4  # A source that hangs takes one; a scan may take memory, so there are not many
 ASKING = 16  # Rounds whose judge is asked, which takes long and no memory
-
-
-def prepared(prefetcher: Prefetcher, scans: SharedScans) -> Around:
-    """Have at hand, around a look at a monitor, what it reads in common with others."""
-
-    @contextmanager
-    def around(context: MonitorContext) -> Iterator[None]:
-        prefetcher.before(context.settings.name)
-        with scans.shared(context):
-            yield
-
-    return around
 
 
 class MonitorPool:

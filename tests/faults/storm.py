@@ -85,7 +85,7 @@ MLFLOW_CHILD = (
     SLEEP
     + """
 import ctypes, signal
-from monitor.service.mlflow_child import main
+from monitor.service.mlflow_process import main
 from monitor.storage.outbox import effect_store
 
 effect_store.CLAIM_MS = 12 * 3600_000  # as the clock moves by hours

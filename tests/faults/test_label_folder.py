@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
-from monitor.labeling import file_stability, label_files, reading
+from monitor.labeling import folder_scan, label_files, reading
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from tests.csv_files import read_rows, write_rows
@@ -45,7 +45,7 @@ class Full(OSError):
 
 @pytest.fixture(autouse=True)
 def _files_settle_soon(monkeypatch):
-    monkeypatch.setattr(file_stability, "SETTLED", 0.02)
+    monkeypatch.setattr(folder_scan, "SETTLED", 0.02)
 
 
 def failing(error, *, only):
@@ -167,7 +167,7 @@ def is_written_in_pieces(folder):
             start = path.stat().st_size
             stream.write(whole[start : next(pieces, len(whole))])
 
-    with patched(file_stability, "pause", lambda _: more):
+    with patched(folder_scan, "pause", lambda _: more):
         yield
     path.write_bytes(whole)
 

@@ -10,7 +10,7 @@ from sqlalchemy import func, select, update
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
-from monitor.labeling import file_stability
+from monitor.labeling import folder_scan
 from monitor.labeling.cells import unescape
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.label_files import read_labels
@@ -37,7 +37,7 @@ ALWAYS = settings(
 
 @pytest.fixture(autouse=True)
 def _files_settle_at_once(monkeypatch):
-    monkeypatch.setattr(file_stability, "SETTLED", 0.0)
+    monkeypatch.setattr(folder_scan, "SETTLED", 0.0)
 
 
 @pytest.fixture

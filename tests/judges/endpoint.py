@@ -4,7 +4,8 @@ import json
 import threading
 import time
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.servers import LocalServer, QuietHandler
 
 
 class Endpoint:
@@ -46,35 +47,15 @@ def endpoint(answer, protocol="HTTP/1.0"):
     """Serve until the block ends; by HTTP/1.1 connections stay open."""
     state = Endpoint(answer)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = protocol
 
-        def do_POST(self):
+        def respond(self):
             status, headers, body = state.take(self)
             time.sleep(float(headers.pop("delay", 0)))
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            data = body.encode()
-            self.send_header("content-length", headers.get("content-length", str(len(data))))
-            self.end_headers()
-            self.wfile.write(data)
+            size = headers.pop("content-length", None)
+            self.answer(status, body.encode(), headers.items(), size)
 
-        def log_message(self, *_):
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_):
-            pass
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    state.url = f"http://127.0.0.1:{server.server_port}/v1"
-    try:
+    with LocalServer(Handler) as server:
+        state.url = f"{server.root}/v1"
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from monitor.labeling import file_stability
+from monitor.labeling import folder_scan
 
 
 @pytest.fixture(autouse=True)
 def _files_settle_at_once(monkeypatch):
-    monkeypatch.setattr(file_stability, "SETTLED", 0.02)
+    monkeypatch.setattr(folder_scan, "SETTLED", 0.02)

@@ -1,4 +1,4 @@
-"""One contract for every format of label files, each filled as its tool fills it."""
+"""One contract for the formats of label files; `test_tool_rows.py` has those of tools."""
 
 # ruff: noqa: ARG002  the contract passes more than each way needs
 
@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-from uuid import UUID
 
 import pytest
 from openpyxl import load_workbook
@@ -52,20 +51,6 @@ class FilledByPeople(LabelerContract):
         raise NotImplementedError
 
 
-class OnLines(FilledByPeople):
-    """The tool writes a JSON object for each task."""
-
-    ending = "jsonl"
-    question = QUESTION
-
-    def fill(self, path, said):
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
-        return "".join(json.dumps(row) + "\n" for row in self.written(rows, said)).encode()
-
-    def written(self, rows, said) -> list[dict[str, object]]:
-        raise NotImplementedError
-
-
 class TestCsv(FilledByPeople):
     def fill(self, path, said):
         rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
@@ -98,78 +83,14 @@ class TestXlsx(FilledByPeople):
         return out.getvalue()
 
 
-class TestJsonl(OnLines):
-    format = "jsonl"
+class TestJsonl(FilledByPeople):
+    format = ending = "jsonl"
+    question = QUESTION
 
     def fill(self, path, said):
-        return super().fill(path, said).rstrip()
-
-    def written(self, rows, said):
-        return [{**row, "label": said.get(row["task"])} for row in rows]
-
-
-class TestProdigy(OnLines):
-    format = "prodigy"
-
-    def written(self, rows, said):
-        answers = {
-            Answer.POSITIVE: "accept",
-            Answer.NEGATIVE: "reject",
-            Answer.CANNOT_TELL: "ignore",
-        }
-        return [
-            {
-                **row,
-                "_input_hash": place,
-                "_task_hash": -place,
-                "_view_id": "classification",
-                "answer": answers[said[row["meta"]["task"]]],
-                "_timestamp": 1_700_000_000 + self.saved,
-                "_annotator_id": "travel-ada",
-                "_session_id": "travel-ada",
-            }
-            for place, row in enumerate(rows)
-            if row["meta"]["task"] in said
-        ]
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        filled = [{**row, "label": said.get(row["task"])} for row in rows]
+        return "\n".join(map(json.dumps, filled)).encode()
 
 
-class TestDoccano(OnLines):
-    format = "doccano"
-
-    def written(self, rows, said):
-        return [
-            {
-                "id": place,
-                **row,
-                "label": [YES_NO[said[row["task"]]]] if row["task"] in said else [],
-                "Comments": [],
-            }
-            for place, row in enumerate(rows)
-        ]
-
-
-class TestArgilla(OnLines):
-    format = "argilla"
-
-    def written(self, rows, said):
-        return [
-            {
-                **row,
-                "_server_id": str(UUID(int=place)),
-                **dict.fromkeys(("label.responses", *NAMES), None),
-                **(self.response(said[row["id"]]) if row["id"] in said else {}),
-            }
-            for place, row in enumerate(rows)
-        ]
-
-    def response(self, answer):
-        return {
-            "label.responses": [YES_NO[answer]],
-            "label.responses.users": [str(UUID(int=1))],
-            "label.responses.status": ["submitted"],
-        }
-
-
-NAMES = ("label.responses.users", "label.responses.status")
-
-del FilledByPeople, OnLines
+del FilledByPeople

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.domain.labels import Statement, current_answers
 from monitor.domain.model import Answer, LabelKind, Task
-from monitor.labeling import file_stability
+from monitor.labeling import folder_scan
 from monitor.labeling.files import FilesLabeler, FilesSettings
 
 TASKS = {key: Task(key, f"item-{key}", {"text": f"text of {key}"}) for key in ("aa", "bb", "cc")}
@@ -88,13 +88,11 @@ def test_a_file_that_is_not_whole_is_told_of_and_no_row_of_it_is_taken(folder):
 
 def test_a_file_that_grows_during_the_look_is_left_for_the_next(folder, monkeypatch):
     folder.write(f"{NAMED}aa,1,ada\n")
-    monkeypatch.setattr(
-        file_stability, "pause", lambda: folder.write(f"{NAMED}aa,1,ada\nbb,0,ada\n")
-    )
+    monkeypatch.setattr(folder_scan, "pause", lambda: folder.write(f"{NAMED}aa,1,ada\nbb,0,ada\n"))
 
     first = folder.look()
     waits = folder.last.waits
-    monkeypatch.setattr(file_stability, "pause", lambda: None)
+    monkeypatch.setattr(folder_scan, "pause", lambda: None)
     second = folder.look()
 
     assert first == {}
@@ -119,10 +117,10 @@ def test_a_last_row_without_a_line_break_counts_once_the_file_stood_still_for_te
 
 
 def test_that_ten_minutes_have_passed_is_news_though_no_file_changed(folder, monkeypatch):
-    folder.write(f"{NAMED}aa,1,ada", ago=file_stability.STILL - 60)
+    folder.write(f"{NAMED}aa,1,ada", ago=folder_scan.STILL - 60)
     folder.look()
     before = folder.labeler.state()
-    monkeypatch.setattr(file_stability, "STILL", file_stability.STILL - 120)
+    monkeypatch.setattr(folder_scan, "STILL", folder_scan.STILL - 120)
 
     assert folder.labeler.state() != before
     assert folder.look() == {("aa", "ada"): Answer.POSITIVE}

@@ -17,7 +17,7 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
-from monitor.labeling import file_stability, workbook
+from monitor.labeling import folder_scan, workbook
 from monitor.labeling.blanking import blank
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.label_files import read_keys, read_labels, write_tasks
@@ -337,7 +337,7 @@ def test_a_workbook_with_a_new_beginning_and_an_old_end_waits(labeler):
 
 
 def test_a_workbook_that_never_became_whole_is_told_as_a_problem(labeler):
-    drop(labeler, content_of(book_of(["aa", "", 1]))[:-20], ago=file_stability.STILL + 1)
+    drop(labeler, content_of(book_of(["aa", "", 1]))[:-20], ago=folder_scan.STILL + 1)
 
     collected = labeler.collect(TASKS, None)
 

@@ -23,7 +23,6 @@ from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results.report_store import read_report
 from monitor.storage.tables import effects
 from monitor.tracking.connection import Connection
-from tests.servers import free_port
 from tests.small_config import configure, fill_labels, rows, runs
 from tests.tracking import test_classes as class_report
 from tests.workers import ROOT, worker
@@ -35,7 +34,7 @@ import os, signal, sys, time
 from pathlib import Path
 
 from monitor.domain import crashpoint
-from monitor.service.mlflow_child import main
+from monitor.service.mlflow_process import main
 
 
 def at(point):
@@ -242,8 +241,8 @@ def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder,
 
 
 def test_a_delivery_that_hangs_ends_some_time_after_the_service(folder, told):
-    hung = HELD.replace("\nmain()", "\nmlflow_child.GRACE = timedelta(seconds=0.1)\nmain()")
-    imported = "from datetime import timedelta\nfrom monitor.service import mlflow_child\n"
+    hung = HELD.replace("\nmain()", "\nmlflow_process.GRACE = timedelta(seconds=0.1)\nmain()")
+    imported = "from datetime import timedelta\nfrom monitor.service import mlflow_process\n"
     with worker(SERVICE, imported + hung, cwd=folder) as service:
         name = worker_name(reached(folder))
         service.process.kill()
@@ -258,23 +257,6 @@ def test_a_delivery_that_hangs_ends_some_time_after_the_service(folder, told):
     assert has_ended
     assert states(told) == DONE
     assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
-
-
-def test_what_the_process_has_to_say_is_in_the_log_of_the_service(folder):
-    down = configure(folder, mlflow=f"http://127.0.0.1:{free_port()}")
-    application = with_a_closed_round(folder, down)
-
-    with capture_logs() as logged:
-        deliver(application)
-    application.database.close()
-
-    [line] = logged
-    assert (line["event"], line["log_level"], line["sink"]) == (
-        "not delivered",
-        "warning",
-        "mlflow",
-    )
-    assert "does not answer" in line["error"]
 
 
 @pytest.mark.parametrize(

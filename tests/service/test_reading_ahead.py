@@ -1,8 +1,6 @@
 """Monitors whose truth lies in one file read it together, once for each of its states."""
 
-import time
 from datetime import timedelta
-from threading import Event
 from typing import Any, cast
 
 import duckdb
@@ -11,11 +9,10 @@ import pytest
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.files import relations, truths
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
-from monitor.rounds import claims
-from monitor.service import prefetch
+from monitor.service import shared_reads
 from monitor.service.change_detection import Idle
-from monitor.service.loop import TICK, MonitorWork, one_pass
-from monitor.service.prefetch import Prefetcher
+from monitor.service.loop import one_pass
+from monitor.service.shared_reads import Prefetcher
 from monitor.storage.labels import label_store
 from monitor.wiring import Application
 from tests.rounds.scene import Log, Scene, settings
@@ -119,7 +116,7 @@ def test_one_reading_of_a_file_that_changed_answers_all_monitors_and_one_that_st
 def test_monitors_with_more_items_than_fit_into_memory_share_several_readings(
     fleet, reads, monkeypatch
 ):
-    monkeypatch.setattr(prefetch, "MOST", fleet.asked() // 3 + 1)
+    monkeypatch.setattr(shared_reads, "MOST", fleet.asked() // 3 + 1)
     fleet.write(len(fleet.scenes[0].truth))
 
     fleet.tick()
@@ -139,19 +136,3 @@ def test_what_was_read_is_forgotten_though_a_monitor_of_the_file_waits_for_nothi
         scene.labeler.collect(tasks_of(scene), None)
 
     assert len(reads) == 2  # one for both who wait, and one for who comes again
-
-
-def test_the_lanes_of_a_service_share_a_reading(fleet, reads, monkeypatch):
-    monkeypatch.setattr(claims, "_stopping", Event())
-    fleet.write(len(fleet.scenes[0].truth))
-    work = MonitorWork(fleet.application, None, TICK)
-
-    work.rounds()
-    deadline = time.monotonic() + 60
-    while sum(fleet.labeled().values()) < fleet.asked() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    work.stop()
-    work.wait()
-
-    assert set(fleet.labeled()) == set(NAMES)
-    assert reads == ["truth.parquet"]

@@ -3,13 +3,12 @@
 import threading
 
 import pytest
-from structlog.testing import capture_logs
 
 from monitor.config.load import load_config
 from monitor.domain.errors import SourceUnavailable
 from monitor.service import loop
 from monitor.service.runtime import Running
-from monitor.service.shared_scans import SharedScans
+from monitor.service.shared_reads import SharedScans
 from monitor.service.web.health import Heartbeat
 from monitor.service.worker_pool import MonitorPool
 from monitor.sources.duckdb import DuckdbSource
@@ -114,22 +113,3 @@ def test_lanes_wait_for_the_one_reading(application, readings):
     assert readings == [3]
     assert states(application) == ALL_OUT
     assert all(context.source.cached is None for context in application.monitors)
-
-
-def test_a_list_that_is_read_again_adds_and_removes_monitors(application):
-    path = application.config.folder / "config.yaml"
-    loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
-    running = Running(application, path, Heartbeat("rounds"))
-    path.write_text(path.read_text().replace("[travel, finance, sports]", "[finance, sports, new]"))
-
-    with capture_logs() as logs:
-        taken = running.reload()
-
-    assert taken
-    assert [one.settings.name for one in running.application.monitors] == [*NAMES[1:], "mail-new"]
-    [reloaded] = [line for line in logs if line["event"] == "config reloaded"]
-    assert (reloaded["added"], reloaded["removed"]) == (["mail-new"], ["mail-travel"])
-    [told] = [line for line in logs if line["event"] == "monitor not in the config"]
-    assert told["monitor"] == "mail-travel"
-    loop.advance_all(running.application.monitors[:2], SharedScans(()).shared)
-    assert states(application) == ALL_OUT

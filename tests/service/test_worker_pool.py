@@ -17,9 +17,7 @@ from monitor.rounds.opening import due
 from monitor.service import worker_pool
 from monitor.service.change_detection import Idle
 from monitor.service.loop import TICK, MonitorWork, one_pass
-from monitor.service.prefetch import Prefetcher
-from monitor.service.shared_scans import SharedScans
-from monitor.service.worker_pool import prepared
+from monitor.service.shared_reads import Prefetcher, SharedScans, prepared
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds

@@ -349,9 +349,7 @@ def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str
     values, block = labeler.values(), context.settings.round.block
     classes = () if block is None else block.values
     similar = {text: rows for text, rows in values.case_variants.items() if text not in classes}
-    warnings = [labeler.similar_values_sentence(similar)] if similar else []
-    if values.missing:
-        warnings.append(labeler.missing_sentence(values.missing))
+    warnings = labeler.doubtful_sentences(similar, values.missing)
     if values.unknown:
         warnings.insert(0, labeler.unknown_sentence(values.unknown))
     if sum(values.unknown.values()) > context.settings.round.bad_rows_max * values.rows:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, SecretStr, field_validator
 
 from monitor.domain.errors import SettingRefused
+from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
-from monitor.labeling.question import Question
 
 
 class LabelStudioSettings(Labeling):

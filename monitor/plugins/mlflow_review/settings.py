@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from monitor.domain.setting_types import Duration
+from monitor.domain.setting_types import Duration, Question
 from monitor.domain.settings import Labeling
-from monitor.labeling.question import Question
 
 CANNOT_TELL = "Or can you not tell?"
 """The second question of every item: the view has no button for it."""

@@ -137,5 +137,4 @@ def similar_name(name: str, other: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Write a name without what people overlook."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 FREE_FOR_A_NAME = 5  # Sign-ins under a name that may fail before the next has to wait
 FREE_FOR_AN_ADDRESS = 20  # Those from an address: an office may have one for all
-LONGEST = timedelta(minutes=5)
-"""The longest wait: who guesses has 300 tries a day, and whose name it is waits no longer."""
+LONGEST = timedelta(minutes=5)  # Who guesses has 300 tries a day; whose name it is waits no longer
 _IPV6_OF_ONE = 64  # Bits of an IPv6 address that somebody cannot choose
 
 

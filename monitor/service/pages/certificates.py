@@ -89,7 +89,6 @@ def certificate_warnings(
 
 
 def _covers(certificate: x509.Certificate, name: str) -> bool:
-    """Whether a browser finds a name in a certificate."""
     try:
         alternative_names = certificate.extensions.get_extension_for_class(
             x509.SubjectAlternativeName

@@ -7,14 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from monitor.service.web.host_check import host_name, is_ours
-from monitor.service.web.idle_timeout import REQUEST_SECONDS
+from fastapi.datastructures import Headers
+from fastapi.exceptions import HTTPException
+from fastapi.responses import PlainTextResponse
+
+from monitor.service.web.server import REQUEST_SECONDS, host_name, is_ours
 
 if TYPE_CHECKING:
     from monitor.config.pages import PagesSettings
 
     ASGI = Callable[[Any, Any, Any], Awaitable[None]]
-    Refusal = tuple[HTTPStatus, str]
 
 MOST_BYTES = 4096  # Of what a form sends: a key, a number, an answer and a token
 
@@ -38,6 +40,7 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+_PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Guard:
@@ -51,9 +54,6 @@ class Guard:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request (ASGI), or say why not."""
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
 
         async def guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -62,48 +62,54 @@ class Guard:
                 message["headers"] = [*headers, *(pair for pair in _PAIRS if pair[0] not in named)]
             await send(message)
 
-        if (refused := self._refusal(scope["method"], headers)) is not None:
-            await _refuse(guarded, *refused)
-            return
+        try:
+            body = await self._body_of(scope, receive)
+        except ConnectionAbortedError:
+            return  # in the middle of a form
+        except HTTPException as refused:
+            closing = {"connection": "close"}  # a body that was not read is no request
+            answer = PlainTextResponse(f"{refused.detail}\n", refused.status_code, closing)
+            await answer(scope, receive, guarded)
+        else:
+            await self._app(scope, _replayed(body, receive), guarded)
+
+    async def _body_of(self, scope: Any, receive: Any) -> bytes:
+        """Read the body of a request that is let in. Raises `HTTPException` for any other."""
+        self._check(scope["method"], Headers(scope=scope))
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 body = await _body(receive)
         except TimeoutError:
-            await _refuse(guarded, *_TOO_SLOW)
-            return
-        if body is None:
-            return  # who asked has gone, in the middle of a form
+            raise HTTPException(*_TOO_SLOW) from None
         if len(body) > MOST_BYTES:
-            await _refuse(guarded, *_TOO_LONG)
-            return
-        await self._app(scope, _replayed(body, receive), guarded)
+            raise HTTPException(*_TOO_LONG)
+        return body
 
-    def _refusal(self, method: str, headers: Mapping[str, str]) -> Refusal | None:
+    def _check(self, method: str, headers: Mapping[str, str]) -> None:
         host, is_reachable = headers.get("host", ""), self._settings.is_reachable
         is_local = not is_reachable and is_ours(host, self._settings.address.host)
         if host_name(host) not in self._names and not is_local:
             how = "as localhost or by their address"
             if is_reachable:
                 how = "by one of pages.names in the config"
-            return HTTPStatus.MISDIRECTED_REQUEST, f"the pages are asked for {how}"
+            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, f"the pages are asked for {how}")
         if self._settings.behind_proxy and headers.get("x-forwarded-proto") != "https":
-            return HTTPStatus.MISDIRECTED_REQUEST, _NOT_ENCRYPTED
+            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, _NOT_ENCRYPTED)
         if method in {"GET", "HEAD"}:
-            return None
+            return
         # No browser lets a page of another place choose these headers.
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
         if origin not in {None, f"{self._scheme}://{host}"} or site != "same-origin":
-            return HTTPStatus.FORBIDDEN, "this form is of another page"
-        return None
+            raise HTTPException(HTTPStatus.FORBIDDEN, "this form is of another page")
 
 
-async def _body(receive: Any) -> bytes | None:
-    """Read what is sent, but no more than shows that it is too long; None if its end never came."""
+async def _body(receive: Any) -> bytes:
+    """Read what is sent, but no more than shows that it is too long."""
     body, more = b"", True
     while more and len(body) <= MOST_BYTES:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return None
+            raise ConnectionAbortedError
         body += message.get("body", b"")
         more = message.get("more_body", False)
     return body
@@ -117,17 +123,3 @@ def _replayed(body: bytes, receive: Any) -> Callable[[], Awaitable[Any]]:
         return coming.pop() if coming else await receive()
 
     return receive_body
-
-
-async def _refuse(send: Callable[[Any], Awaitable[None]], status: HTTPStatus, why: str) -> None:
-    body = f"{why}\n".encode()
-    headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),  # a body that was not read must not pass for a request
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-_PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]

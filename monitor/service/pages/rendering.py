@@ -9,6 +9,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from monitor.hooks.texts import clean
+from monitor.presentation.numbers import interval_text, limit_text, minute_text
+from monitor.presentation.rounds import remarks_text
+from monitor.presentation.setting_changes import change_sentence
 from monitor.service.pages.roles import Role
 
 _TEMPLATES = Environment(
@@ -18,7 +21,20 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.filters["clean"] = clean
+_TEMPLATES.filters |= {
+    "clean": clean,
+    "minute": minute_text,
+    "percent": "{:.1%}".format,
+    "interval": interval_text,
+    "limit": limit_text,
+    "change": change_sentence,
+    "remarks": lambda row: remarks_text(
+        row.round.estimated_version,
+        partial=row.round.partial,
+        worst_case=any(one.is_worst_case for one in row.estimates),
+        restated=row.restated,
+    ),
+}
 
 
 def html_page(template: str, /, **values: Any) -> HTMLResponse:

@@ -31,7 +31,7 @@ from monitor.service.pages.requests import PageRefused, cookie_name
 from monitor.service.pages.sessions import Sessions
 from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status import addresses as status
-from monitor.service.pages.status.board import Board
+from monitor.service.pages.status.addresses import Board
 from monitor.service.web.server import WebServer
 
 if TYPE_CHECKING:
@@ -173,7 +173,6 @@ class PagesServer:
 
     @property
     def _address(self) -> str:
-        """The address that a browser takes."""
         settings = self._settings
         if settings.behind_proxy:
             return f"https://{settings.names[0]}"  # at the port of the proxy

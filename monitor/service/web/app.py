@@ -14,8 +14,8 @@ from http import HTTPStatus
 from threading import Thread
 from typing import Any
 
-from monitor.service.web.host_check import is_ours
 from monitor.service.web.metrics import CONTENT_TYPE
+from monitor.service.web.server import is_ours
 
 AT_ONCE = 8  # Requests that may ask the store; watchers ask one after the other
 
@@ -48,7 +48,7 @@ class _WebAnswer:
 class Pages:
     """The application that uvicorn calls for each request.
 
-    listen: The address it is on if only this machine may ask (`monitor.service.web.host_check`).
+    listen: The address it is on if only this machine may ask (`is_ours`).
         None accepts any name, since others may ask.
     """
 
@@ -84,7 +84,6 @@ class Pages:
         return await self._in_thread(self._in_threads[path])
 
     async def _in_thread(self, page: Callable[[], _WebAnswer]) -> _WebAnswer:
-        """Make a page in a thread, so that a slow store delays no other answer."""
         if self._inside >= AT_ONCE:
             return _WebAnswer(_BUSY, HTTPStatus.SERVICE_UNAVAILABLE, {"retry-after": "1"})
         self._inside += 1

@@ -15,11 +15,8 @@ from monitor.storage import schema
 if TYPE_CHECKING:
     from monitor.storage.database import Database
 
-SILENT = timedelta(minutes=15)
-"""A loop beats at every tick and before each delivery, which time out in minutes at most."""
-
-STUCK = timedelta(hours=1)
-"""Longer than the slowest scan that anybody measured; until then a step may just be slow."""
+SILENT = timedelta(minutes=15)  # A loop beats at each tick and each delivery, minutes apart at most
+STUCK = timedelta(hours=1)  # Longer than any scan that was measured: a step may just be slow
 
 
 class Heartbeat:

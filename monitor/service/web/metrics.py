@@ -12,12 +12,12 @@ import math
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -90,57 +90,50 @@ class _CollectedMetrics:
         return self._families
 
 
-def _gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
-    return GaugeMetricFamily(PREFIX + name, text, labels=labels)
+def _gauge(name: str, text: str, labels: Sequence[str], values: Mapping[Any, float]) -> Metric:
+    """Give the values of a metric by the tuples of its labels."""
+    gauge = GaugeMetricFamily(PREFIX + name, text, labels=labels)
+    for key, value in values.items():
+        gauge.add_metric(key, value)
+    return gauge
+
+
+def _one(name: str, text: str, value: float | None) -> Iterator[Metric]:
+    if value is not None:
+        yield _gauge(name, text, [], {(): value})
+
+
+def _time(name: str, text: str, at: datetime | None) -> Iterator[Metric]:
+    return _one(f"{name}_timestamp_seconds", text, None if at is None else at.timestamp())
+
+
+def _by_monitor(name: str, text: str, values: Mapping[str, float]) -> Metric:
+    return _gauge(name, text, ["monitor"], {(name,): values[name] for name in sorted(values)})
 
 
 def _process(own: Own, *, is_up: bool) -> Iterator[Metric]:
-    build = _gauge("build_info", "Which version runs; always 1.", "version")
-    build.add_metric([version("mlflow-pr-monitor")], 1)
-    yield build
-    yield _one("store_up", "Whether the store could be read for this page.", is_up)
-    if own.last_success is not None:
-        text = "When a pass over all monitors last ended without any error."
-        yield _one("last_success_timestamp_seconds", text, own.last_success.timestamp())
+    build = {(version("mlflow-pr-monitor"),): 1}
+    yield _gauge("build_info", "Which version runs; always 1.", ["version"], build)
+    yield from _one("store_up", "Whether the store could be read for this page.", is_up)
+    text = "When a pass over all monitors last ended without any error."
+    yield from _time("last_success", text, own.last_success)
     yield _by_monitor("failing", "Whether the last look at a monitor met an error.", own.failing)
-    if own.reloaded is not None:
-        text = "Whether the last reload of the config was taken; 0: the old one still runs."
-        yield _one("config_last_reload_successful", text, own.reloaded)
-    if own.reloaded_at is not None:
-        text = "When the config that runs was read."
-        yield _one(
-            "config_last_reload_success_timestamp_seconds", text, own.reloaded_at.timestamp()
-        )
-
-
-def _one(name: str, text: str, value: float) -> GaugeMetricFamily:
-    gauge = _gauge(name, text)
-    gauge.add_metric([], value)
-    return gauge
-
-
-def _by_monitor(name: str, text: str, values: Mapping[str, float]) -> GaugeMetricFamily:
-    gauge = _gauge(name, text, "monitor")
-    for monitor, value in sorted(values.items()):
-        gauge.add_metric([monitor], value)
-    return gauge
+    text = "Whether the last reload of the config was taken; 0: the old one still runs."
+    yield from _one("config_last_reload_successful", text, own.reloaded)
+    text = "When the config that runs was read."
+    yield from _time("config_last_reload_success", text, own.reloaded_at)
 
 
 def _all(fleet: FleetState, monitors: Collection[str], now: datetime) -> Iterator[Metric]:
     names = sorted(monitors)
-    yield _rounds(fleet, names)
+    rounds = {
+        (name, state): fleet.rounds.get((name, state), 0) for name in names for state in RoundState
+    }
+    yield _gauge("rounds", "Rounds by the state they are in.", ["monitor", "state"], rounds)
     yield from _labels(fleet, names)
     yield from _estimates(fleet, frozenset(names))
     yield from _evidence(fleet, frozenset(names))
     yield from _effects(fleet, now)
-
-
-def _rounds(fleet: FleetState, monitors: list[str]) -> Metric:
-    gauge = _gauge("rounds", "Rounds by the state they are in.", "monitor", "state")
-    for monitor in monitors:
-        for state in RoundState:
-            gauge.add_metric([monitor, state], fleet.rounds.get((monitor, state), 0))
-    return gauge
 
 
 def _labels(fleet: FleetState, monitors: list[str]) -> Iterator[Metric]:
@@ -174,12 +167,12 @@ def _estimates(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]
     }
     for end, text in ends.items():
         name = "estimate_ratio" if end == "point" else f"estimate_{end}_ratio"
-        gauge = _gauge(name, text, "monitor", "metric", "basis")
-        for monitor, row in fleet.estimates:
-            value: float | None = getattr(row, end)
-            if monitor in monitors and value is not None:
-                gauge.add_metric([monitor, row.metric, row.basis], value)
-        yield gauge
+        values = {
+            (monitor, row.metric, row.basis): getattr(row, end)
+            for monitor, row in fleet.estimates
+            if monitor in monitors and getattr(row, end) is not None
+        }
+        yield _gauge(name, text, ["monitor", "metric", "basis"], values)
     yield _by_monitor(
         "missing_answers_ratio",
         "Share of the answers to the round of the newest estimate that are missing.",
@@ -189,24 +182,20 @@ def _estimates(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]
 
 def _evidence(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]:
     labels = ("monitor", "metric", "side")
-    limit = _gauge("limit_ratio", "The limit that a metric must keep.", *labels)
-    evidence = _gauge(
-        "evidence_ratio",
-        "Evidence against a limit as a share of what makes an alert: log M / log A.",
-        *labels,
-    )
-    firing = _gauge("alert_firing", "Whether an alert on a limit is open.", *labels)
-    limits = {(row.monitor, row.metric, row.side): row for row in fleet.watched}
-    for key in sorted(limits.keys() | fleet.firing.keys()):
-        if key[0] not in monitors:
-            continue
-        firing.add_metric(key, min(fleet.firing.get(key, 0), 1))
-        if (row := limits.get(key)) is None:
-            continue
-        limit.add_metric(key, row.limit)
-        if row.log_evidence is not None and math.isfinite(row.log_evidence):
-            evidence.add_metric(key, row.log_evidence / row.log_threshold)
-    yield from (limit, evidence, firing)
+    rows = {(row.monitor, row.metric, row.side): row for row in fleet.watched}
+    limits = {key: rows[key] for key in sorted(rows) if key[0] in monitors}
+    text = "The limit that a metric must keep."
+    yield _gauge("limit_ratio", text, labels, {key: row.limit for key, row in limits.items()})
+    evidence = {
+        key: row.log_evidence / row.log_threshold
+        for key, row in limits.items()
+        if row.log_evidence is not None and math.isfinite(row.log_evidence)
+    }
+    text = "Evidence against a limit as a share of what makes an alert: log M / log A."
+    yield _gauge("evidence_ratio", text, labels, evidence)
+    keys = sorted(key for key in rows.keys() | fleet.firing.keys() if key[0] in monitors)
+    firing = {key: min(fleet.firing.get(key, 0), 1) for key in keys}
+    yield _gauge("alert_firing", "Whether an alert on a limit is open.", labels, firing)
 
 
 def _attention(concerns: Iterable[Attention], monitors: Collection[str]) -> Iterator[Metric]:
@@ -218,14 +207,14 @@ def _attention(concerns: Iterable[Attention], monitors: Collection[str]) -> Iter
 
 
 def _effects(fleet: FleetState, now: datetime) -> Iterator[Metric]:
-    waiting = _gauge("effects_waiting", "Deliveries that wait, dead letters among them.", "sink")
-    dead = _gauge("effects_dead", "Deliveries that somebody should look at.", "sink")
-    oldest = _gauge("effects_oldest_age_seconds", "Age of the oldest that waits.", "sink")
-    for queue in fleet.queues:
-        waiting.add_metric([queue.sink], queue.waiting)
-        dead.add_metric([queue.sink], queue.dead)
-        oldest.add_metric([queue.sink], max(0.0, (now - queue.since).total_seconds()))
-    yield from (waiting, dead, oldest)
+    queues = {(queue.sink,): queue for queue in fleet.queues}
+    waiting = {key: queue.waiting for key, queue in queues.items()}
+    dead = {key: queue.dead for key, queue in queues.items()}
+    ages = {key: max(0.0, (now - queue.since).total_seconds()) for key, queue in queues.items()}
+    text = "Deliveries that wait, dead letters among them."
+    yield _gauge("effects_waiting", text, ["sink"], waiting)
+    yield _gauge("effects_dead", "Deliveries that somebody should look at.", ["sink"], dead)
+    yield _gauge("effects_oldest_age_seconds", "Age of the oldest that waits.", ["sink"], ages)
 
 
 def write_textfile(path: Path, text: str) -> None:

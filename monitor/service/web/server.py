@@ -1,27 +1,39 @@
-"""Serving an application from a thread of this process, until it is stopped."""
+"""Serving an application from a thread of this process, until it is stopped.
+
+Connections that ask nothing are closed after some seconds, or at once where others need room.
+Where only this machine may ask, requests have to be for one of its names: a page in somebody's
+browser may point its own name at this machine (DNS rebinding) and read the answers, but it cannot
+make the browser ask for `localhost` or an address instead of that name.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import ipaddress
 import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from http import HTTPStatus
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from monitor.domain.errors import ConfigRefused, TryLater
-from monitor.service.web.idle_timeout import PatientProtocol
 
 if TYPE_CHECKING:
     from monitor.config.web import Address
 
     ASGI = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
 
+REQUEST_SECONDS = 10.0  # How long a connection may take to send the header of a request
+MOST = 64  # Connections at a time; watchers need a few, and each takes a file of the process
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
 _STOPPING = (
@@ -33,6 +45,58 @@ _STOPPING = (
     {"type": "http.response.body", "body": b"It is being stopped; ask again in a moment.\n"},
 )
 _QUEUED = 32  # Connections that the system keeps until they are taken in
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP, with an end to the patience for anyone who connects and asks nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.since = self.loop.time()
+        self._patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request; of too many connections the one silent for longest goes."""
+        super().connection_made(transport)
+        self._wait()
+        if len(self.connections) > MOST:
+            _make_room(connection for connection in self.connections if connection is not self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()
+        self._wait()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self.since = self.loop.time()
+        self._patience = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+
+    def _give_up(self) -> None:
+        if self.is_waiting:
+            self.transport.close()
+
+
+def _make_room(connections: Iterable[object]) -> None:
+    """Cut off who has been silent for longest; who is being answered only if nobody is silent."""
+    patient = [other for other in connections if isinstance(other, PatientProtocol)]
+    silent = [protocol for protocol in patient if protocol.is_waiting]
+    # abort and not close: close waits until what was written is read, which may be never.
+    min(silent or patient, key=attrgetter("since")).transport.abort()
 
 
 class WebServer:
@@ -145,3 +209,25 @@ def _refusal(where: str, error: OSError) -> ConfigRefused | TryLater:
     else:
         message = f"{where} is no address of this machine: {(error.strerror or str(error)).lower()}"
     return ConfigRefused(message)
+
+
+def is_ours(host_header: str, listen: str) -> bool:
+    """Whether a request is for this machine; one without a host comes from no browser."""
+    name = host_name(host_header)
+    if name in {"localhost", listen}:
+        return True
+    try:
+        return not host_header or ipaddress.ip_address(name or "").is_loopback
+    except ValueError:
+        return False
+
+
+def host_name(host_header: str) -> str | None:
+    """Read the name in a header ``Host``, without its port; None without one.
+
+    >>> host_name("Labels.example.org:8443"), host_name("[::1]:80"), host_name("")
+    ('labels.example.org', '::1', None)
+    """
+    with suppress(ValueError):
+        return urlsplit(f"//{host_header}").hostname
+    return None

@@ -26,7 +26,7 @@ from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.link_login import LinkLogin
 from monitor.service.pages.serving import PagesServer, pages_app
-from monitor.service.pages.status.board import Board
+from monitor.service.pages.status.addresses import Board
 from monitor.storage.pages.page_tables import page_tasks
 from tests.rounds.scene import Scene, settings
 from tests.servers import free_port

@@ -17,7 +17,7 @@ from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import PagesServer, pages_app
 from monitor.service.pages.sign_in import SignIn
-from monitor.service.pages.status.board import Board
+from monitor.service.pages.status.addresses import Board
 from monitor.storage.pages import people_store
 from tests.servers import free_port
 from tests.service.pages.people import Client, Reader

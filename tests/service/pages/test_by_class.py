@@ -7,7 +7,7 @@ import pytest
 from monitor.config.pages import PagesSettings
 from monitor.service.pages.link_login import LinkLogin
 from monitor.service.pages.serving import pages_app
-from monitor.service.pages.status.board import Board
+from monitor.service.pages.status.addresses import Board
 from tests.rounds.class_page import CLASSES, ClassPage
 from tests.service.pages.people import HOST, PORT, Client, Person
 

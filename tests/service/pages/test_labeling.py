@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from monitor.domain.state import RoundState
 from monitor.service.pages.labeling.task_queue import HELD
-from tests.service.pages.people import QUESTION, place_of, put_on_screen
+from tests.service.pages.people import QUESTION, place_of
 
 
 def answer_all(person, values=("1", "0")):
@@ -40,21 +40,6 @@ def test_the_page_shows_question_text_and_what_is_left(place, ada):
     assert "12 to go, about 1 minute" in first
     assert "11 to go, less than a minute" in ada.page.text
     assert "Labeling as ada" in ada.page.text
-
-
-def test_undo_takes_the_last_answer_back_and_shows_its_item_again(place, ada):
-    first = ada.task
-    ada.answer("1")
-    second = ada.task
-
-    ada.post("/label/undo")
-    again = ada.task
-    ada.answer("0")
-    place.scene.run()
-
-    assert again == first != second
-    assert [row["answer"] for row in place.said] == ["1", None, "0"]
-    assert place.labels() == {f"{first}/ada": "0"}
 
 
 def test_a_round_that_was_collected_meanwhile_loses_an_answer_that_is_taken_back(place, ada):
@@ -150,21 +135,6 @@ def test_what_is_sent_twice_counts_once_and_an_answer_after_its_undoing_not_at_a
     assert [row["answer"] for row in place.said] == ["1", None]
 
 
-def test_a_visit_goes_on_when_the_page_is_started_again(place, ada):
-    ada.answer("1")
-    answered = ada.task
-
-    restarted = place.client(cookies=ada.client.cookies)
-    page = restarted.get("/label")
-
-    assert page.status_code == 200
-    assert answered in page.text
-    assert restarted.post(
-        "/label/answer", data={**ada.page.forms["/label/answer"], "answer": "0"}
-    ).is_success
-    assert len(place.said) == 2
-
-
 def test_the_guideline_stands_on_the_page_and_its_html_stays_text(database, tmp_path):
     guideline = (
         "# Yes\n\n- a **booked** trip\n\n<script>alert(1)</script> ![x](http://a.test/x.png)"
@@ -176,15 +146,3 @@ def test_the_guideline_stands_on_the_page_and_its_html_stays_text(database, tmp_
     assert "<strong>booked</strong>" in html
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
     assert "<img" not in html
-
-
-def test_a_long_text_shows_its_beginning_and_the_rest_on_demand(place, ada):
-    text = "a" * 4000 + "b" * 1000
-    put_on_screen(place, ada.task, {"body": text})
-
-    ada.get()
-
-    [summary] = [tag for tag, named in ada.page.elements if tag == "details"]
-    assert summary == "details"
-    assert "Show all 5,000 characters" in ada.page.text
-    assert "b" * 1000 in ada.page.text

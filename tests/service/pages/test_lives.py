@@ -4,17 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.config.load import load_config
-from monitor.rounds import run
 from monitor.rounds.retention import forget_item, forget_removed_monitors
 from monitor.service.pages.labeling.task_queue import LAST_DAY
-from monitor.storage import schema
-from monitor.wiring import build
-from tests.service.pages.people import Place
 from tests.service.pages.test_labeling import answer_all
-from tests.small_config import configure, rows
 
-PAGE = 'labeling: {kind: page, question: "Is it about travel?"}'
 LATE = timedelta(days=90)
 
 
@@ -96,44 +89,3 @@ def test_one_item_is_forgotten_on_the_page_too(place, ada, reached):
     assert done.deleted
     assert texts(place) == 11
     assert "What this item showed was deleted." in ada.get().page.text
-
-
-def test_a_round_stays_on_the_page_that_it_was_opened_with(folder):
-    """Whatever the config says since, who began goes on, and their answers count."""
-    path = folder / "config.yaml"
-    configure(folder)
-    files = path.read_text()
-    path.write_text(files.replace("labeling: {kind: files}", PAGE))
-    opened = application(path)
-    run.run(opened.context("mail"))
-    path.write_text(files)
-
-    changed = application(path)
-    scene = SceneOf(changed)
-    person = Place(scene).person("ada")
-    said = answer_all(person)
-    run.run(changed.context("mail"))
-
-    assert len(said) == 20
-    assert rows(changed.database, "select count(*) from label_events") == [(20,)]
-    assert rows(changed.database, "select state from rounds") == [("closed",)]
-
-
-def application(path):
-    made = build(load_config(path))
-    schema.ready(made.database)
-    return made
-
-
-class SceneOf:
-    """What a `Place` needs of an application."""
-
-    name = "mail"
-
-    def __init__(self, application):
-        self.database = application.database
-        self._clock = application.clock
-
-    @property
-    def now(self):
-        return self._clock()

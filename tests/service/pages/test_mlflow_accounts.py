@@ -5,10 +5,8 @@ import json
 import os
 import secrets
 import socket
-import threading
 import time
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
 import httpx
@@ -22,7 +20,7 @@ from monitor.service.pages.accounts import AccountsAway, NameRefused
 from monitor.service.pages.attempts import FREE_FOR_A_NAME
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from tests.mlflow_server import MlflowServer
-from tests.servers import cannot_start, free_port
+from tests.servers import LocalServer, QuietHandler, cannot_start, free_port
 from tests.service.pages.site import Site, problem, reachable
 from tests.small_config import configure
 
@@ -135,34 +133,17 @@ def answering(status=200, body=b"", headers=(), seconds_a_byte=0.0):
     """A server that answers each request alike; yields its address and what it was asked."""
     asked: list[dict[str, str]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
+    class Handler(QuietHandler):
+        def respond(self):
             asked.append({"path": self.path, **{k.lower(): v for k, v in self.headers.items()}})
-            self.send_response(status)
-            for name, value in headers:
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            for byte in body:
-                try:
+            self.answer(status, b"", headers, str(len(body)))
+            with suppress(OSError):
+                for byte in body:
                     self.wfile.write(bytes([byte]))
-                except OSError:
-                    return
-                time.sleep(seconds_a_byte)
+                    time.sleep(seconds_a_byte)
 
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with LocalServer(Handler) as server:
+        yield server.root, asked
 
 
 def named(name):

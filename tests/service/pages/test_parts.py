@@ -5,8 +5,15 @@ import json
 import pytest
 
 from monitor.domain.shown import no_picture
-from monitor.service.pages.labeling.framed import AT_MOST, framed
-from monitor.service.pages.labeling.shown import AT_FIRST, MOST_ROWS, Part, parts_of, rows_of
+from monitor.service.pages.labeling.shown import (
+    AT_FIRST,
+    MOST_HTML,
+    MOST_ROWS,
+    Part,
+    framed,
+    parts_of,
+    rows_of,
+)
 
 
 def part_of(kind, value):
@@ -84,6 +91,7 @@ def test_a_text_is_cut_between_words():
     [part] = parts_of({"a": "word " * 2000}, "t1")
 
     assert part.text.endswith("word ")
+    assert part.more == "Show all 10,000 characters"
     assert part.text + part.rest == "word " * 2000
 
 
@@ -106,6 +114,6 @@ def test_html_keeps_nothing_that_leads_elsewhere_or_steers(html, shown):
 
 
 def test_long_html_ends_and_says_so():
-    page = framed("x" * (AT_MOST + 1))
+    page = framed("x" * (MOST_HTML + 1))
 
     assert page.endswith("(cut here: the first 1,000,000 of 1,000,001 characters)</em></p>")

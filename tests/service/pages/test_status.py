@@ -19,14 +19,13 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.round_page import read_page
 from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import WebSession
-from monitor.service.pages.status.addresses import first_page
-from monitor.service.pages.status.board import Board
+from monitor.service.pages.status.addresses import Board, first_page
 from monitor.storage.database import Database
 from monitor.storage.results import alert_store
 from monitor.storage.tables import effects, store
 from tests.faults.few_points import few_points
 from tests.rounds.scene import LIMITS, REFERENCE, Log, Scene, overview, settings
-from tests.service.pages.people import BASE, Person, Place, Reader
+from tests.service.pages.people import Person, Place, Reader
 
 ALL = ["/", "/monitors/mail", "/monitors/mail/rounds/1", "/monitors/mail/precision.svg"]
 HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)>\u202egnp\x1b[31m"
@@ -359,17 +358,6 @@ def test_no_page_shows_an_item(alarmed):
     assert len(ids) > 100
     assert [one for one in ids if any(one in page for page in told)] == []
     assert re.findall(r"item \d", " ".join(told)) == []
-
-
-def test_who_comes_by_a_link_lands_where_there_is_something_to_do(place):
-
-    labeling = str(place.person("ada").response.url)
-    place.scene.now += timedelta(days=5)
-    place.scene.run()
-    nothing_asked = str(place.person("bob").response.url)
-
-    assert labeling.endswith("/label")
-    assert nothing_asked == f"{BASE}/"
 
 
 def test_the_page_of_a_round_leads_to_its_report_which_may_have_a_style_and_nothing_else(alarmed):

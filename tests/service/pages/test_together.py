@@ -257,16 +257,6 @@ def test_labelers_see_their_own_answers_and_nobody_elses(ada, as_role):
     assert not any(path in ada.get().response.text for path in ADMIN_PAGES)
 
 
-def test_a_form_of_another_visit_is_refused(place, ada):
-    task = ada.task
-    ada.answer("1")
-    form = {"form_token": "another", "task": task, "revision": "1", "answer": "0"}
-
-    for path in ("/label/mine", "/label/conflicts"):
-        assert ada.client.post(path, data=form).status_code == 403
-    assert len(place.said) == 1
-
-
 def test_texts_and_names_of_strangers_stay_texts_on_every_page(database, tmp_path):
     judge = "<img src=x onerror=alert(1)>"
     place = Place(on_page(answered_twice(database, judge), tmp_path))

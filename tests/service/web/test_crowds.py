@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from monitor.config.web import Address
-from monitor.service.web import idle_timeout
 from monitor.service.web import server as server_module
 from monitor.service.web.app import AT_ONCE, Answers, Pages
 from monitor.service.web.server import WebServer
@@ -89,7 +88,7 @@ def test_idle_connections_do_not_make_a_service_look_dead(serving):
 
 @pytest.mark.parametrize("said", [b"", HALF])
 def test_a_connection_that_asks_nothing_is_closed(serving, monkeypatch, said):
-    monkeypatch.setattr(idle_timeout, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(server_module, "REQUEST_SECONDS", 0.3)
     address = serving()
 
     with ExitStack() as stack:
@@ -100,7 +99,7 @@ def test_a_connection_that_asks_nothing_is_closed(serving, monkeypatch, said):
 
 
 def test_who_dribbles_a_second_request_is_closed_too(serving, monkeypatch):
-    monkeypatch.setattr(idle_timeout, "REQUEST_SECONDS", 0.6)
+    monkeypatch.setattr(server_module, "REQUEST_SECONDS", 0.6)
     address = serving()
     whole = f"GET /health HTTP/1.1\r\nHost: {address}\r\n\r\n".encode()
 

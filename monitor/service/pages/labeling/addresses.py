@@ -13,10 +13,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from monitor.domain.page_answer import PageAnswer
 from monitor.domain.shown import Value, image_type, picture_bytes
-from monitor.service.pages.labeling.framed import HEADERS, framed
 from monitor.service.pages.labeling.offered import question_values
 from monitor.service.pages.labeling.outcome import answer_of, refuse, task_of
-from monitor.service.pages.labeling.shown import parts_of
+from monitor.service.pages.labeling.shown import FRAME_HEADERS, framed, parts_of
 from monitor.service.pages.rendering import html_page, message_page, wants_json
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
 from monitor.service.pages.sessions import WebSession
@@ -106,7 +105,7 @@ def show_picture(request: Request, session: Labeling, task: str = "", part: str 
 def show_html(request: Request, session: Labeling, task: str = "", part: str = "") -> Response:
     """Give HTML of such a task, for a frame that neither runs nor loads anything."""
     value = _part_of(request, session, task, part, "html")
-    return HTMLResponse(framed(value["value"]), headers=HEADERS)
+    return HTMLResponse(framed(value["value"]), headers=FRAME_HEADERS)
 
 
 def _part_of(

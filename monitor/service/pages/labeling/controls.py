@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
     from monitor.storage.pages.control_store import Control, ControlRates, ControlStatement
 
-REPEAT_AFTER = 20
-"""Tasks of theirs that a person has answered at least before one of them comes again."""
-
+REPEAT_AFTER = 20  # Tasks that a person answers at least before one of them comes again
 _SPREAD = 20  # Tasks by which a repeat may come later than that, by chance
 
 _SENTENCES = {Answer.POSITIVE: "yes", Answer.NEGATIVE: "no", Answer.CANNOT_TELL: "you cannot tell"}

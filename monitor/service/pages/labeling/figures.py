@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response  # noqa: TC002
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from monitor.storage.pages.page_store import PageStatement, PageTask
 
     Hits = Mapping[str, list[bool]]
+    """For each person, of each pair or gold item whether it agrees."""
 
 router = APIRouter(prefix="/label/overview")
 
@@ -45,39 +45,6 @@ FASTEST = 50.0
 FEWEST = 20  # Answers by which a pace is judged at least
 
 _HISTORY_LENGTH = 200
-
-
-class FigureShare(NamedTuple):
-    """So many of so many."""
-
-    hits: int
-    of: int
-
-    def __str__(self) -> str:
-        return f"{self.hits} of {self.of}" if self.of else "none yet"
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Figures about one person's answers.
-
-    ``with_others`` and ``with_self`` count pairs of answers that agree, ``gold`` gold items that
-    were answered right. ``characters`` is the median of those shown per second of an answer.
-    """
-
-    name: str
-    answers: int
-    cannot_tell: int
-    with_others: FigureShare
-    with_self: FigureShare
-    gold: FigureShare
-    seconds: float | None
-    characters: float | None
-
-    @property
-    def is_faster_than_reading(self) -> bool:
-        """Whether half of the answers or more came faster than people can read."""
-        return self.characters is not None and self.characters > FASTEST
 
 
 @router.get("")
@@ -95,13 +62,12 @@ def overview_page(request: Request, session: Administering) -> Response:
         rounds=rounds,
         people=people,
         conflicts=disputed,
-        fastest=f"{FASTEST:g}",
+        fastest=FASTEST,
         fewest=FEWEST,
     )
 
 
 def _rounds(connection: Connection, names: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Count the answered tasks and all tasks of each round that is on the page."""
     answer = page_store.latest_statements(connection, names)
     result: dict[str, tuple[int, int]] = {}
     for task in page_store.read_page_tasks(connection, names):
@@ -113,7 +79,7 @@ def _rounds(connection: Connection, names: Sequence[str]) -> list[tuple[str, int
 
 def read_figures(
     connection: Connection, asking: Sequence[str], adjudicators: Mapping[str, str | None]
-) -> list[Figures]:
+) -> list[dict[str, Any]]:
     """Read the figures of everybody who answered in some rounds, by name.
 
     ``adjudicators`` names for each round on the page who decides conflicts: their
@@ -132,26 +98,22 @@ def read_figures(
         gold[control.annotator].append(is_right)
     people = {one.annotator for one in current} | {controls[key].annotator for key in answered}
 
-    def share(hits: Hits, name: str) -> FigureShare:
-        of_name = hits.get(name, [])
-        return FigureShare(sum(of_name), len(of_name))
-
     figures = []
     for name in sorted(people):
         own = [one for one in current if one.annotator == name]
         times = [one.at for key, one in answered.items() if controls[key].annotator == name]
         seconds, characters = _pace(connection, tasks, own, times)
         figures.append(
-            Figures(
-                name,
-                answers=len(own),
-                cannot_tell=sum(one.answer is Answer.CANNOT_TELL for one in own),
-                with_others=share(others, name),
-                with_self=share(selves, name),
-                gold=share(gold, name),
-                seconds=seconds,
-                characters=characters,
-            )
+            {
+                "name": name,
+                "answers": len(own),
+                "cannot_tell": sum(one.answer is Answer.CANNOT_TELL for one in own),
+                "with_others": others.get(name),
+                "with_self": selves.get(name),
+                "gold": gold.get(name),
+                "seconds": seconds,
+                "characters": characters,
+            }
         )
     return figures
 

@@ -67,7 +67,6 @@ def correct(request: Request, session: Labeling, form: OwnForm) -> Response:
 
 
 def _current_answer(queue: TaskQueue, annotator: str, key: str) -> PageAnswer | None:
-    """Find what somebody's answer is; None if they gave none to a task that is open."""
     with queue.database.read() as connection:
         accepting = queue.accepting(connection)
         names = list(accepting)

@@ -49,9 +49,7 @@ to be read by a pass of ``run-once`` or ``serve`` first."""
 
 AT_ONCE = 10  # Tasks that a screen has at a time: enough that nobody waits for the next one
 _HISTORY_LENGTH = 21  # Answers whose times make the pace of a person
-
-BLOCK = 50
-"""Tasks of the order that all have in common within which each person has an order of their own."""
+BLOCK = 50  # Tasks of the common order within which each person has an order of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +259,6 @@ class TaskQueue:
     def _last(
         self, connection: Connection, annotator: str, accepting: Mapping[str, str]
     ) -> LastAnswer | None:
-        """Find the last answer of somebody that stands and may be taken back."""
         newest = page_store.last_answer(connection, list(accepting), annotator)
         control = control_store.last_answer(connection, names_on_page(accepting), annotator)
         if control is not None and (newest is None or newest.id <= control.after):

@@ -1,8 +1,9 @@
 """The status pages' addresses: all monitors, one monitor, its figures, one round."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -10,25 +11,27 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.ports import Clock
 from monitor.domain.report import Status
 from monitor.domain.settings import MonitorSettings
+from monitor.domain.state import RoundState
 from monitor.presentation.classes import block_lines
-from monitor.presentation.numbers import minute_text, plural
+from monitor.presentation.numbers import plural
 from monitor.presentation.round_document import drawn_section, head_lines, page_sections
 from monitor.report.figures import metric_svg
 from monitor.report.html import policy, report_html
+from monitor.rounds.listing import listed
+from monitor.rounds.opening.removed_monitors import removed_monitors
+from monitor.rounds.reporting.surroundings import read_monitor_timeline
+from monitor.rounds.round_page import class_overviews, find_round, read_page, read_report
+from monitor.rounds.status import overviews
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import PageRefused, Viewing, Visitor
-from monitor.service.pages.status.board import Board
-from monitor.service.pages.status.cards import (
-    alert_table,
-    card_of,
-    event_table,
-    limits_of,
-    plan_facts,
-    round_table,
-)
-from monitor.storage.rounds.round_lists import MOST
+from monitor.service.pages.status.cards import card_of, limits_of, newest_first, plan_facts
+from monitor.storage.database import Database
+from monitor.storage.results import alert_store, report_store
+from monitor.storage.rounds import round_lists, round_store
+from monitor.storage.rounds.round_lists import MOST, ListQuery
 
 router = APIRouter()
 
@@ -38,6 +41,20 @@ MONITORS = 100  # Monitors of which a page shows the cards
 MOST_PAGES = 10_000
 
 OLDER = 100  # Rounds that a page lists of those before one
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What the status pages read.
+
+    ``monitors`` are the monitors of the present config. ``mlflow`` finds where MLflow shows a
+    round, by its monitor and the key that MLflow knows; None if MLflow has no pages.
+    """
+
+    database: Database
+    clock: Clock
+    monitors: Callable[[], Sequence[MonitorSettings]]
+    mlflow: Callable[[str, str], str | None]
 
 
 def board_of(request: Request) -> Board:
@@ -51,7 +68,7 @@ FromBoard = Annotated[Board, Depends(board_of)]
 
 def named_monitor(board: FromBoard, name: str) -> MonitorSettings:
     """Find the monitor of an address."""
-    settings = board.settings(name)
+    settings = next((one for one in board.monitors() if one.name == name), None)
     if settings is None:
         message = "The config has no such monitor. It may have been renamed or removed."
         raise PageRefused(HTTPStatus.NOT_FOUND, message)
@@ -63,7 +80,6 @@ Named = Annotated[MonitorSettings, Depends(named_monitor)]
 
 @contextmanager
 def _refused_as_404() -> Iterator[None]:
-    """Answer 404 where the store has no such round."""
     try:
         yield
     except InputRefused as refused:
@@ -77,22 +93,25 @@ def first_page(
     """Show all monitors, the gravest first; who only labels goes on to the labeling page."""
     if not session.role.views:
         return RedirectResponse("/label", HTTPStatus.SEE_OTHER)
-    fleet = board.fleet()
+    now, monitors = board.clock(), board.monitors()
+    of_all = zip(monitors, overviews(board.database, monitors, now), strict=True)
+    with board.database.read() as connection:
+        removed = removed_monitors(connection, [one.name for one in monitors])
     # Those of one state stay as the config has them.
-    ordered = sorted(fleet.monitors, key=lambda one: one[1].status.grade)
+    ordered = sorted(of_all, key=lambda one: one[1].status.grade)
     shown = ordered[(page - 1) * MONITORS : page * MONITORS]
     counts = Counter(overview.status for _, overview in ordered)
     states = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
     return html_page(
         "status/monitors.html",
         visit=session,
-        now=minute_text(fleet.now),
+        now=now,
         counted=f"{plural(len(ordered), 'monitor')}: {states}",
         cards=[card_of(settings, overview, board.mlflow) for settings, overview in shown],
         page_number=page,
         pages=max(1, -(-len(ordered) // MONITORS)),
-        removed=[one.sentence for one in fleet.removed],
-        blocks=[block_lines(block) for block in fleet.blocks],
+        removed=[one.sentence for one in removed],
+        blocks=[block_lines(block) for block in class_overviews(board.database, monitors)],
     )
 
 
@@ -104,22 +123,28 @@ def monitor_page(
     before: Annotated[int | None, Query(ge=-MOST, le=MOST)] = None,
 ) -> Response:
     """Show one monitor with its newest rounds, or those before one."""
-    with _refused_as_404():
-        monitor = board.monitor(settings, ROUNDS if before is None else OLDER, before)
-    rounds = round_table(monitor.rounds)
+    name = settings.name
+    [overview] = overviews(board.database, [settings], board.clock())
+    with _refused_as_404(), board.database.read() as connection:
+        until = None if before is None else find_round(connection, name, before).slot
+        last = ROUNDS if before is None else OLDER
+        rounds = listed(connection, ListQuery(monitor=name, before=until, last=last))
+        newest = round_lists.newest_drawn(connection, name)
+        drawn = None if newest is None else read_page(connection, name, newest, None)
+        alerts = alert_store.find_alerts(connection, monitor=name)
     return html_page(
         "status/monitor.html",
         visit=session,
-        card=card_of(settings, monitor.overview, board.mlflow),
-        now=minute_text(board.clock()),
+        card=card_of(settings, overview, board.mlflow),
+        now=board.clock(),
         plan=plan_facts(settings),
-        drawn=monitor.drawn,
-        plan_of_strata=None if monitor.drawn is None else drawn_section(monitor.drawn),
-        rounds=rounds,
-        skipped=plural(monitor.rounds.hidden, "skipped round") if monitor.rounds.hidden else "",
-        older=rounds[-1].number if monitor.rounds.has_older else None,
+        drawn=drawn,
+        plan_of_strata=None if drawn is None else drawn_section(drawn),
+        rounds=rounds.rows[::-1],
+        skipped=plural(rounds.hidden, "skipped round") if rounds.hidden else "",
+        older=rounds.rows[0].round.number if rounds.has_older else None,
         before=before,
-        alerts=alert_table(monitor.alerts),
+        alerts=newest_first(alerts),
     )
 
 
@@ -131,7 +156,8 @@ def monitor_figure(
     metric: Literal["precision", "recall"],
 ) -> Response:
     """Draw the timeline of a metric."""
-    timeline = board.timeline(settings.name)
+    with board.database.read() as connection:
+        timeline = read_monitor_timeline(connection, settings.name, board.clock())
     picture = metric_svg(timeline, metric, limits_of(settings, metric), monitor=settings.name)
     return Response(picture, media_type="image/svg+xml")
 
@@ -144,19 +170,27 @@ def round_page(
     number: int,
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
-    """Show one round."""
-    with _refused_as_404():
-        result = board.round(settings.name, number, version)
-    page = result.page
+    """Show one version of a round, the latest unless one is named."""
+    with _refused_as_404(), board.database.read() as connection:
+        round_ = find_round(connection, settings.name, number)
+        page = read_page(connection, settings.name, number, version)
+        key = report_store.first_key(connection, round_.id)
+        before = round_store.round_before(connection, round_.monitor_id, round_.slot)
+        after = round_store.round_after(connection, round_.monitor_id, round_.slot)
+    has_ended = round_.state in (RoundState.CLOSED, RoundState.ABANDONED)
     return html_page(
         "status/round.html",
         visit=session,
         name=settings.name,
-        found=result,
         page=page,
         head=list(head_lines(page)),
         sections=page_sections(page),
-        events=event_table(page),
+        has_report=has_ended and key is not None,
+        link=None if key is None else board.mlflow(settings.name, key),
+        # A round that was done again has no earlier ones.
+        versions=range(round_.first_version, round_.estimated_version + 1),
+        before=before,
+        after=after,
     )
 
 
@@ -169,7 +203,7 @@ def round_report(
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
     """Give the report of a round: its own page, with the style that it holds."""
-    with _refused_as_404():
-        report = board.report(settings.name, number, version)
+    with _refused_as_404(), board.database.read() as connection:
+        report = read_report(connection, settings.name, number, version)
     headers = {"content-security-policy": f"{policy()}; frame-ancestors 'none'; sandbox"}
     return HTMLResponse(report_html(report), headers=headers)
