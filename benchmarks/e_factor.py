@@ -92,7 +92,7 @@ def worst_of_five(limit: Limit, labeled: Whole) -> float:
     if not np.any(space.c[seen]):
         return 1.0  # such a round is no evidence
     rows = alternatives(*about, steps(*about, labeled), labeled=labeled)
-    nearest = np.array([project(space, row, labeled) for row in rows])
+    nearest = project(space, rows, labeled)
     points = np.vstack([null_points(space, POINTS // 2), around(space, nearest, POINTS // 2)])
     worst = 0.0
     for alternative, x in zip(rows[:, seen], nearest[:, seen], strict=True):

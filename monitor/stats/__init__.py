@@ -71,7 +71,6 @@ from monitor.stats.detection.delay import (
     Detection,
     detection,
     false_alarms,
-    large_drop_delay,
     smallest_drop,
 )
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
@@ -236,7 +235,6 @@ __all__ = [
     "half_space",
     "kolmogorov_smirnov",
     "krippendorff_alpha",
-    "large_drop_delay",
     "log_e_factor",
     "log_recovery_factor",
     "log_threshold",
