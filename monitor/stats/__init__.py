@@ -18,7 +18,7 @@ refused by a ValueError that names them.
 """
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.core.counts import Counts, Interval, StratumCounts
+from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import (
     Draws,
     Estimand,
@@ -194,7 +194,6 @@ __all__ = [
     "RunLength",
     "Scenario",
     "ScoredSample",
-    "StratumCounts",
     "Undefined",
     "UndefinedDraws",
     "Unlabeled",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.pooled_labels import PooledLabels
     from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.counts import Counts, StratumArrays
+    from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import JointPosterior
 
 PREDICTED = ("precision", "recall")
@@ -162,7 +162,7 @@ def _judge_notices(
     ]
 
 
-def _judged(counts: StratumArrays) -> NDArray[np.int64]:
+def _judged(counts: Counts) -> NDArray[np.int64]:
     """Items whose verdict is known, by stratum."""
     return counts.size if counts.first_phase is None else counts.first_phase.judged
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.checks import CheckedLabels
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.counts import StratumArrays
+    from monitor.stats.core.counts import Counts
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.past_counts import PastRound
@@ -31,7 +31,7 @@ class Earlier:
     """A round of the history before the due one, as its labels stand."""
 
     id: int
-    counts: StratumArrays
+    counts: Counts
     missing: NDArray[np.int64]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.core.counts import StratumArrays
+    from monitor.stats.core.counts import Counts
     from monitor.stats.core.metrics import Metric
 
 
@@ -59,8 +59,8 @@ _SCALED_CLASSES = {
 
 
 def guess(
-    rounds: Sequence[StratumArrays],
-    reference: StratumArrays | None = None,
+    rounds: Sequence[Counts],
+    reference: Counts | None = None,
     decay: float = DECAY,
 ) -> Floats | None:
     r"""Rates to expect in the next round, ``(H,)``, from earlier rounds only; None without a label.
@@ -104,7 +104,7 @@ def guess(
     return np.asarray((prior + positive) / (2 * prior + labeled))
 
 
-def decayed_labels(rounds: Sequence[StratumArrays], decay: float = DECAY) -> tuple[Floats, Floats]:
+def decayed_labels(rounds: Sequence[Counts], decay: float = DECAY) -> tuple[Floats, Floats]:
     """Add up the labels of rounds in slot order, each worth ``decay`` of the one after it.
 
     Positive and labeled, shape ``(H,)`` each; a ValueError if the strata differ between rounds.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import Counts, StratumArrays
+    from monitor.stats.core.counts import Counts
     from monitor.stats.detection.half_space import Limit
 
 _T = TypeVar("_T")
@@ -48,7 +48,7 @@ def log_e_of_waves(
     waves: Sequence[Counts],
     rates: Sequence[Floats | None],
     missing: Sequence[Ints] | None = None,
-    earlier: Sequence[StratumArrays] = (),
+    earlier: Sequence[Counts] = (),
 ) -> Floats:
     """Log e of each alternative over the waves of one round, ``(alternatives,)``; 0.0 says nothing.
 
@@ -86,7 +86,7 @@ def log_e_path_of_waves(
     waves: Sequence[Sequence[Counts]],
     rates: Sequence[Floats | None],
     missing: Sequence[Sequence[Ints]] | None = None,
-    earlier: Sequence[StratumArrays] = (),
+    earlier: Sequence[Counts] = (),
 ) -> Floats:
     """Log e after each block of each wave of one round, ``(blocks, alternatives)``; as above.
 
@@ -109,7 +109,7 @@ def log_recovery_of_waves(
     waves: Sequence[Counts],
     rates: Sequence[Floats | None],
     missing: Sequence[Ints] | None = None,
-    earlier: Sequence[StratumArrays] = (),
+    earlier: Sequence[Counts] = (),
 ) -> float:
     """Log e of a round in waves that the metric of an alert keeps its limit again; as above."""
     if waves and waves[0].first_phase is not None:

@@ -79,7 +79,7 @@ def class_counts(
 
 def class_sizes(counts: Counts) -> Ints:
     """Items of the flagged and of the passed cells, shape ``(2,)``."""
-    return np.array([sum(cell.size for cell in cells) for cells in (counts.flagged, counts.passed)])
+    return np.array([counts.size[of].sum() for of in (counts.is_flagged, ~counts.is_flagged)])
 
 
 def cell_matrix(

@@ -49,7 +49,8 @@ def matrix_draws(
 
 
 def _check_strata(counts: Counts, posterior: JointPosterior) -> None:
-    ours = (len(counts.flagged), len(counts.passed))
+    flagged = int(counts.is_flagged.sum())
+    ours = (flagged, len(counts.size) - flagged)
     theirs = (posterior.flagged.strata, posterior.passed.strata)
     if ours != theirs:
         message = (

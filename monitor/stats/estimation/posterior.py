@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import StratumCounts
     from monitor.stats.core.draws import Draws, Estimand, JointPosterior
     from monitor.stats.core.reasons import NoEstimate
     from monitor.stats.estimation.matrix_draws import MatrixDraws
@@ -316,23 +315,13 @@ def _no_estimate(
 ) -> NoEstimate | None:
     """Find why the labels do not determine the metric; ``None`` if they do."""
     needs_items = estimand == "rate" and metric.by_truth
-    for name, strata in ((FLAGGED, counts.flagged), (PASSED, counts.passed)):
+    for name, members in ((FLAGGED, counts.is_flagged), (PASSED, ~counts.is_flagged)):
+        size = int(counts.size[members].sum())
+        if size == 0 and needs_items:
+            return EmptyClass(name)
         needs_labels = basis == "round" and name in metric.uses
-        lacking = _lacking(name, strata, items=needs_items, labels=needs_labels)
-        if lacking is not None:
-            return lacking
-    return None
-
-
-def _lacking(
-    name: str, strata: Sequence[StratumCounts], *, items: bool, labels: bool
-) -> NoEstimate | None:
-    """Find which of items and labels a predicted class should have and has not."""
-    size = sum(stratum.size for stratum in strata)
-    if size == 0:
-        return EmptyClass(name) if items else None
-    if labels and not any(stratum.labeled for stratum in strata):
-        return Unlabeled(name, size)
+        if size > 0 and needs_labels and not counts.labeled[members].any():
+            return Unlabeled(name, size)
     return None
 
 

@@ -153,7 +153,7 @@ def corrected_draws(
     return CorrectedDraws(
         rates=np.hstack([part.rates for part in parts]),
         uniforms=np.empty((points, 0)),
-        flagged=len(counts.flagged),
+        flagged=int(counts.is_flagged.sum()),
         sensitivity=np.hstack([part.sensitivity for part in parts]),
         specificity=np.hstack([part.specificity for part in parts]),
         seed=seed,

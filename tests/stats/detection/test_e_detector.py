@@ -340,7 +340,9 @@ def test_a_window_too_lopsided_for_floats_gives_no_more_evidence_than_they_can_t
 
 UNLABELED_FLAGGED = Counts.of_matrix(tp=0, fp=0, fn=3, tn=90, flagged_size=50, passed_size=900)
 UNLABELED_PASSED = Counts.of_matrix(tp=9, fp=30, fn=0, tn=0, flagged_size=50, passed_size=900)
-BANDED = Counts(flagged=UNLABELED_PASSED.flagged * 2, passed=UNLABELED_PASSED.passed)
+BANDED = Counts.of_arrays(
+    size=[50, 50, 900], labeled=[39, 39, 0], positive=[9, 9, 0], is_flagged=[True, True, False]
+)
 NO_FLAGGED = Counts.of_matrix(tp=0, fp=0, fn=3, tn=90, flagged_size=0, passed_size=900)
 NO_PASSED = Counts.of_matrix(tp=9, fp=30, fn=0, tn=0, flagged_size=50, passed_size=0)
 NO_ITEMS = Counts.of_matrix(tp=0, fp=0, fn=0, tn=0, flagged_size=0, passed_size=0)
@@ -370,7 +372,7 @@ def test_a_week_that_says_nothing_about_a_metric_is_no_evidence_and_no_error(met
 
 def test_recall_without_flagged_labels_is_judged_as_if_every_flagged_item_were_positive():
     few = Counts.of_matrix(tp=0, fp=0, fn=3, tn=90, flagged_size=50, passed_size=900)
-    many = replace(few, passed=(replace(few.passed[0], positive=60),))
+    many = replace(few, positive=np.array([0, 60]))
 
     harmless, damning = (
         log_e_factor(Limit("recall", 0.6, "at_least"), counts, np.array([0.8, 0.02]))
