@@ -52,11 +52,11 @@ from monitor.stats.design.planning import (
     PlanOptions,
     WidthCurve,
     plan_options,
+    random_sampling_labels,
     width_curve,
 )
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
-from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import (
     FLAGGED_BANDS,
@@ -74,7 +74,6 @@ from monitor.stats.detection.delay import (
     smallest_drop,
 )
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
-from monitor.stats.detection.fleet import shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
 from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits, smallest_drops
 from monitor.stats.detection.projection import project
@@ -98,6 +97,7 @@ from monitor.stats.estimation.posterior import (
     Basis,
     MetricEstimate,
     estimate,
+    estimate_matrix,
     estimates,
     metric_quantile,
 )
@@ -109,7 +109,6 @@ from monitor.stats.estimation.prevalence import (
     prevalence_curve,
     prevalence_grid,
 )
-from monitor.stats.estimation.quick import estimate_matrix
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
 from monitor.stats.estimation.segments import segment_estimates, segment_posterior
 from monitor.stats.estimation.small_counts import (
@@ -260,7 +259,6 @@ __all__ = [
     "scaled_matrix",
     "segment_estimates",
     "segment_posterior",
-    "shared_promise",
     "small_count_caution",
     "smallest_drop",
     "smallest_drops",

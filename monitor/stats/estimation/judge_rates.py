@@ -24,8 +24,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.design.double_sampling import share_covariance
-from monitor.stats.estimation.cell_matrix import cell_matrix, weighted_matrix
-from monitor.stats.estimation.matrix_draws import MatrixDraws
+from monitor.stats.estimation.cell_matrix import MatrixDraws, cell_matrix, weighted_matrix
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ import numpy as np
 
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.cell_counts import cell_counts
-from monitor.stats.estimation.cell_matrix import cell_matrix
-from monitor.stats.estimation.matrix_draws import MatrixDraws
+from monitor.stats.estimation.cell_matrix import MatrixDraws, cell_matrix
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
 from monitor.stats.history.robust_mixture import with_robust_weight
