@@ -39,11 +39,6 @@ from monitor.stats.core.reasons import (
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import CurveBands, curve_bands
-from monitor.stats.curves.weighted_curves import (
-    RocCurve,
-    average_precision,
-    roc_curve,
-)
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.planning import (
@@ -80,12 +75,9 @@ from monitor.stats.detection.projection import project
 from monitor.stats.detection.recovery import Recovery, log_recovery_factor
 from monitor.stats.detection.recovery_delay import Ending, ending
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change, split_change
+from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
 from monitor.stats.drift.shift import (
     WindowDistance,
-    flagged_rate_move,
-    kolmogorov_smirnov,
-    population_stability_index,
     window_distances,
 )
 from monitor.stats.drift.volume import ExpectedCount, expected_count
@@ -104,10 +96,8 @@ from monitor.stats.estimation.posterior import (
 from monitor.stats.estimation.predictive import NextEstimate, next_estimates, stratified_estimate
 from monitor.stats.estimation.prevalence import (
     PrevalenceCurve,
-    f_beta_at,
     precision_at,
     prevalence_curve,
-    prevalence_grid,
 )
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
 from monitor.stats.estimation.segments import segment_estimates, segment_posterior
@@ -189,7 +179,6 @@ __all__ = [
     "Prospect",
     "Recovery",
     "Remark",
-    "RocCurve",
     "RunLength",
     "Scenario",
     "ScoredSample",
@@ -204,7 +193,6 @@ __all__ = [
     "allocate",
     "alternatives",
     "assumed_limits",
-    "average_precision",
     "band_edges",
     "band_of",
     "check_testable",
@@ -225,13 +213,10 @@ __all__ = [
     "estimates",
     "expected_count",
     "f_beta",
-    "f_beta_at",
     "false_alarms",
-    "flagged_rate_move",
     "fleiss_kappa",
     "guess",
     "half_space",
-    "kolmogorov_smirnov",
     "krippendorff_alpha",
     "log_e_factor",
     "log_recovery_factor",
@@ -245,16 +230,13 @@ __all__ = [
     "pool",
     "pooled_rates",
     "pooling_steps",
-    "population_stability_index",
     "precision_at",
     "precision_change",
     "prevalence_curve",
-    "prevalence_grid",
     "project",
     "random_sampling_labels",
     "resemble_probabilities",
     "restratify",
-    "roc_curve",
     "round_posterior",
     "scaled_matrix",
     "segment_estimates",
@@ -262,7 +244,6 @@ __all__ = [
     "small_count_caution",
     "smallest_drop",
     "smallest_drops",
-    "split_change",
     "steps",
     "stratified_estimate",
     "width_curve",

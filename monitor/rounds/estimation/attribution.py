@@ -62,7 +62,8 @@ def _working(counts: Counts, *, seed: int, cells: bool) -> Working:
         posterior, size = cell_posterior(counts), class_sizes(counts)
     else:
         posterior, size = round_posterior(counts), counts.size
-    return Working.of_draws(draw(posterior, seed=seed, points=POINTS, size=size), size)
+    drawn = draw(posterior, seed=seed, points=POINTS, size=size)
+    return Working.of_matrix(drawn.rate_matrix(size))
 
 
 def _scaled(counts: Counts) -> Matrix:

@@ -88,7 +88,7 @@ def _p3(now: Tally, estimate: RoundEstimate, draws: Draws) -> PrevalenceRow | No
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):
         return None
-    curve = prevalence_curve(draws, estimate.size, scaled=estimate.scaled)
+    curve = prevalence_curve(draws.rate_matrix(estimate.size), scaled=estimate.scaled)
     return PrevalenceRow.of(curve)
 
 
