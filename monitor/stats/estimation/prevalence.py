@@ -143,9 +143,13 @@ def prevalence_curve(
         math.nan if scaled is None else float(METRICS[name](scaled)) for name in _NAMES
     )
 
+    has_rates = ~np.isnan(tpr + fpr)
+
     def at(place: Floats | float, place_here: float) -> Interval:
         point = float(chosen(_matrix_at(tpr_here, fpr_here, place_here)))
-        return credible_interval(chosen(_matrix_at(tpr, fpr, place)), level, point=point)
+        return credible_interval(
+            chosen(_matrix_at(tpr[has_rates], fpr[has_rates], place)), level, point=point
+        )
 
     now = float(eta.mean())
     grid = np.geomspace(now / _SPAN, min(now * _SPAN, 0.999), _PLACES)
@@ -158,7 +162,7 @@ def prevalence_curve(
         low=np.array([interval.low for interval in band]),
         high=np.array([interval.high for interval in band]),
         now=credible_interval(eta, level, point=eta_here),
-        value=at(eta, eta_here),
+        value=at(eta[has_rates], eta_here),
         tpr=credible_interval(tpr, level, point=tpr_here),
         fpr=credible_interval(fpr, level, point=fpr_here),
         level=level,
