@@ -128,7 +128,7 @@ def judged(design: CellDesign, judge: tuple[float, float, float, float]) -> Judg
     size, rate, claim, where, sign = (np.concatenate(each) for each in zip(*parts, strict=True))
     terms = np.column_stack([sign, np.zeros(len(sign))])
     is_flagged = np.repeat([True, False], [2 * up.sum(), 2 * (~up).sum()])
-    return JudgedDesign(size, rate, claim, is_flagged, np.zeros(len(size)), Cut(where, terms))
+    return JudgedDesign(size, rate, is_flagged, claim, np.zeros(len(size)), Cut(where, terms))
 
 
 QUIET, LOOKED_AT = 12, (0, 1, 2, 4, 8)
