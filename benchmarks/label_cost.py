@@ -68,6 +68,7 @@ class Strata:
 class Design(Strata):
     """Strata with their labels, shape ``(H,)``."""
 
+    size: Whole
     labeled: Whole
 
     @property

@@ -56,5 +56,3 @@ def test_a_simulated_challenger_is_the_one_of_its_name(challenger):
     signs = {"close": (0, 0.03), "better": (0.02, 0.2), "other": (-0.1, 0.1)}[challenger]
     assert signs[0] <= recall <= signs[1]
     assert -0.15 <= precision <= 0.15
-
-

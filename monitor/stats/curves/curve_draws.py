@@ -11,8 +11,8 @@ precision-recall space a curve (Davis & Goadrich, ICML 2006). Precision is read 
 .. math:: \mathrm{precision\ gain} = 1 - \frac{\eta}{1-\eta}\frac{FP}{TP}, \qquad
     \mathrm{recall\ gain} = 1 - \frac{\eta}{1-\eta}\frac{FN}{TP}
 
-are linear in 1/TP there, so the area of the gain curve can be summed by trapezoids, unlike that of
-a precision-recall curve (Flach & Kull, "Precision-Recall-Gain Curves: PR Analysis Done Right",
+are linear in 1/TP there, so the area of the gain curve can be summed by trapezoids, unlike the
+area of a precision-recall curve (Flach & Kull, "Precision-Recall-Gain Curves: PR Analysis Done Right",
 NIPS 2015, Eq. 4, 5 and section 3).
 """
 
@@ -236,7 +236,8 @@ def _weighted(sample: ScoredSample) -> _DrawnCurves:
             raise ValueError(message)
         rates.append(np.concatenate([[0.0], np.minimum(items / items[-1], 1.0)])[np.newaxis])
         total.append(items[-1])
-    return _DrawnCurves(*rates, np.array([total[0] / sum(total)]))
+    tpr, fpr = rates
+    return _DrawnCurves(tpr, fpr, np.array([total[0] / sum(total)]))
 
 
 def _interpolated(values: Floats, x: Floats, y: Floats) -> Floats:

@@ -125,7 +125,7 @@ def log_e_path(
 class Bets:
     """Alternatives of a round, and their projections, in its labeled strata, ``(..., r, S)``.
 
-    Leading axes are those of the guesses. An alternative that keeps the limit bets nothing.
+    Leading axes as the guesses have them. An alternative that keeps the limit bets nothing.
     """
 
     alternative: Floats

@@ -141,7 +141,7 @@ def compare(
     Notes
     -----
     A counted number of flagged items calibrates each draw: shares of
-    "flagged by the second" move on the logit scale, those of stratum h by a common factor times
+    "flagged by the second" move on the logit scale, in stratum h by a common factor times
     :math:`N_h/n_h`, until the total fits, the conditional draw to first order. Draws that it rules
     out, such as those without any item of a cell that must hold some, are left out.
 

@@ -145,16 +145,16 @@ def prevalence_curve(
 
     has_rates = ~np.isnan(tpr + fpr)
 
-    def at(place: Floats | float, place_here: float) -> Interval:
-        point = float(chosen(_matrix_at(tpr_here, fpr_here, place_here)))
+    def at(eta_there: Floats | float, eta_by_labels: float) -> Interval:
+        point = float(chosen(_matrix_at(tpr_here, fpr_here, eta_by_labels)))
         return credible_interval(
-            chosen(_matrix_at(tpr[has_rates], fpr[has_rates], place)), level, point=point
+            chosen(_matrix_at(tpr[has_rates], fpr[has_rates], eta_there)), level, point=point
         )
 
     now = float(eta.mean())
     grid = np.geomspace(now / _SPAN, min(now * _SPAN, 0.999), _PLACES)
     grid = grid if prevalence is None else np.asarray(prevalence)
-    band = [at(place, place) for place in grid]
+    band = [at(each, each) for each in grid]
     return PrevalenceCurve(
         metric=metric,
         prevalence=grid,
