@@ -12,8 +12,8 @@ precision-recall space a curve (Davis & Goadrich, ICML 2006). Precision is read 
     \mathrm{recall\ gain} = 1 - \frac{\eta}{1-\eta}\frac{FN}{TP}
 
 are linear in 1/TP there, so the area of the gain curve can be summed by trapezoids, unlike the
-area of a precision-recall curve (Flach & Kull, "Precision-Recall-Gain Curves: PR Analysis Done Right",
-NIPS 2015, Eq. 4, 5 and section 3).
+area of a precision-recall curve (Flach & Kull, "Precision-Recall-Gain Curves: PR Analysis Done
+Right", NIPS 2015, Eq. 4, 5 and section 3).
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ def window_distances(
         \operatorname{logit} f_p - \operatorname{logit} f_q,
 
     half an item counting where a stratum or a class is empty on one side only. PSI is the symmetric
-    Kullback-Leibler divergence; KS is at most the distance between the scores, which strata see at their
-    edges only; for rare flags the last is close to the log of the ratio of the two rates.
+    Kullback-Leibler divergence; KS is at most the distance between the scores, which strata see
+    at their edges only; for rare flags the last is close to the log of the ratio of the rates.
 
     With :math:`d_s^2` the squared distances (PSI is one already) of each of T earlier windows to
     the others, the wobble's bar is the root of
