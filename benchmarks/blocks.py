@@ -4,8 +4,6 @@ Limits 5 points under the levels of precision and recall, one false alarm a year
 `blocks 1` is evidence of whole rounds. Found within 4 rounds, the drop from 5 points above the
 limit. False alarms: a year with both metrics exactly at their limits; `missing` answers, of each
 class at random, count in favor of the limits, as labels that come too late do at a closing.
-``--alternatives``: other sets of alternatives, with the limits of `drift`: found within 4 rounds,
-the median and the mean of at most 12. Every set keeps the promise.
 
 ``--early``: how much sooner alerts fire in open rounds, on the streams of ``rival_alarms``
 (precision .85, from round 20 on .75 or .70, limit .80, .2 false alarms in 52 rounds) and in bands.
@@ -16,18 +14,15 @@ metrics at their limits, and 5 points over them.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from benchmarks import drift
 from benchmarks import rival_alarms as rivals
 from benchmarks.cells import CELLS, edges
 from benchmarks.drift import DESIGNS, METRICS, drawn_from_population, level, rates_at
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.strata import cut_classes, drawn_scores
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
-from monitor.stats.detection.alternatives import BEYOND, ERRORS, WEIGHTS
 from monitor.stats.detection.blocks import BLOCKS, prefix_sizes
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
@@ -38,18 +33,6 @@ ROOM, YEAR, QUIET, WITHIN = 0.05, 52, 8, 4
 LEVELS: dict[str, tuple[float, float] | None] = {"Phi1": None, ".85 / .75": (0.85, 0.75)}
 DROPS = [(metric, by) for metric in METRICS for by in (0.10, 0.15)]
 COUNTS = (1, BLOCKS)
-SETS: dict[str, dict[str, Any]] = {
-    "steps .15 .3 .6 1, equal": {"beyond": BEYOND, "weights": (0.25,) * 4},
-    "steps .2 .4 .8, equal": {"beyond": (0.2, 0.4, 0.8), "weights": (1 / 3,) * 3},
-    "step .3 alone": {"beyond": (0.3,), "weights": (1.0,)},
-    "errors .75 1.5 3, equal": {"errors": ERRORS, "weights": (1 / 3,) * 3},
-    "errors .75 1.5 3, .1 .8 .1": {"errors": ERRORS, "weights": WEIGHTS},
-    "errors 1.5 alone": {"errors": (1.5,), "weights": (1.0,)},
-    "the same, decay 1": {"errors": ERRORS, "weights": WEIGHTS, "decay": 1.0},
-}
-BANDED = ("3+5, 60+300", "3+5, 200+1050", "3+5, 641+4077")
-PLAYED = [("precision", 0.05), ("precision", 0.10), ("recall", 0.10), ("recall", 0.15)]
-REFERENCE, AFTER = 2, 12
 PRECISION, DAYS = [Limit("precision", rivals.LIMIT, "at_least")], 5
 
 
@@ -68,13 +51,9 @@ class Watched:
         return RoundStrata(s.size, s.is_flagged, systematic_sizes(self.expected, rng.random()))
 
 
-def main(
-    paths: int = 2000, years: int = 10_000, alternatives: bool = False, early: bool = False
-) -> None:
-    """Print how soon drops are found, then false alarms; or one of the other comparisons."""
-    if alternatives:
-        show_alternatives(paths)
-    elif early:
+def main(paths: int = 2000, years: int = 10_000, early: bool = False) -> None:
+    """Print how soon drops are found, then false alarms; or how much sooner in open rounds."""
+    if early:
         show_early(paths, years)
     else:
         show_blocks(paths, years)
@@ -248,29 +227,3 @@ def answers(rates: Values, labeled: Whole, rng: np.random.Generator, paths: int)
 def limits_of(design: Watched) -> list[Limit]:
     """Limits `ROOM` under the levels."""
     return [Limit(m, level(design.scenario, m) - ROOM, "at_least") for m in METRICS]
-
-
-def show_alternatives(paths: int) -> None:
-    """Print a line for each set of alternatives."""
-    for name in BANDED:
-        print(f"\n{name} labels: found within 4, median, mean of at most {AFTER} rounds")
-        print(f"{'':<28}" + "".join(f"{m:>13} -{by:.2f}" for m, by in PLAYED))
-        scenario = drawn_from_population(*DESIGNS[name])
-        for text, rule in SETS.items():
-            told = "".join(f"{found_by(scenario, *drop, rule, paths):>19}" for drop in PLAYED)
-            print(f"{text:<28}{told}")
-
-
-def found_by(scenario: Scenario, metric: str, drop: float, rule: dict[str, Any], paths: int) -> str:
-    """Simulate one drop."""
-    watchers = Paths(drift.limits_of(scenario), YEAR, paths, **rule)
-    rng, after, fired = np.random.default_rng(5), scenario.dropped(metric, drop), []
-    for t in range(-REFERENCE - QUIET, AFTER):
-        positive = answers((scenario if t < 0 else after).rates, scenario.labeled, rng, paths)
-        if t < -QUIET:
-            watchers.learn(scenario.window, positive)
-        else:
-            fired.append(watchers.close(scenario.window, positive).any(axis=0))
-    by = np.maximum.accumulate(np.array(fired[-AFTER:]), axis=0).mean(axis=1)
-    median = int(np.argmax(by >= 0.5)) + 1 if by[-1] >= 0.5 else 0
-    return f"{by[3]:.3f} {median or '>12':>3} {1 + (1 - by[:-1]).sum():5.2f}"

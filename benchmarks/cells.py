@@ -13,17 +13,13 @@ import numpy as np
 from scipy import special
 from scipy.stats import qmc
 
-from benchmarks.harness import Flags, Values, Whole
-from benchmarks.label_cost import MARGIN, METRICS, Population, population
+from benchmarks.harness import Values, Whole
+from benchmarks.label_cost import MARGIN, METRICS, Population, Strata, population
 from benchmarks.strata import shifted
-from monitor.stats.design.allocation import allocate
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
-from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.design.restratify import EffectiveCounts
-from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 from monitor.stats.design.two_waves import second_wave
 from monitor.stats.detection.alternatives import DECAY
 
@@ -37,16 +33,13 @@ SCORES = ("good", "weak", "overconfident", "inverted")
 
 
 @dataclass(frozen=True, eq=False)
-class CellDesign:
-    """Cells of a classifier, flagged first: sizes, true rates, claims, expected labels, (H,).
+class CellDesign(Strata):
+    """Cells of a classifier with claims and expected labels, shape ``(H,)``.
 
     ``expected`` has one row per replicate where each has its own plan.
     """
 
-    size: Values
-    rate: Values
     claim: Values
-    is_flagged: Flags
     expected: Values
 
     @property
@@ -55,29 +48,9 @@ class CellDesign:
         up = self.is_flagged
         return self.size[up].sum(), self.size[~up].sum()
 
-    @property
-    def truth(self) -> tuple[float, float]:
-        """True precision and recall."""
-        found, up = self.size * self.rate, self.is_flagged
-        return found[up].sum() / self.size[up].sum(), found[up].sum() / found.sum()
-
     def recalibrated(self, labeled: Values, positive: Values) -> Values:
         """Rates of the cells by labels of earlier rounds."""
         return recalibrated_rates(self.size, self.is_flagged, labeled, positive)
-
-    def allocated(
-        self,
-        known: PriorRates,
-        *,
-        share_by_size: float = SHARE_BY_SIZE,
-        uniform: float | None = None,
-        **how: Any,
-    ) -> Whole:
-        """Labels that the monitor plans by what is known."""
-        window = Prospect.of(
-            self.size, self.is_flagged, known, share_by_size=share_by_size, uniform=uniform
-        )
-        return allocate(window, estimand="rate", **how).labels
 
     def second(self, plan: Whole, first: Whole, found: Whole, uniform: Values | float) -> Whole:
         """Labels of wave 2, after the positives that wave 1 found."""
@@ -141,7 +114,7 @@ def scored(name: str, score: str) -> Population:
 def cut(whole: Population, cells: tuple[int, int] = CELLS) -> CellDesign:
     """Cut a population into cells."""
     is_flagged, size, rate, claim = whole.cut(edges, cells)
-    return CellDesign(size.astype(np.float64) * SCALE, rate, claim, is_flagged, np.zeros(len(size)))
+    return CellDesign(size.astype(np.float64) * SCALE, rate, is_flagged, claim, np.zeros(len(size)))
 
 
 def planned(design: CellDesign, labels: int) -> CellDesign:

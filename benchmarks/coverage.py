@@ -3,29 +3,23 @@
 Settings of `coverage_grid`, the named ones with five times the rounds. Groups go by the labels of
 the rarer answer that a design can expect; a metric that the labels leave no doubt of is not
 counted, and limits of single settings are widened by 3 standard errors. Other methods see the same
-rounds in bands. With ``--heavy`` one cell holds 97 % of the passed items with 200 labels, another
-has 60 labels and a rate of .15, all rounds enumerated.
+rounds in bands.
 """
 
 import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from benchmarks.cell_rounds import PLANS, CellRounds, first_rounds, judged, second_rounds
 from benchmarks.coverage_grid import Cell, every_cell, second_cells
 from benchmarks.fast_rounds import FastRounds, cautioned, expected_rarer
 from benchmarks.harness import Values, Whole
 from benchmarks.other_methods import OTHERS
-from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
-from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.small_counts import small_count_caution
 
 MAIN = ("precision", "recall")
 MORE = ("f1", "specificity", "npv", "prevalence", "accuracy", "mcc")
@@ -72,12 +66,8 @@ def main(
     seed: int = 3,
     replicates: int = 1000,
     every: int = 1,
-    heavy: bool = False,
 ) -> None:
     """Print the tables; ``settings`` and ``seed`` are those of cells."""
-    if heavy:
-        say_heavy()
-        return
     if by == "bands":
         bands = (every_cell() if grid == "first" else second_cells())[::every]
         results = [
@@ -250,40 +240,6 @@ def say_others(results: Sequence[Result]) -> None:
                     f"{MAIN[index]:<10} {name:<24} {len(group):4d}  {low:>4g} and up"
                     f"  {ours:.4f}  {its[:, 0].mean():.4f}  {its[:, 0].min():.4f}  {wide:.2f}"
                 )
-
-
-HEAVY = (1000, 97_000, 3000)
-HEAVY_LABELS = (50, 200, 60)
-HEAVY_EXPECTED = (0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-MOST_FOUND = (15, 26)  # beyond these the rounds of 6 expected positives weigh under .001
-
-
-def say_heavy() -> None:
-    """Print coverage where one cell holds most items, by enumeration."""
-    found = np.array(list(product(*(range(most) for most in MOST_FOUND))))
-    rows = [_heavy_round((40, *map(int, each))) for each in found]
-    ends, cautions = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    print("expected  cells  bands  cautioned")
-    for expected in HEAVY_EXPECTED:
-        rates = np.array([expected / HEAVY_LABELS[1], 0.15])
-        chance = np.prod(stats.binom.pmf(found, HEAVY_LABELS[1:], rates), axis=1)
-        truth = 1 - np.array([0.97, 0.03]) @ rates
-        held = (ends[:, :, 0] <= truth) & (truth <= ends[:, :, 1])
-        told = "  ".join(f"{share:.3f}" for share in chance @ held / chance.sum())
-        print(f"{expected:8.1f}  {told}  {chance @ cautions / chance.sum():9.3f}")
-
-
-def _heavy_round(positive: tuple[int, ...]) -> tuple[list[list[float]], bool]:
-    """Intervals of the passed class's rate by cells and by bands, and whether cells warn."""
-    counts = Counts.of_arrays(
-        size=HEAVY, labeled=HEAVY_LABELS, positive=positive, is_flagged=[True, False, False]
-    )
-    ends = []
-    for cells in (True, False):
-        [row] = estimates(counts, metrics=("npv",), estimands=("rate",), points=2**9, cells=cells)
-        assert row.interval is not None  # noqa: S101
-        ends.append([row.interval.low, row.interval.high])
-    return ends, small_count_caution(counts, "npv", cells=True) is not None
 
 
 def _range(low: float, high: float) -> str:

@@ -6,7 +6,7 @@ the rates behind them, `pooled` the last of six rounds. `known` takes the estima
 counted ones: what coverage would be without the variance of the first phase.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class Asked:
 
 def without(counts: Counts) -> Counts:
     """Take the sizes for counted ones."""
-    return Counts(counts.flagged, counts.passed)
+    return replace(counts, first_phase=None)
 
 
 def main(

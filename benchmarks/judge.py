@@ -25,7 +25,7 @@ from benchmarks.label_cost import MARGIN
 from benchmarks.strata import moved_to
 from monitor.rounds.estimation.pooled_labels import class_labels
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.core.counts import CountArrays
+from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import DECAY
@@ -128,7 +128,7 @@ def judged(design: CellDesign, judge: tuple[float, float, float, float]) -> Judg
     size, rate, claim, where, sign = (np.concatenate(each) for each in zip(*parts, strict=True))
     terms = np.column_stack([sign, np.zeros(len(sign))])
     is_flagged = np.repeat([True, False], [2 * up.sum(), 2 * (~up).sum()])
-    return JudgedDesign(size, rate, claim, is_flagged, np.zeros(len(size)), Cut(where, terms))
+    return JudgedDesign(size, rate, is_flagged, claim, np.zeros(len(size)), Cut(where, terms))
 
 
 QUIET, LOOKED_AT = 12, (0, 1, 2, 4, 8)
@@ -177,7 +177,7 @@ def followed(text: str, quiet: CellDesign, after: CellDesign, labels: int, repli
     """Play rounds through a change, and print what is pooled after it."""
     rng, up = np.random.default_rng(7), quiet.is_flagged
     cell = score_cells(quiet)
-    rounds: list[CountArrays] = []
+    rounds: list[Counts] = []
     looks: list[tuple[Look, ...]] = []
     n, y, rates = np.zeros(len(up)), np.zeros(len(up)), by_class(quiet)
     for t in range(QUIET + max(LOOKED_AT) + 1):
@@ -185,7 +185,7 @@ def followed(text: str, quiet: CellDesign, after: CellDesign, labels: int, repli
         inside = np.clip(rates, 1e-9, 1 - 1e-9)
         plan = expected_sizes(design.size, up, inside, labels=labels, share=SHARE)
         labeled, positive = replace(design, expected=plan).draw(replicates, rng)
-        rounds.append(CountArrays(design.size.astype(np.int64), labeled, positive, up))
+        rounds.append(Counts(design.size.astype(np.int64), labeled, positive, up))
         n, y = DECAY * n + plan, DECAY * y + plan * design.rate
         rates = quiet.recalibrated(n, y)
         if t - QUIET in LOOKED_AT:
@@ -220,7 +220,7 @@ def by_class(design: CellDesign) -> Values:
     return np.asarray(np.where(up, flagged, passed))
 
 
-def pooled_runs(rounds: Sequence[CountArrays], cell: Whole) -> tuple[list[Run], list[Run], Answers]:
+def pooled_runs(rounds: Sequence[Counts], cell: Whole) -> tuple[list[Run], list[Run], Answers]:
     """Pool each class of all paths before the newest round and with it; and what that is worth."""
     worth = class_labels(rounds, rounds[-1].size, cell)
     before, runs, newest = [], [], []

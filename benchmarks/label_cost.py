@@ -36,30 +36,18 @@ POINTS, CHUNK = 2**11, 50
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
-    """Strata of a classifier, flagged first: sizes, true rates and labels, shape ``(H,)``."""
+class Strata:
+    """Strata of a classifier, flagged first: sizes, true rates and classes, shape ``(H,)``."""
 
-    size: Whole
+    size: Values | Whole
     rate: Values
-    flagged: int
-    labeled: Whole
+    is_flagged: Flags
 
     @property
-    def classes(self) -> tuple[slice, slice]:
-        """The flagged and the passed strata."""
-        return slice(0, self.flagged), slice(self.flagged, None)
-
-    @property
-    def is_flagged(self) -> Flags:
-        """Which strata are predicted positive."""
-        return np.arange(len(self.size)) < self.flagged
-
-    @property
-    def values(self) -> tuple[float, float]:
+    def truth(self) -> tuple[float, float]:
         """True precision and recall."""
-        found = self.size * self.rate
-        tp, fn = (float(found[part].sum()) for part in self.classes)
-        return tp / float(self.size[: self.flagged].sum()), tp / (tp + fn)
+        found, up = self.size * self.rate, self.is_flagged
+        return found[up].sum() / self.size[up].sum(), found[up].sum() / found.sum()
 
     def allocated(
         self,
@@ -74,6 +62,24 @@ class Design:
             self.size, self.is_flagged, known, share_by_size=share_by_size, uniform=uniform
         )
         return allocate(window, estimand="rate", **how).labels
+
+
+@dataclass(frozen=True, eq=False)
+class Design(Strata):
+    """Strata with their labels, shape ``(H,)``."""
+
+    size: Whole
+    labeled: Whole
+
+    @property
+    def flagged(self) -> int:
+        """How many strata are flagged."""
+        return int(self.is_flagged.sum())
+
+    @property
+    def classes(self) -> tuple[slice, slice]:
+        """The flagged and the passed strata."""
+        return slice(0, self.flagged), slice(self.flagged, None)
 
     def unlabeled(self) -> Counts:
         """Give the strata before any label."""
@@ -94,7 +100,7 @@ class Population:
     def strata(self, bands: tuple[int, int]) -> tuple[Design, Values]:
         """Cut into bands by score: sizes and rates, and the mean score of each."""
         is_flagged, size, rate, mean = self.cut(band_edges, bands)
-        return Design(size * SCALE, rate, int(is_flagged.sum()), np.zeros_like(size)), mean
+        return Design(size * SCALE, rate, is_flagged, np.zeros_like(size)), mean
 
     def cut(
         self, edges: Callable[[Values, int], Sequence[float]], strata: tuple[int, int]
@@ -161,7 +167,7 @@ def fitted(plan: Plan, design: Design, replicates: int) -> Whole:
 def simulated(design: Design, replicates: int, seed: int) -> tuple[Values, Values]:
     """Mean half-widths and coverage of precision and recall."""
     rng = np.random.default_rng(seed)
-    truth = np.array(design.values)[:, np.newaxis]
+    truth = np.array(design.truth)[:, np.newaxis]
     positive = rng.binomial(design.labeled, design.rate, (replicates, len(design.size)))
     tables = [Table(design, h, positive[:, h]) for h in range(len(design.size))]
     flagged, ends = float(design.size[: design.flagged].sum()), []

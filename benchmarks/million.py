@@ -85,7 +85,7 @@ def main(samples: int = SAMPLES, seed: int = 7, out: Path | None = None) -> None
     flagged = million.design.is_flagged
     print(f"a million items: {million.design.size[flagged].sum():,} flagged")
     print(f"500 labels: {plan[flagged].sum()} flagged, {plan[~flagged].sum()} passed")
-    truth = dict(zip(METRICS, million.design.values, strict=True))
+    truth = dict(zip(METRICS, million.design.truth, strict=True))
     widths = half_widths([(Window.of(items), 500) for items in WINDOWS], seed)
     budgets = half_widths([(million, labels) for labels in BUDGETS], seed)
     repeated = million.intervals(500, seed, samples)

@@ -16,7 +16,7 @@ from scipy import stats
 from benchmarks.drift import QUIET, drawn_from_population, limits_of
 from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.detection.half_space import Limit, half_space
-from monitor.stats.detection.projection import inside, project_many
+from monitor.stats.detection.projection import inside, project
 from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, advance, opposite
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, log_e_many
@@ -162,7 +162,7 @@ def tested(story: Story, answers: Answers) -> Flags:
         positive = np.sum(after[story.first : story.first + end], axis=0)
         labeled = end * window.labeled
         rates = inside(positive / labeled)
-        x = inside(project_many(space, rates, labeled))
+        x = inside(project(space, rates, labeled))
         divergence = rates * np.log(rates / x) + (1 - rates) * (np.log1p(-rates) - np.log1p(-x))
         root = np.sqrt(2 * np.maximum(divergence @ labeled, 0))
         found[story.first + end - 1] = (root > ONE_SIDED) & ~space.contains(rates)

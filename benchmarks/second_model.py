@@ -156,4 +156,4 @@ def by_verdict(whole: Population, yes: Flags, counts: tuple[int, int]) -> Judged
     size, zeros = cell["size"].to_numpy(np.float64) * cells.SCALE, np.zeros(len(cell))
     rate, claim, is_flagged = (cell[name].to_numpy() for name in ("rate", "claim", "is_flagged"))
     cut = Cut(cell["place"].to_numpy(), np.column_stack([cell["sign"], zeros]))
-    return JudgedDesign(size, rate, claim, is_flagged, zeros, cut)
+    return JudgedDesign(size, rate, is_flagged, claim, zeros, cut)

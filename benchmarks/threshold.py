@@ -3,8 +3,7 @@
 A target is the value that one of the thresholds truly has plus a thousandth, so that a wrong
 threshold is as hard to tell from a right one as can be. `loss` is what an oracle that knows every
 rate gains more, `none` the share of rounds in which no threshold is allowed. Rows: the rule, the
-normal law and the posterior in its place, an e-value that bets on the true rates (the most powerful
-of its kind; fewer rounds), and taking the last threshold whose estimate keeps the target.
+normal law in its place, and taking the last threshold whose estimate keeps the target.
 The rule was chosen on Phi1 with a good and a weak score at targets of .7, .8 and .9.
 
 The second table pools rounds, or plans for a margin of precision so many times narrower than that
@@ -37,8 +36,6 @@ from monitor.stats.curves.thresholds import (
     precision_p,
     recall_p,
 )
-from monitor.stats.detection.half_space import HalfSpace
-from monitor.stats.detection.projection import project
 
 ERROR = 0.05
 PLANS = 200
@@ -49,7 +46,7 @@ SPENT = [
     for of in ((1, 1), (2, 1), (4, 1), (1, 2), (1, 3))
 ]
 """Rounds that are pooled, and how many times narrower the margin of precision is."""
-SLOWER = {"posterior": 20, "e-value": 100, "file": 4}  # how many times fewer rounds
+FILES = 4  # times fewer than rounds
 SETTINGS = (
     ("Phi2", "good", 1250),
     ("Phi2", "weak", 360),
@@ -64,14 +61,6 @@ class Rounds:
 
     strata: ScoreStrata
     rate: Values
-
-    def first(self, count: int) -> "Rounds":
-        """Return so many of the rounds."""
-        mine = self.strata
-        few = ScoreStrata(
-            mine.size, mine.labeled[:count], mine.positive[:count], flagged=mine.flagged
-        )
-        return replace(self, strata=few)
 
     def truth(self, metric: str) -> Values:
         """Precision or recall that each threshold truly has."""
@@ -96,10 +85,9 @@ def main(
         played = play(cut(scored(name, score)), labels, rounds, seed)
         for metric, target, oracle in targets(played):
             for method, p_values in METHODS.items():
-                some = played.first(rounds // SLOWER.get(method, 1))
-                chosen = choose(some.strata, metric, p_values(some, metric, target), method)
+                chosen = choose(played.strata, metric, p_values(played, metric, target), method)
                 row = f"{name:<10}  {score:<13} {labels:>7}  {metric:<9} {target:.3f}  {method:<9}"
-                print(f"{row}  {_found(some, metric, target, oracle, chosen)}", flush=True)
+                print(f"{row}  {_found(played, metric, target, oracle, chosen)}", flush=True)
 
     spent(rounds, classifiers)
 
@@ -133,7 +121,7 @@ def real(data: Path, rounds: int) -> None:
     for window in windows(data):
         for labels in (360, 1250):
             played = play_window(window, labels, rounds)
-            files = _files(window, labels, rounds // SLOWER["file"])
+            files = _files(window, labels, rounds // FILES)
             for metric, target, oracle in _present(played):
                 chosen = choose(played.strata, metric, rule(played, metric, target), "rule")
                 row = f"{window.name:<18} {labels:>6}  {{:<5}}  {metric:<9} {target:.3f}  {{}}"
@@ -287,37 +275,6 @@ def normal(rounds: Rounds, metric: str, target: float) -> Values:
     return np.asarray(special.ndtr(-mean / np.sqrt(np.maximum(variance, 1e-9))))
 
 
-def posterior(rounds: Rounds, metric: str, target: float) -> Values:
-    """Probability under the target by Jeffreys' half count, shared out over each class."""
-    strata, rng = rounds.strata, np.random.default_rng(1)
-    slope, constant = _functional(strata, metric, target)
-    up = np.arange(len(strata.size)) < strata.flagged
-    prior = 0.5 / np.where(up, up.sum(), (~up).sum())
-    p = np.empty((len(strata.labeled), slope.shape[1]))
-    for r, (n, y) in enumerate(zip(strata.labeled, strata.positive, strict=True)):
-        drawn = rng.beta(prior + y, prior + n - y, size=(1000, len(n)))
-        p[r] = np.mean(strata.size * drawn @ slope < constant, axis=0)
-    return p
-
-
-def e_value(rounds: Rounds, metric: str, target: float) -> Values:
-    """One over the e-value of the likelihood ratio of the true rates to the nearest wrong ones."""
-    strata = rounds.strata
-    slope, constant = _functional(strata, metric, target)
-    rate = np.clip(rounds.rate, 1e-9, 1 - 1e-9)
-    n, y = strata.labeled.astype(np.int64), strata.positive
-    p = np.ones((len(n), slope.shape[1]))
-    for k in range(slope.shape[1]):
-        space = HalfSpace(-slope[:, k] * strata.size, -constant[k])
-        if space.contains(rate):
-            continue
-        for r, labeled in enumerate(n):
-            x = np.clip(project(space, rate, labeled), 1e-12, 1 - 1e-12)
-            log_e = y[r] * np.log(rate / x) + (labeled - y[r]) * np.log((1 - rate) / (1 - x))
-            p[r, k] = min(np.exp(-log_e.sum()), 1.0)
-    return p
-
-
 def known(rounds: Rounds, metric: str, target: float) -> Values:
     """p-values of a normal law with the true rates' variance."""
     strata = rounds.strata
@@ -338,8 +295,6 @@ def _functional(strata: ScoreStrata, metric: str, target: float) -> tuple[Values
 METHODS: dict[str, Callable[[Rounds, str, float], Values]] = {
     "rule": rule,
     "normal": normal,
-    "posterior": posterior,
-    "e-value": e_value,
     "estimate": estimate,
 }
 

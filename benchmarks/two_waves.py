@@ -83,7 +83,7 @@ def cell_of(name: str, score: str, total: int) -> FirstRound:
 def with_hidden_misses(design: Design, by: float) -> Design:
     """Let recall fall by misses in the lowest band alone, which is the first of the passed."""
     tp = float(design.size[: design.flagged] @ design.rate[: design.flagged])
-    recall, rate = design.values[1], design.rate.copy()
+    recall, rate = design.truth[1], design.rate.copy()
     rate[design.flagged] += (tp / (recall - by) - tp / recall) / design.size[design.flagged]
     return replace(design, rate=rate)
 
@@ -98,7 +98,7 @@ def result(cell: FirstRound, waves: int, rounds: int) -> Values:
             for at in range(0, rounds, CHUNK)
         ]
     )
-    low, high, truth = ends[..., 0], ends[..., 1], np.array(cell.design.values)
+    low, high, truth = ends[..., 0], ends[..., 1], np.array(cell.design.truth)
     rows = [(high - low).mean(axis=0) / 2, (truth < low).mean(axis=0), (truth > high).mean(axis=0)]
     return np.array(rows)
 

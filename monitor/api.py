@@ -37,7 +37,7 @@ def estimate(**matrix: Any) -> Estimates:
     """Estimate from one labeled matrix (`monitor.estimate`)."""
     from monitor.presentation.reasons import worded
     from monitor.results.estimates import Estimates
-    from monitor.stats.estimation.quick import estimate_matrix
+    from monitor.stats.estimation.posterior import estimate_matrix
 
     for name, value in matrix.items():
         if name != "level" and not isinstance(value, Integral):

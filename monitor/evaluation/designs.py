@@ -19,8 +19,8 @@ from monitor.stats.core.draws import POINTS, Estimand
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
+from monitor.stats.estimation.cell_matrix import MatrixDraws, matrix_draws
 from monitor.stats.estimation.four_cells import FourCells
-from monitor.stats.estimation.matrix_draws import MatrixDraws, matrix_draws
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,7 +30,7 @@ from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.sample import ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.prevalence import curve_of_matrix
+from monitor.stats.estimation.prevalence import prevalence_curve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -311,7 +311,7 @@ def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 
         scaled=design.scaled,
     )
     curves = _curves(rows, design, level)
-    p3 = curve_of_matrix(design.drawn.of("rate"), level=level, scaled=design.scaled)
+    p3 = prevalence_curve(design.drawn.of("rate"), level=level, scaled=design.scaled)
     return Evaluation(
         drawn=design.words,
         level=level,

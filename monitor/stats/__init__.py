@@ -18,7 +18,7 @@ refused by a ValueError that names them.
 """
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.core.counts import Counts, Interval, StratumCounts
+from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import (
     Draws,
     Estimand,
@@ -39,11 +39,6 @@ from monitor.stats.core.reasons import (
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import CurveBands, curve_bands
-from monitor.stats.curves.weighted_curves import (
-    RocCurve,
-    average_precision,
-    roc_curve,
-)
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.planning import (
@@ -52,11 +47,11 @@ from monitor.stats.design.planning import (
     PlanOptions,
     WidthCurve,
     plan_options,
+    random_sampling_labels,
     width_curve,
 )
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
-from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import (
     FLAGGED_BANDS,
@@ -71,23 +66,18 @@ from monitor.stats.detection.delay import (
     Detection,
     detection,
     false_alarms,
-    large_drop_delay,
     smallest_drop,
 )
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
-from monitor.stats.detection.fleet import shared_promise
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
 from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits, smallest_drops
 from monitor.stats.detection.projection import project
 from monitor.stats.detection.recovery import Recovery, log_recovery_factor
 from monitor.stats.detection.recovery_delay import Ending, ending
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change, split_change
+from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
 from monitor.stats.drift.shift import (
     WindowDistance,
-    flagged_rate_move,
-    kolmogorov_smirnov,
-    population_stability_index,
     window_distances,
 )
 from monitor.stats.drift.volume import ExpectedCount, expected_count
@@ -99,18 +89,16 @@ from monitor.stats.estimation.posterior import (
     Basis,
     MetricEstimate,
     estimate,
+    estimate_matrix,
     estimates,
     metric_quantile,
 )
 from monitor.stats.estimation.predictive import NextEstimate, next_estimates, stratified_estimate
 from monitor.stats.estimation.prevalence import (
     PrevalenceCurve,
-    f_beta_at,
     precision_at,
     prevalence_curve,
-    prevalence_grid,
 )
-from monitor.stats.estimation.quick import estimate_matrix
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
 from monitor.stats.estimation.segments import segment_estimates, segment_posterior
 from monitor.stats.estimation.small_counts import (
@@ -191,11 +179,9 @@ __all__ = [
     "Prospect",
     "Recovery",
     "Remark",
-    "RocCurve",
     "RunLength",
     "Scenario",
     "ScoredSample",
-    "StratumCounts",
     "Undefined",
     "UndefinedDraws",
     "Unlabeled",
@@ -207,7 +193,6 @@ __all__ = [
     "allocate",
     "alternatives",
     "assumed_limits",
-    "average_precision",
     "band_edges",
     "band_of",
     "check_testable",
@@ -228,15 +213,11 @@ __all__ = [
     "estimates",
     "expected_count",
     "f_beta",
-    "f_beta_at",
     "false_alarms",
-    "flagged_rate_move",
     "fleiss_kappa",
     "guess",
     "half_space",
-    "kolmogorov_smirnov",
     "krippendorff_alpha",
-    "large_drop_delay",
     "log_e_factor",
     "log_recovery_factor",
     "log_threshold",
@@ -249,25 +230,20 @@ __all__ = [
     "pool",
     "pooled_rates",
     "pooling_steps",
-    "population_stability_index",
     "precision_at",
     "precision_change",
     "prevalence_curve",
-    "prevalence_grid",
     "project",
     "random_sampling_labels",
     "resemble_probabilities",
     "restratify",
-    "roc_curve",
     "round_posterior",
     "scaled_matrix",
     "segment_estimates",
     "segment_posterior",
-    "shared_promise",
     "small_count_caution",
     "smallest_drop",
     "smallest_drops",
-    "split_change",
     "steps",
     "stratified_estimate",
     "width_curve",

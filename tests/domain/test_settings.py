@@ -15,19 +15,13 @@ from monitor.stats.estimation.prevalence import prevalence_curve
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import segment_estimates
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
-from monitor.stats.labels.agreement import (
-    cohen_kappa,
-    disagreement,
-    fleiss_kappa,
-    krippendorff_alpha,
-)
+from monitor.stats.labels import agreement
 from monitor.stats.labels.label_error import corrected_estimates
 
 FROZEN = {"schedule": {"cron": "0 6 * * MON"}, "deadline": "5d", "late_labels": "90d"}
 OF_ROUNDS = (
-    *(allocate, cohen_kappa, compare, compare_threshold, corrected_estimates, curve_bands),
-    *(disagreement, estimates, fleiss_kappa, krippendorff_alpha, more_labels, precision_change),
-    *(prevalence_curve, segment_estimates),
+    *(allocate, compare, compare_threshold, corrected_estimates, curve_bands, estimates),
+    *(more_labels, precision_change, prevalence_curve, segment_estimates),
 )
 
 
@@ -49,3 +43,4 @@ def test_whatever_a_round_computes_is_at_the_level_that_its_report_names():
     levels = {of.__name__: inspect.signature(of).parameters["level"].default for of in OF_ROUNDS}
 
     assert levels == dict.fromkeys(levels, CREDIBLE_LEVEL)
+    assert agreement.LEVEL == CREDIBLE_LEVEL

@@ -14,7 +14,8 @@ from monitor.rounds.estimation.judge import as_classifier
 from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
+from monitor.stats.detection.waves import log_recovery_of_waves
+from tests.stats.detection.test_waves import log_e_of_waves
 
 STRATA = [
     Stratum("", up, verdict=verdict)

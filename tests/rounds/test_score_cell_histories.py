@@ -15,12 +15,12 @@ from monitor.rounds.forecast.compare import at_threshold
 from monitor.rounds.forecast.simulate import expected_round
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.waves import log_e_of_waves
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.results import estimate_store, segment_store
 from monitor.testing import MemorySource
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, THRESHOLD, Scene, settings
+from tests.stats.detection.test_waves import log_e_of_waves
 
 POINTS = 2**10
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))

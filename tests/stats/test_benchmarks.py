@@ -63,12 +63,6 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
             {"by": "cells", "grid": "first", "settings": 3, "replicates": 16},
             "precision: never under 0.93 where        10\\+ are expected",
         ),
-        (
-            "coverage",
-            {"HEAVY_EXPECTED": (0.2,), "MOST_FOUND": (4, 22)},
-            {"heavy": True},
-            r"\n +0\.2 +(1\.0|0\.9[5-9])",
-        ),
         pytest.param(
             "assurance",
             {"ROUNDS": 2},

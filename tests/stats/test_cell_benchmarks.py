@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from benchmarks import heavy_cell
 from benchmarks.cell_rounds import cut_into_cells, judged
 from benchmarks.challenger import SETTINGS, chances, design_of, differences, window
 from benchmarks.coverage_grid import Setting, class_probabilities
@@ -57,19 +56,3 @@ def test_a_simulated_challenger_is_the_one_of_its_name(challenger):
     signs = {"close": (0, 0.03), "better": (0.02, 0.2), "other": (-0.1, 0.1)}[challenger]
     assert signs[0] <= recall <= signs[1]
     assert -0.15 <= precision <= 0.15
-
-
-@pytest.mark.parametrize("case", list(heavy_cell.CASES))
-def test_a_heavy_cell_that_holds_most_misses_gets_labels_whatever_the_scores_claim(case):
-    design = heavy_cell.heavy(case)
-    most_misses = (design.size * design.rate)[-1] / (design.size * design.rate)[20:].sum()
-
-    first, second = (
-        np.array([heavy_cell.history(design, seed)[number][0] for seed in range(2)])
-        for number in (0, 1)
-    )
-
-    assert most_misses > 0.5
-    assert (first.sum(axis=1) == heavy_cell.LABELS).all()
-    assert (first[:, -1] >= 30).all()  # 2 of 500 in each of nine rounds of ten
-    assert (second[:, ~design.is_flagged].sum(axis=1) >= 45).all()

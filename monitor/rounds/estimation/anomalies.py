@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.arrays import Ints
-    from monitor.stats.core.counts import Counts, StratumArrays
+    from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import JointPosterior
 
 PREDICTED = ("precision", "recall")
@@ -159,7 +159,7 @@ def _judge_notices(
     ]
 
 
-def _judged(counts: StratumArrays) -> NDArray[np.int64]:
+def _judged(counts: Counts) -> NDArray[np.int64]:
     return counts.size if counts.first_phase is None else counts.first_phase.judged
 
 

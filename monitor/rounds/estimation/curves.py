@@ -92,7 +92,7 @@ def _p3(now: Tally, estimate: RoundEstimate, draws: Draws) -> PrevalenceRow | No
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):
         return None
-    curve = prevalence_curve(draws, estimate.size, scaled=estimate.scaled)
+    curve = prevalence_curve(draws.rate_matrix(estimate.size), scaled=estimate.scaled)
     return PrevalenceRow.of(curve)
 
 
@@ -237,7 +237,8 @@ def _working(counts: Counts, *, seed: int, cells: bool) -> Working:
         posterior, size = cell_posterior(counts), class_sizes(counts)
     else:
         posterior, size = round_posterior(counts), counts.size
-    return Working.of_draws(draw(posterior, seed=seed, points=POINTS, size=size), size)
+    drawn = draw(posterior, seed=seed, points=POINTS, size=size)
+    return Working.of_matrix(drawn.rate_matrix(size))
 
 
 def _scaled(counts: Counts) -> Matrix:

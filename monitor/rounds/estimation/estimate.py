@@ -14,7 +14,7 @@ from monitor.rounds.estimation.history import HistoryState, before_launch, poole
 from monitor.rounds.estimation.judge import judge_estimates
 from monitor.rounds.estimation.label_errors import CheckedLabels, corrected_rows, reported_rows
 from monitor.rounds.estimation.pooled_labels import cells_to_pool, is_cut, labels_of_classes
-from monitor.stats.core.counts import Counts, StratumArrays, summed
+from monitor.stats.core.counts import Counts, summed
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import NoEstimate, Unlabeled
@@ -232,7 +232,7 @@ def proposal_margin(level: float) -> float:
 
 
 def _drawn_as_one(
-    rounds: Sequence[StratumArrays],
+    rounds: Sequence[Counts],
     size: NDArray[np.int64],
     cells: NDArray[np.int64] | None,
     seed: int,

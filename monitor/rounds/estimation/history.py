@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.rounds.estimation.pooled_labels import PooledLabels, class_labels, labels_of_bands
-from monitor.stats.core.counts import Counts, StratumArrays
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.history.change_point import PoolingStep, pooling_steps
@@ -71,7 +71,7 @@ def history_states(
 
 
 def _by_bands(
-    rounds: Sequence[StratumArrays], reference: Counts | None, settings: Pooling, since: int
+    rounds: Sequence[Counts], reference: Counts | None, settings: Pooling, since: int
 ) -> list[HistoryState]:
     """Go through the rounds once: what was pooled up to one is where the next begins."""
     first = max(0, since - 1)  # the last round that is left out is what is known before the next
@@ -92,7 +92,7 @@ def _by_bands(
 
 
 def _by_cells(
-    rounds: Sequence[StratumArrays],
+    rounds: Sequence[Counts],
     reference: Counts | None,
     settings: Pooling,
     since: int,
@@ -122,7 +122,7 @@ def _by_cells(
 
 
 def _counted_for_each(
-    rounds: Sequence[StratumArrays],
+    rounds: Sequence[Counts],
     reference: Counts | None,
     round_counts: Iterable[int],
     cells: NDArray[np.int64],
@@ -145,7 +145,7 @@ def _of_class(worth: EffectiveCounts, first: int, i: int) -> ClassHistory:
     return ClassHistory(positive[1:], labeled[1:], positive[0], labeled[0])
 
 
-def _labels_of_last(counted: Sequence[ClassHistory], last: StratumArrays) -> PooledLabels:
+def _labels_of_last(counted: Sequence[ClassHistory], last: Counts) -> PooledLabels:
     return PooledLabels(
         size=np.array(
             [last.size[members].sum() for members in (last.is_flagged, ~last.is_flagged)]

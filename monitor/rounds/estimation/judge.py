@@ -14,7 +14,7 @@ from monitor.domain.model import Stratum, Verdict
 from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS, Limits
 from monitor.rounds.estimation.label_errors import reported_rows
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
-from monitor.stats.core.counts import CountArrays, Interval, StratumArrays, side_by_side
+from monitor.stats.core.counts import Counts, Interval, side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
@@ -54,7 +54,7 @@ def cut_of(strata: Sequence[Stratum]) -> Cut | None:
     return Cut(np.array(positions), np.array(terms))
 
 
-def smoothed_rates(strata: Sequence[Stratum], rounds: Sequence[StratumArrays]) -> Values:
+def smoothed_rates(strata: Sequence[Stratum], rounds: Sequence[Counts]) -> Values:
     """Smooth the rates of score cells along the score, and by verdict; shape ``(H,)``.
 
     rounds: Sizes and labels of these strata, in slot order; sizes count of the last one only.
@@ -87,7 +87,7 @@ def as_classifier(
     order = judged_order(counts.is_flagged, flagged, has_verdict | is_sampled)
     if flags is Verdict.NO:
         negative = counts.labeled - counts.positive
-        counts = CountArrays(counts.size, counts.labeled, negative, counts.is_flagged)
+        counts = Counts(counts.size, counts.labeled, negative, counts.is_flagged)
     result = counts_of_judge(counts, flagged, order)
     if is_sampled and (sample := counted.counts.first_phase):
         sample = replace(sample, has_verdict=has_verdict).taken(order)
@@ -144,9 +144,7 @@ def judge_row(
     )
 
 
-def _saved(
-    rounds: Sequence[StratumArrays], strata: Sequence[Stratum], sample: Sample
-) -> float | None:
+def _saved(rounds: Sequence[Counts], strata: Sequence[Stratum], sample: Sample) -> float | None:
     """Estimate the share of the labels that the last round saves by its verdicts.
 
     It compares the labels for equal intervals, by all labels so far, with and without the cut by
@@ -178,9 +176,7 @@ def _saved(
 _MARGINS = {"precision": 0.05, "recall": 0.05}
 
 
-def _judged(
-    rounds: Sequence[StratumArrays], verdicts: NDArray[np.str_], seed: int
-) -> JudgedRow | None:
+def _judged(rounds: Sequence[Counts], verdicts: NDArray[np.str_], seed: int) -> JudgedRow | None:
     """Estimate the judge on the windows of some rounds; None where no item has a verdict."""
     verdict = np.tile(verdicts, len(rounds))
     counts = side_by_side(rounds)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
-from monitor.stats.core.counts import Counts, StratumArrays
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.estimation.cell_matrix import class_counts
@@ -89,7 +89,7 @@ def is_cut(cells: NDArray[np.int64]) -> bool:
     return len(np.unique(cells)) < len(cells)
 
 
-def labels_of_bands(rounds: Sequence[StratumArrays]) -> list[PooledLabels]:
+def labels_of_bands(rounds: Sequence[Counts]) -> list[PooledLabels]:
     """Take the labels of rounds as they are, each band by itself."""
     return [
         PooledLabels(
@@ -100,7 +100,7 @@ def labels_of_bands(rounds: Sequence[StratumArrays]) -> list[PooledLabels]:
 
 
 def labels_of_classes(
-    rounds: Sequence[StratumArrays], now: NDArray[np.int64], cells: NDArray[np.int64]
+    rounds: Sequence[Counts], now: NDArray[np.int64], cells: NDArray[np.int64]
 ) -> list[PooledLabels]:
     """Return the labels of rounds by predicted class, at the sizes of one window.
 
@@ -126,7 +126,7 @@ def labels_of_classes(
 
 
 def class_labels(
-    rounds: Sequence[StratumArrays], now: NDArray[np.int64], cells: NDArray[np.int64]
+    rounds: Sequence[Counts], now: NDArray[np.int64], cells: NDArray[np.int64]
 ) -> EffectiveCounts:
     """Count what the strata of each class are worth in each round, shape ``(rounds, 2)``.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Tally
-    from monitor.stats.core.counts import StratumArrays
+    from monitor.stats.core.counts import Counts
 
 SHARE = 0.8  # How sure it is said that an alert ends within so many rounds
 ROUNDS = 52  # How far ahead is looked
@@ -117,7 +117,7 @@ def _within(
 
 
 def _true_rates(
-    newest: Tally, rounds: Sequence[StratumArrays], estimate: RoundEstimate, sample: Sample
+    newest: Tally, rounds: Sequence[Counts], estimate: RoundEstimate, sample: Sample
 ) -> NDArray[np.float64]:
     """Suppose a rate for each stratum: as pooled, and of cells as smoothed along the score."""
     if cells_to_pool(newest.frame, sample) is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from monitor.domain.report import AnswersRow
-from monitor.stats.core.counts import Counts, StratumArrays, completed
+from monitor.stats.core.counts import Counts, completed
 from monitor.storage.samples.first_phases import first_phase_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Counted(Protocol):
     """A round of which only what was counted matters: an earlier one."""
 
     @property
-    def counts(self) -> StratumArrays:
+    def counts(self) -> Counts:
         """Its sizes and labels, stratum by stratum."""
 
     @property

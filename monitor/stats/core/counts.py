@@ -9,8 +9,7 @@ was asked about a sample only, sizes by verdict are estimated, and ``FirstPhase`
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from monitor.fixed_text import fixed_texts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from monitor.stats.core.arrays import Bools, Ints
 
@@ -38,29 +37,6 @@ class Interval:
     def __str__(self) -> str:
         point, low, high = fixed_texts((self.point, self.low, self.high))
         return f"{point} [{low}, {high}]"
-
-
-@dataclass(frozen=True, slots=True)
-class StratumCounts:
-    """One stratum: its size in the window, how many items were labeled, how many are positive.
-
-    Raises
-    ------
-    ValueError
-        If not ``0 <= positive <= labeled <= size``.
-    """
-
-    size: int
-    labeled: int
-    positive: int
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.positive <= self.labeled <= self.size:
-            message = (
-                "a stratum needs 0 <= positive <= labeled <= size, got "
-                f"positive={self.positive}, labeled={self.labeled}, size={self.size}"
-            )
-            raise ValueError(message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,46 +83,21 @@ class FirstPhase:
         return FirstPhase(self.judged[index], self.parent[index], has_verdict)
 
 
-class StratumArrays(Protocol):
-    """What is counted in each stratum, flagged strata first: arrays of shape ``(H,)``."""
-
-    @property
-    def size(self) -> Ints:
-        """Items in each stratum of the window."""
-
-    @property
-    def labeled(self) -> Ints:
-        """Items labeled 1 or 0 in each stratum."""
-
-    @property
-    def positive(self) -> Ints:
-        """Items labeled 1 in each stratum."""
-
-    @property
-    def is_flagged(self) -> Bools:
-        """Which strata are predicted positive."""
-
-    @property
-    def first_phase(self) -> FirstPhase | None:
-        """What sizes were estimated from; None where all are counted."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class CountArrays:
-    """Counts that were checked when they were stored: as `Counts`, made in a hundredth the time."""
-
-    size: Ints
-    labeled: Ints
-    positive: Ints
-    is_flagged: Bools
-    first_phase: FirstPhase | None = None
-
-
-@dataclass(frozen=True)
 class Counts:
     """The labeled sample of one window: its flagged strata, then its passed strata.
 
-    The array properties run over all strata, flagged first, shape ``(H,)``.
+    ``of_arrays`` and ``of_matrix`` check and order them; made directly of arrays of shape ``(H,)``,
+    as where they were stored, counts are taken as they are.
+
+    Parameters
+    ----------
+    size, labeled, positive
+        Items in each stratum of the window, those labeled 1 or 0, and those labeled 1.
+    is_flagged
+        Which strata are predicted positive.
+    first_phase
+        What sizes were estimated from; None where all are counted.
 
     Examples
     --------
@@ -157,74 +108,60 @@ class Counts:
     array([138, 108])
     """
 
-    flagged: tuple[StratumCounts, ...]
-    passed: tuple[StratumCounts, ...]
+    size: Ints
+    labeled: Ints
+    positive: Ints
+    is_flagged: Bools
     first_phase: FirstPhase | None = None
-
-    def __post_init__(self) -> None:
-        if not self.flagged or not self.passed:
-            message = "both predicted classes need at least one stratum (its size may be 0)"
-            raise ValueError(message)
 
     @classmethod
     def of_matrix(
         cls, *, tp: int, fp: int, fn: int, tn: int, flagged_size: int, passed_size: int
     ) -> Counts:
         """Make counts of a labeled confusion matrix with one stratum per predicted class."""
-        return cls(
-            flagged=(StratumCounts(size=flagged_size, labeled=tp + fp, positive=tp),),
-            passed=(StratumCounts(size=passed_size, labeled=fn + tn, positive=fn),),
+        return cls.of_arrays(
+            size=[flagged_size, passed_size],
+            labeled=[tp + fp, fn + tn],
+            positive=[tp, fn],
+            is_flagged=[True, False],
         )
 
     @classmethod
     def of_arrays(
         cls,
         *,
-        size: Sequence[int] | Ints,
-        labeled: Sequence[int] | Ints,
-        positive: Sequence[int] | Ints,
-        is_flagged: Sequence[bool] | Bools,
+        size: ArrayLike,
+        labeled: ArrayLike,
+        positive: ArrayLike,
+        is_flagged: ArrayLike,
         first_phase: FirstPhase | None = None,
     ) -> Counts:
-        """Make counts from parallel arrays over strata, shape ``(H,)``, in any order."""
-        flagged: list[StratumCounts] = []
-        passed: list[StratumCounts] = []
-        for n, m, y, up in zip(size, labeled, positive, is_flagged, strict=True):
-            stratum = StratumCounts(size=int(n), labeled=int(m), positive=int(y))
-            (flagged if up else passed).append(stratum)
-        if first_phase is not None:
-            first_phase = first_phase.taken(np.argsort(~np.asarray(is_flagged), kind="stable"))
-        return cls(flagged=tuple(flagged), passed=tuple(passed), first_phase=first_phase)
+        """Make counts from parallel arrays over strata, shape ``(H,)``, in any order.
 
-    @property
-    def strata(self) -> tuple[StratumCounts, ...]:
-        """All strata, flagged first."""
-        return self.flagged + self.passed
-
-    @cached_property
-    def size(self) -> Ints:
-        """Items in each stratum of the window."""
-        return _fixed([s.size for s in self.strata])
-
-    @cached_property
-    def labeled(self) -> Ints:
-        """Items labeled 1 or 0 in each stratum."""
-        return _fixed([s.labeled for s in self.strata])
-
-    @cached_property
-    def positive(self) -> Ints:
-        """Items labeled 1 in each stratum."""
-        return _fixed([s.positive for s in self.strata])
-
-    @cached_property
-    def is_flagged(self) -> Bools:
-        """Which strata are predicted positive."""
-        result = np.array([True] * len(self.flagged) + [False] * len(self.passed))
-        result.setflags(write=False)
-        return result
+        A ValueError if shapes differ, a predicted class has no stratum, or not
+        ``0 <= positive <= labeled <= size``.
+        """
+        up = np.asarray(is_flagged, dtype=np.bool_)
+        columns = [np.asarray(each).astype(np.int64) for each in (size, labeled, positive)]
+        if any(each.shape != up.shape for each in columns) or up.ndim != 1:
+            shapes = ", ".join(str(each.shape) for each in (*columns, up))
+            message = f"size, labeled, positive and is_flagged have other shapes: {shapes}"
+            raise ValueError(message)
+        if up.all() or not up.any():
+            message = "both predicted classes need at least one stratum (its size may be 0)"
+            raise ValueError(message)
+        order = np.argsort(~up, kind="stable")
+        items, n, y = (each[order] for each in columns)
+        for h in np.flatnonzero((y < 0) | (y > n) | (n > items)):
+            message = (
+                "a stratum needs 0 <= positive <= labeled <= size, got "
+                f"positive={y[h]}, labeled={n[h]}, size={items[h]}"
+            )
+            raise ValueError(message)
+        return cls(items, n, y, up[order], first_phase and first_phase.taken(order))
 
 
-def summed(rounds: Sequence[StratumArrays]) -> Counts:
+def summed(rounds: Sequence[Counts]) -> Counts:
     """Add up rounds with the same strata, which no verdict cuts, as if they were one.
 
     Examples
@@ -241,7 +178,7 @@ def summed(rounds: Sequence[StratumArrays]) -> Counts:
     )
 
 
-def side_by_side(rounds: Sequence[StratumArrays]) -> CountArrays:
+def side_by_side(rounds: Sequence[Counts]) -> Counts:
     """Return the strata of all rounds, one round after the other, as if of one window.
 
     >>> one = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
@@ -252,10 +189,10 @@ def side_by_side(rounds: Sequence[StratumArrays]) -> CountArrays:
     size, labeled, positive, is_flagged = (
         np.concatenate([getattr(counts, name) for counts in rounds]) for name in columns
     )
-    return CountArrays(size, labeled, positive, is_flagged, _joined_phases(rounds))
+    return Counts(size, labeled, positive, is_flagged, _joined_phases(rounds))
 
 
-def _joined_phases(rounds: Sequence[StratumArrays]) -> FirstPhase | None:
+def _joined_phases(rounds: Sequence[Counts]) -> FirstPhase | None:
     """Join the first phases of rounds, one after the other, without a common score cell."""
     samples = [counts.first_phase for counts in rounds]
     if all(sample is None for sample in samples):
@@ -268,7 +205,7 @@ def _joined_phases(rounds: Sequence[StratumArrays]) -> FirstPhase | None:
     return FirstPhase(np.concatenate(judged), np.concatenate(parent))
 
 
-def completed(counts: StratumArrays, missing: Ints, positive: Bools) -> Counts:
+def completed(counts: Counts, missing: Ints, positive: Bools) -> Counts:
     """Answer the ``missing`` items of each stratum: all 1 where ``positive``, else all 0.
 
     A ValueError if a stratum has fewer unlabeled items than are missing.
@@ -280,10 +217,3 @@ def completed(counts: StratumArrays, missing: Ints, positive: Bools) -> Counts:
         is_flagged=counts.is_flagged,
         first_phase=counts.first_phase,
     )
-
-
-def _fixed(values: list[int]) -> Ints:
-    """Make an array that nobody can change, since all who ask are given the same one."""
-    result = np.array(values, dtype=np.int64)
-    result.setflags(write=False)
-    return result

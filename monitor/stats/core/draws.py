@@ -21,8 +21,8 @@ from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
-    from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import Counts, StratumCounts
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.core.counts import Counts
 
 
 Estimand = Literal["rate", "window"]
@@ -85,13 +85,13 @@ def round_posterior(counts: Counts) -> JointPosterior:
     >>> posterior.flagged.alpha, posterior.flagged.beta
     (array([[138.5]]), array([[22.5]]))
     """
-    return JointPosterior(_class_posterior(counts.flagged), _class_posterior(counts.passed))
+    up = counts.is_flagged
+    return JointPosterior(_class_posterior(counts, up), _class_posterior(counts, ~up))
 
 
-def _class_posterior(strata: tuple[StratumCounts, ...]) -> BetaMixture:
-    prior = round_priors(max(1, sum(stratum.size > 0 for stratum in strata)))[:, np.newaxis]
-    positive = np.array([stratum.positive for stratum in strata], dtype=np.float64)
-    labeled = np.array([stratum.labeled for stratum in strata], dtype=np.float64)
+def _class_posterior(counts: Counts, members: Bools) -> BetaMixture:
+    prior = round_priors(max(1, int((counts.size[members] > 0).sum())))[:, np.newaxis]
+    positive, labeled = counts.positive[members], counts.labeled[members]
     weight = np.full(len(prior), 1 / len(prior))
     return BetaMixture(weight, prior + positive, prior + labeled - positive)
 

@@ -5,7 +5,15 @@ The labeled scores cut each stratum into cells, whose positives and negatives ar
 prevalence, and the areas are read from it. A band holds, at each place of the horizontal axis by
 itself, the middle ``level`` of the draws. Between two thresholds false positives grow in line
 with true ones, as if one mixed the two: in ROC and gain space that is a straight line, in
-precision-recall space a curve (Davis & Goadrich, ICML 2006).
+precision-recall space a curve (Davis & Goadrich, ICML 2006). Precision is read at any prevalence
+(Brabec et al., ICCS 2020, Eq. 8), never by sampling negatives down.
+
+.. math:: \mathrm{precision\ gain} = 1 - \frac{\eta}{1-\eta}\frac{FP}{TP}, \qquad
+    \mathrm{recall\ gain} = 1 - \frac{\eta}{1-\eta}\frac{FN}{TP}
+
+are linear in 1/TP there, so the area of the gain curve can be summed by trapezoids, unlike the
+area of a precision-recall curve (Flach & Kull, "Precision-Recall-Gain Curves: PR Analysis Done
+Right", NIPS 2015, Eq. 4, 5 and section 3).
 """
 
 from __future__ import annotations
@@ -17,8 +25,6 @@ import numpy as np
 
 from monitor.stats.core.cells import cell_draws, round_prior
 from monitor.stats.core.counts import Interval
-from monitor.stats.curves.gain import gain, share_of_gain
-from monitor.stats.curves.weighted_curves import roc_curve
 from monitor.stats.estimation.prevalence import precision_at
 
 if TYPE_CHECKING:
@@ -98,7 +104,7 @@ def curve_bands(
     rng: np.random.Generator,
     draws: int = CURVE_DRAWS,
 ) -> CurveBands:
-    """Curves of a stratified sample with their credible bands.
+    r"""Curves of a stratified sample with their credible bands.
 
     Parameters
     ----------
@@ -115,8 +121,8 @@ def curve_bands(
 
     Notes
     -----
-    Average precision is that of ``weighted_curves.average_precision``, over at most ``CURVE_CELLS``
-    thresholds.
+    Average precision is :math:`\sum_i (\mathrm{TPR}_i - \mathrm{TPR}_{i-1})\,\mathrm{precision}_i`,
+    without interpolation (Davis & Goadrich, ICML 2006), over at most ``CURVE_CELLS`` thresholds.
 
     Examples
     --------
@@ -135,14 +141,11 @@ def curve_bands(
     if not 0 < level < 1 or not (prevalence is None or 0 < prevalence < 1):
         message = f"level and prevalence lie in (0, 1), got {level!r} and {prevalence!r}"
         raise ValueError(message)
-    observed = roc_curve(sample)  # refuses what has no curve
+    weighted = _weighted(sample)  # refuses what has no curve
     drawn = _draw(sample, rng, draws)
     eta = drawn.prevalence if prevalence is None else np.full(draws, prevalence)
-    weighted = _DrawnCurves(
-        observed.tpr[np.newaxis], observed.fpr[np.newaxis], np.array([observed.prevalence])
-    )
     own_prevalence = weighted.prevalence if prevalence is None else np.array([prevalence])
-    lowest = observed.fpr[observed.fpr > 0].min() / 2
+    lowest = weighted.fpr[weighted.fpr > 0].min() / 2
     fprs = np.geomspace(lowest, 1.0, points)
     recalls = np.linspace(0.05, 1.0, points)
     odds = float(np.mean(eta / (1 - eta)))
@@ -186,7 +189,7 @@ class _DrawnCurves:
     def read(self, eta: Floats, fprs: Floats, recalls: Floats, recall_gains: Floats) -> _ReadPoint:
         """Read the curves at a prevalence each draw, shape ``(draws,)``."""
         eta_column = eta[:, np.newaxis]
-        of_gains = share_of_gain(recall_gains, eta_column)
+        of_gains = eta_column / (1 - (1 - eta_column) * recall_gains)  # recalls of these gains
         at_recalls, at_gains, at_start = self._fpr_at(recalls, of_gains, eta_column)
         # Precision gain where recall gain is 0, so where recall is the prevalence.
         start = 1 - at_start / eta_column
@@ -211,7 +214,7 @@ class _DrawnCurves:
         """Area under precision gain from recall gain 0 on, shape ``(draws,)``."""
         below_prevalence = self.tpr < eta  # these points move to the crossing at gain 0
         safe = np.where(below_prevalence, 1.0, self.tpr)
-        recall_gain = np.where(below_prevalence, 0.0, gain(safe, eta))
+        recall_gain = np.where(below_prevalence, 0.0, (1 - eta / safe) / (1 - eta))
         return _areas(np.where(below_prevalence, start, 1 - self.fpr / safe), recall_gain)
 
     def _average_precision(self, eta: Floats) -> Floats:
@@ -219,6 +222,22 @@ class _DrawnCurves:
         precision = precision_at(self.tpr, self.fpr, eta)[:, 1:]
         gained = np.diff(self.tpr, axis=1)
         return np.asarray(np.sum(np.where(gained > 0, gained * precision, 0.0), axis=1))
+
+
+def _weighted(sample: ScoredSample) -> _DrawnCurves:
+    """ROC curve of the labeled items, each for N_h/n_h of the window."""
+    weight, positive = sample.items.weight, sample.items.positive
+    _, index = np.unique(-sample.score, return_inverse=True)
+    rates, total = [], []
+    for members, name in ((positive, "positive"), (~positive, "negative")):
+        items = np.cumsum(np.bincount(index, np.where(members, weight, 0.0)))
+        if items[-1] == 0:
+            message = f"no labeled item is actually {name}, so there is no curve"
+            raise ValueError(message)
+        rates.append(np.concatenate([[0.0], np.minimum(items / items[-1], 1.0)])[np.newaxis])
+        total.append(items[-1])
+    tpr, fpr = rates
+    return _DrawnCurves(tpr, fpr, np.array([total[0] / sum(total)]))
 
 
 def _interpolated(values: Floats, x: Floats, y: Floats) -> Floats:

@@ -16,15 +16,8 @@ from scipy import optimize
 from monitor.stats.core.levels import check_probability
 from monitor.stats.design.assurance import FutureWidths
 from monitor.stats.design.blending import BlendedDesign, spread_by_class, without_bands
-from monitor.stats.design.margin_search import (
-    LOOSEST,
-    TIGHTEST,
-    assured_margins,
-    out_of_reach,
-    within_margins,
-)
 from monitor.stats.design.neyman import AllocationProblem, expected_coefficients
-from monitor.stats.design.notes import BudgetShort, FloorsLowered, Remark
+from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, Remark
 from monitor.stats.design.rate_draws import drawn_rates
 from monitor.stats.design.rounding import level_total
 
@@ -44,6 +37,14 @@ the wrong way round then cost at most 3 % more than no bands, without the blend 
 much (benchmarks/label_cost.py)."""
 
 DEFAULT_MARGIN = 0.05  # for both metrics: with a budget alone only their ratio matters
+
+
+TIGHTEST, LOOSEST = 1e-8, 1e6
+"""Factors on the margins between census and floors."""
+
+_MEETS = 1 + 1e-9  # a margin counts as met up to rounding
+_STEPS, _CLOSE = 8, 5e-3  # of the search for the margins to aim at
+_AIMS = (1e-3, 2.0)  # factors on a margin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,12 +146,12 @@ def allocate(
     plannable = {name: requested[name] for name in requested if name in problem.coefficients}
     future = FutureWidths.of(problem, prior_rates) if plannable else None
     if future is None or assurance is None:
-        least = within_margins(design, plannable)
+        least = _within_margins(design, plannable)
     else:
-        least = assured_margins(design, plannable, future, assurance)
+        least = _assured_margins(design, plannable, future, assurance)
     needed = int(least.labels.sum()) if requested else None
     if max_labels is None or (needed is not None and needed <= max_labels):
-        labels, more = least.labels, out_of_reach(problem, plannable, least.labels)
+        labels, more = least.labels, _out_of_reach(problem, plannable, least.labels)
     else:
         aims = least.aims or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
         labels, more = _within_budget(_under_doubt(design, prior_rates), aims, max_labels)
@@ -284,3 +285,63 @@ def _check(
         raise ValueError(message)
     if assurance is not None:
         check_probability(assurance, "assurance")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _WithinMargins:
+    """The labels found, and the margins of the expected half-widths that led to them."""
+
+    labels: Ints
+    aims: Mapping[str, float]
+
+
+def _within_margins(design: BlendedDesign, margins: Mapping[str, float]) -> _WithinMargins:
+    """Whole numbers of labels whose expected half-widths keep all margins, if a census can."""
+    problem = design.problem
+
+    def excess(log_factor: float) -> float:
+        labels = design.plan(margins, math.exp(log_factor))
+        worst = (problem.half_width(name, labels) / margins[name] for name in margins)
+        return max(worst, default=0.0) - _MEETS
+
+    factor = 1.0
+    if design.blend > 0 and margins:
+        ends = math.log(TIGHTEST), math.log(LOOSEST)
+        low, high = (excess(end) for end in ends)
+        root = optimize.brentq(excess, *ends) if low < 0 < high else ends[int(high <= 0)]
+        factor = math.exp(root) * (1 - 1e-9)  # the root may lie a rounding error outside
+    return _WithinMargins(problem.whole(design.plan(margins, factor)), margins)
+
+
+def _assured_margins(
+    design: BlendedDesign, margins: Mapping[str, float], future: FutureWidths, assurance: float
+) -> _WithinMargins:
+    """Whole numbers of labels that keep each margin with a probability, if a census can.
+
+    The plan aims at narrower margins, each by its own factor: a half-width is about in
+    proportion to what is aimed at, so a few steps find it. A factor above 1 belongs to a margin
+    that the labels for the other one keep anyway.
+    """
+    factors = dict.fromkeys(margins, 1.0)
+    for _ in range(_STEPS):
+        aims = {name: factors[name] * margin for name, margin in margins.items()}
+        plan = design.plan(aims, 1.0)
+        reached = future.quantiles(plan, assurance)
+        # Aimed at a hair inside, so that the margin is kept wherever the steps end.
+        steps = {name: margins[name] * (1 - _CLOSE) / max(reached[name], 1e-12) for name in margins}
+        after = {name: float(np.clip(factors[name] * steps[name], *_AIMS)) for name in margins}
+        if all(abs(math.log(after[name] / factors[name])) < _CLOSE for name in margins):
+            break
+        factors = after
+    return _WithinMargins(design.problem.whole(plan), aims)
+
+
+def _out_of_reach(
+    problem: AllocationProblem, margins: Mapping[str, float], labels: Ints
+) -> tuple[PlanNote, ...]:
+    """Name the margins that labels cannot buy, since the window has too few items."""
+    return tuple(
+        OutOfReach(name, width, margins[name])
+        for name, width in problem.half_widths(labels).items()
+        if name in margins and width > margins[name] * _MEETS
+    )

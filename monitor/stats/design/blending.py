@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LEAST_PASSED = 0.25
 """Share of a round's labels that the passed class gets at least while only scores are known. It
-costs precision at most 1.15 times its width (benchmarks/heavy_cell.py)."""
+costs precision at most 1.15 times its width (benchmarks/results/tried.txt)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.core.counts import StratumArrays
+    from monitor.stats.core.counts import Counts
     from monitor.stats.core.metrics import Metric
 
 
@@ -34,10 +34,7 @@ few labels do not look for drops that they could never show, nor many for none b
 WEIGHTS = (0.1, 0.8, 0.1)
 """Share of each alternative in the evidence. A drop of 1.5 standard errors is one that takes about
 four rounds, where an alternative close by saves most; larger and smaller ones need little weight
-(measured beside other sets in benchmarks/results/blocks.txt)."""
-
-BEYOND = (0.15, 0.3, 0.6, 1.0)
-"""Fixed steps beyond the limit, as shares of the rates at the limit: what ``ERRORS`` replaced."""
+(measured beside other sets in benchmarks/results/tried.txt)."""
 
 DECAY = 0.8
 """Weight of a round against the one after it, in the guess: five rounds' worth in all. A guess that
@@ -62,8 +59,8 @@ _SCALED_CLASSES = {
 
 
 def guess(
-    rounds: Sequence[StratumArrays],
-    reference: StratumArrays | None = None,
+    rounds: Sequence[Counts],
+    reference: Counts | None = None,
     decay: float = DECAY,
 ) -> Floats | None:
     r"""Rates to expect in the next round, ``(H,)``, from earlier rounds only; None without a label.
@@ -107,7 +104,7 @@ def guess(
     return np.asarray((prior + positive) / (2 * prior + labeled))
 
 
-def decayed_labels(rounds: Sequence[StratumArrays], decay: float = DECAY) -> tuple[Floats, Floats]:
+def decayed_labels(rounds: Sequence[Counts], decay: float = DECAY) -> tuple[Floats, Floats]:
     """Add up the labels of rounds in slot order, each worth ``decay`` of the one after it.
 
     Positive and labeled, shape ``(H,)`` each; a ValueError if the strata differ between rounds.
@@ -128,7 +125,7 @@ def alternatives(
     size: Ints,
     is_flagged: Bools,
     rates: Floats,
-    beyond: ArrayLike = BEYOND,
+    beyond: ArrayLike,
     *,
     labeled: Ints | None = None,
 ) -> Floats:
@@ -176,8 +173,9 @@ def alternatives(
     --------
     >>> limit = Limit("precision", 0.8, "at_least")
     >>> sizes, is_flagged = np.array([100, 900]), np.array([True, False])
-    >>> print(alternatives(limit, sizes, is_flagged, np.array([0.9, 0.01]))[:, 0].round(3))
-    [0.77 0.74 0.68 0.6 ]
+    >>> rows = alternatives(limit, sizes, is_flagged, np.array([0.9, 0.01]), (0.15, 1.0))
+    >>> print(rows[:, 0].round(3))
+    [0.77 0.6 ]
     """
     wrong = _WrongAnswers.of(limit, size, is_flagged, rates, labeled)
     scale = 1 + np.asarray(beyond, dtype=np.float64)

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.detection.alternatives import WEIGHTS, alternatives, steps
-from monitor.stats.detection.e_detector import log_threshold
-from monitor.stats.detection.half_space import Limit, half_space
-from monitor.stats.detection.projection import inside, project
 from monitor.stats.detection.simulated_paths import Paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.detection.half_space import Limit
     from monitor.stats.detection.scenario import Misses, Scenario
 
 
@@ -191,43 +188,6 @@ def smallest_drop(
         middle = (low + high) / 2
         low, high = (low, middle) if is_detected(middle) else (middle, high)
     return high
-
-
-def large_drop_delay(
-    before: Scenario, after: Scenario, limit: Limit, *, every: float = 52, watched: int = 1
-) -> float:
-    r"""Approximate the expected rounds until a large drop is found, without simulation.
-
-    .. math:: \min_r \frac{\ln A - \ln w_r}{I_r}, \quad I_r = \sum_h n_h
-        \big[\mathrm{KL}(\pi_h \| x_{rh}) - \mathrm{KL}(\pi_h \| \mathrm{alt}_{rh})\big]
-
-    with threshold :math:`A = Nm`, N the promise ``every`` and m the limits ``watched``, the
-    alternatives of a guess equal to the rates before, their weights w, and :math:`\pi` the rates
-    after. Less than 1 says that one round is enough, infinity that no alternative gains evidence.
-    For drops that take several rounds use :func:`detection`.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> from monitor.stats.detection.scenario import Scenario
-    >>> before = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-    >>> limit = Limit("precision", 0.8, "at_least")
-    >>> round(large_drop_delay(before, before.dropped("precision", 0.3), limit), 2)
-    0.54
-    """
-    window, truth, usual = before.window, inside(after.rates), inside(before.rates)
-    space = half_space(limit, window.size, window.is_flagged)
-    about = (limit, window.size, window.is_flagged, usual)
-    threshold = log_threshold(every, watched)
-    delays = [math.inf]
-    beyond, labeled = steps(*about, window.labeled), window.labeled
-    for alt, weight in zip(alternatives(*about, beyond, labeled=labeled), WEIGHTS, strict=True):
-        x = inside(project(space, alt, window.labeled))
-        gain = truth * np.log(alt / x) + (1 - truth) * (np.log1p(-alt) - np.log1p(-x))
-        growth = float(window.labeled @ gain)
-        if growth > 0:
-            delays.append((threshold - math.log(weight)) / growth)
-    return min(delays)
 
 
 def _largest_drop(scenario: Scenario, metric: str, level: float, misses: Misses) -> float:

@@ -42,6 +42,7 @@ from monitor.stats.detection.projection import inside, project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from types import EllipsisType
 
     from numpy.typing import ArrayLike
 
@@ -53,7 +54,6 @@ def log_e_factor(
     limit: Limit,
     counts: Counts,
     rates: Floats | None,
-    beyond: Sequence[float] | None = None,
     *,
     errors: Sequence[float] = ERRORS,
     missing: Ints | None = None,
@@ -74,14 +74,12 @@ def log_e_factor(
     ----------
     rates
         The ``alternatives.guess`` made before the round, shape ``(H,)``, or None.
-    beyond
-        Fixed r of each alternative in place of ``alternatives.steps``.
     errors
         How far beyond the limit each alternative lies, in standard errors of a round's estimate.
     missing
         Items handed out without an answer, shape ``(H,)``: they count in favor of the limit.
 
-    Raises ValueError where sizes are estimated: ``waves.log_e_of_waves`` knows what those need.
+    Raises ValueError where sizes are estimated: ``waves`` knows what those need.
 
     Examples
     --------
@@ -92,14 +90,13 @@ def log_e_factor(
     [3.3  5.82 9.05]
     """
     absent = None if missing is None else [missing]
-    return np.asarray(log_e_path(limit, [counts], rates, beyond, errors=errors, missing=absent)[-1])
+    return np.asarray(log_e_path(limit, [counts], rates, errors=errors, missing=absent)[-1])
 
 
 def log_e_path(
     limit: Limit,
     blocks: Sequence[Counts],
     rates: Floats | None,
-    beyond: Sequence[float] | None = None,
     *,
     errors: Sequence[float] = ERRORS,
     missing: Sequence[Ints] | None = None,
@@ -110,30 +107,65 @@ def log_e_path(
     them has no answer. The last row is what :func:`log_e_factor`, whose parameters are the same,
     gives for the round; those before it are less than the answers say by ``blocks.correction``.
     """
-    path = np.zeros((len(blocks), len(errors if beyond is None else beyond)))
+    nothing = np.zeros((len(blocks), len(errors)))
     whole = blocks[-1]
     if rates is None:
-        return path
+        return nothing
     _check_rates(rates, whole)
     try:
-        space = half_space(limit, whole.size, whole.is_flagged)
-        y, n = _with_missing(blocks, missing, space.c > 0)
-        if not np.any(space.c[n[-1] > 0]):
-            return path
-        window = (limit, whole.size, whole.is_flagged, rates)
-        if beyond is None:
-            beyond = steps(*window, n[-1], errors).tolist()
-        rows = alternatives(*window, beyond, labeled=n[-1])
-        is_beyond = ~space.contains(rows)
-        x = [project(space, row, n[-1]) for row in rows[is_beyond]]
+        favorable = half_space(limit, whole.size, whole.is_flagged).c > 0
     except LimitCannotBeTested:  # in this week's window
-        return path
-    if x:
-        seen = n[-1] > 0
-        y, n = y[:, seen], n[:, seen]
-        bets = inside(rows[is_beyond][:, seen]), inside(np.array(x)[:, seen])
-        path[:, is_beyond] = (log_ratios(y, n, *bets) - correction(n, *bets)).T
-    return path
+        return nothing
+    y, n = _with_missing(blocks, missing, favorable)
+    bets = Bets.on(limit, whole.size, whole.is_flagged, n[-1], rates, errors)
+    return nothing if bets is None else (bets.log_ratios(y, n) - bets.correction(n)).T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bets:
+    """Alternatives of a round, and their projections, in its labeled strata, ``(..., r, S)``.
+
+    Leading axes as the guesses have them. An alternative that keeps the limit bets nothing.
+    """
+
+    alternative: Floats
+    x: Floats
+    is_beyond: Bools
+    seen: Bools
+
+    @classmethod
+    def on(
+        cls,
+        limit: Limit,
+        size: Ints,
+        is_flagged: Bools,
+        labeled: Ints,
+        rates: Floats,
+        errors: Sequence[float] = ERRORS,
+    ) -> Bets | None:
+        """Make them from guesses, ``(..., H)``; None where a round says nothing."""
+        about, seen = (limit, size, is_flagged, rates), labeled > 0
+        try:
+            space = half_space(limit, size, is_flagged)
+            if not np.any(space.c[seen]):
+                return None
+            rows = alternatives(*about, steps(*about, labeled, errors), labeled=labeled)
+            x = project(space, rows, labeled)
+        except LimitCannotBeTested:
+            return None
+        return cls(inside(rows[..., seen]), inside(x[..., seen]), ~space.contains(rows), seen)
+
+    def log_ratios(self, positive: Ints, labeled: Ints) -> Floats:
+        """Log S after each block, ``(..., r, blocks)``, of answers ``(..., blocks, H)``."""
+        ratios = log_ratios(
+            positive[..., self.seen], labeled[:, self.seen], self.alternative, self.x
+        )
+        return np.where(self.is_beyond[..., np.newaxis], ratios, 0.0)
+
+    def correction(self, labeled: Ints, guesses: Bools | EllipsisType = ...) -> Floats:
+        """Return what the log S of some guesses is less by, likewise (``blocks.correction``)."""
+        less = correction(labeled[:, self.seen], self.alternative[guesses], self.x[guesses])
+        return np.where(self.is_beyond[guesses][..., np.newaxis], less, 0.0)
 
 
 def log_ratios(positive: Ints, labeled: Ints, alternative: Floats, x: Floats) -> Floats:
@@ -264,7 +296,7 @@ def _with_missing(
 
 def _check_rates(rates: Floats, counts: Counts) -> None:
     if counts.first_phase is not None:
-        message = "sizes are estimated from a first phase; use waves.log_e_of_waves"
+        message = "sizes are estimated from a first phase; use waves.log_e_path_of_waves"
         raise ValueError(message)
     if rates.shape != counts.size.shape:
         message = f"the guess has shape {rates.shape}, the round {counts.size.shape}"

@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.core.counts import Counts, FirstPhase, StratumArrays
+    from monitor.stats.core.counts import Counts, FirstPhase
 
 
 _LARGEST_BET = 1 - 1e-6  # of the K at which a factor would be 0
@@ -97,7 +97,7 @@ def log_e_of_first_phase(
     waves: Sequence[Counts],
     rates: Sequence[Floats | None],
     missing: Sequence[Ints | None],
-    earlier: Sequence[StratumArrays],
+    earlier: Sequence[Counts],
     errors: Sequence[float],
 ) -> Floats:
     """Log e of each alternative over the waves of one round.
@@ -200,7 +200,7 @@ def _bets(
     limit: Limit,
     counts: Counts,
     rates: Floats,
-    earlier: Sequence[StratumArrays],
+    earlier: Sequence[Counts],
     errors: Sequence[float],
 ) -> tuple[list[_Bet], Ints]:
     """Choose K for each alternative, by earlier rounds and the counted items of the cells alone.
@@ -227,7 +227,7 @@ def _sample(counts: Counts) -> FirstPhase:
     return sample
 
 
-def _usual(sample: FirstPhase, earlier: Sequence[StratumArrays]) -> tuple[Floats, Ints]:
+def _usual(sample: FirstPhase, earlier: Sequence[Counts]) -> tuple[Floats, Ints]:
     """Shares of the verdicts in each cell, and labels of each stratum, in earlier rounds."""
     judged = np.zeros(len(sample.parent))
     for counts in earlier:

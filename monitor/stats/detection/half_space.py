@@ -130,6 +130,10 @@ class _Sizes:
     value: float
     beta: float
 
+    @property
+    def total(self) -> float:
+        return self.flagged + self.passed
+
     def by_class(self, flagged: float, passed: float) -> Floats:
         return np.where(self.is_flagged, flagged, passed) * self.size
 
@@ -176,9 +180,9 @@ def half_space(limit: Limit, size: Ints, is_flagged: Bools) -> HalfSpace:
         message = f"size {size.shape} and is_flagged {is_flagged.shape} must both be (H,)"
         raise ValueError(message)
     direct = limit.direct()
-    row = _FORMULAS[direct.metric]
+    row, needs_flagged, needs_passed = _FORMULAS[direct.metric]
     flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
-    if row.lacks_a_class(flagged, passed) or not size.any():
+    if (needs_flagged > flagged) or (needs_passed > passed) or not size.any():
         message = (
             f"{limit} says nothing in a window of {flagged} flagged and {passed} passed items: "
             f"there {limit.metric} is undefined or cannot vary"
@@ -192,64 +196,41 @@ def half_space(limit: Limit, size: Ints, is_flagged: Bools) -> HalfSpace:
         value=direct.value,
         beta=direct.beta,
     )
-    c, d = row.of(window)
+    c, d = row(window)
     sign = 1.0 if direct.side == "at_least" else -1.0
     return HalfSpace(c=sign * c, d=sign * d)
 
 
-def _precision(w: _Sizes) -> tuple[Floats, float]:
-    return w.by_class(1, 0) / w.flagged, w.value
+_Row: TypeAlias = "Callable[[_Sizes], tuple[Floats, float]]"
 
-
-def _recall(w: _Sizes) -> tuple[Floats, float]:
-    return w.by_class(1 - w.value, -w.value), 0.0
-
-
-def _specificity(w: _Sizes) -> tuple[Floats, float]:
-    c = w.by_class(w.value, w.value - 1)
-    return c, w.value * w.flagged - (1 - w.value) * w.passed
-
-
-def _npv(w: _Sizes) -> tuple[Floats, float]:
-    return w.by_class(0, -1) / w.passed, w.value - 1
-
-
-def _prevalence(w: _Sizes) -> tuple[Floats, float]:
-    return w.size / (w.flagged + w.passed), w.value
-
-
-def _accuracy(w: _Sizes) -> tuple[Floats, float]:
-    total = w.flagged + w.passed
-    return w.by_class(1, -1) / total, w.value - w.passed / total
-
-
-def _f_beta(w: _Sizes) -> tuple[Floats, float]:
-    b2 = w.beta**2
-    return w.by_class(1 + b2 * (1 - w.value), -b2 * w.value), w.value * w.flagged
-
-
-@dataclass(frozen=True, slots=True)
-class _Formula:
-    """A row of the table, and the predicted classes it must find in the window."""
-
-    of: Callable[[_Sizes], tuple[Floats, float]]
-    needs_flagged: bool
-    needs_passed: bool
-
-    def lacks_a_class(self, flagged: int, passed: int) -> bool:
-        """Whether a class has no item without which the metric is undefined or constant."""
-        return (self.needs_flagged and not flagged) or (self.needs_passed and not passed)
-
-
-_FORMULAS = {
-    "precision": _Formula(_precision, needs_flagged=True, needs_passed=False),
-    "recall": _Formula(_recall, needs_flagged=True, needs_passed=True),
-    "specificity": _Formula(_specificity, needs_flagged=True, needs_passed=True),
-    "npv": _Formula(_npv, needs_flagged=False, needs_passed=True),
-    "prevalence": _Formula(_prevalence, needs_flagged=False, needs_passed=False),
-    "accuracy": _Formula(_accuracy, needs_flagged=False, needs_passed=False),
-    "f_beta": _Formula(_f_beta, needs_flagged=True, needs_passed=False),
+_FORMULAS: dict[str, tuple[_Row, bool, bool]] = {
+    "precision": (lambda w: (w.by_class(1, 0) / w.flagged, w.value), True, False),
+    "recall": (lambda w: (w.by_class(1 - w.value, -w.value), 0.0), True, True),
+    "specificity": (
+        lambda w: (
+            w.by_class(w.value, w.value - 1),
+            w.value * w.flagged - (1 - w.value) * w.passed,
+        ),
+        True,
+        True,
+    ),
+    "npv": (lambda w: (w.by_class(0, -1) / w.passed, w.value - 1), False, True),
+    "prevalence": (lambda w: (w.size / w.total, w.value), False, False),
+    "accuracy": (
+        lambda w: (w.by_class(1, -1) / w.total, w.value - w.passed / w.total),
+        False,
+        False,
+    ),
+    "f_beta": (
+        lambda w: (
+            w.by_class(1 + w.beta**2 * (1 - w.value), -(w.beta**2) * w.value),
+            w.value * w.flagged,
+        ),
+        True,
+        False,
+    ),
 }
+"""Rows of the table, and whether the window must hold flagged, and passed items."""
 
 WATCHABLE: tuple[str, ...] = (*_FORMULAS, *_MIRRORED)
 """Metrics that can carry a limit."""

@@ -1,7 +1,6 @@
 r"""The rates within a limit that are hardest to tell from an alternative.
 
-The reverse information projection on a half-space: one alternative at a time to the last digit,
-or many at once for simulations, by another method; the tests hold one against the other.
+The reverse information projection on a half-space.
 """
 
 from __future__ import annotations
@@ -9,23 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize
 
 from monitor.stats.detection.half_space import HalfSpace, LimitCannotBeTested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.stats.core.arrays import Floats, Ints
 
 
-_DOUBLINGS = 200  # of the multiplier; a limit that is reached at all is reached long before
 _STEPS = 60  # halvings alone leave no float between the ends of a bracket after 53
-_CLOSE = 1e-12  # of the constraint, whose coefficients are scaled to 1
+_CLOSE = 2e-16  # of the terms of the constraint
 
 
 def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
-    r"""Rates within the limit that the labels tell apart from the alternative least, ``(H,)``.
+    r"""Rates within the limit that the labels tell apart from the alternative least, ``(..., H)``.
 
     .. math:: x = \arg\min_{c\cdot x \ge d} \sum_h n_h\,\mathrm{KL}(\mathrm{alt}_h \| x_h)
 
@@ -33,6 +28,9 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
 
     .. math:: x_h = \frac{2 n_h \mathrm{alt}_h}{n_h - q + s}
         = \frac{q - n_h + s}{2q}, \quad s = \sqrt{(n_h - q)^2 + 4 q n_h \mathrm{alt}_h}.
+
+    By one Newton search for all, with :math:`dx_h/dq = x_h^2(1-x_h)^2 /
+    (n_h((x_h-\mathrm{alt}_h)^2 + \mathrm{alt}_h(1-\mathrm{alt}_h)))` and a bracket for each.
 
     A stratum without labels sits at its best value: 1 where c > 0, 0 where c < 0. In labeled strata
     x is the alternative itself where that keeps the limit.
@@ -42,7 +40,7 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
     space
         Rates that keep the limit; some rates in :math:`[0,1]^H` must lie strictly inside.
     alternative
-        Rates of shape ``(H,)``, strictly between 0 and 1.
+        Rates of shape ``(..., H)``, strictly between 0 and 1.
     labeled
         Labels really given in each stratum, shape ``(H,)``: the e-value has mean 1 only with these.
 
@@ -59,46 +57,15 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
     >>> print(project(space, np.array([0.9, 0.08]), np.array([50, 200])).round(4))
     [0.9132 0.0435]
     """
-    scale = float(np.abs(space.c).max())
-    c, d = space.c / scale, space.d / scale
-    x = np.where(c > 0, 1.0, np.where(c < 0, 0.0, alternative))
-    seen = labeled > 0
-    n, alt, c_seen = labeled[seen].astype(np.float64), alternative[seen], c[seen]
-    missing = d - float(c[~seen] @ x[~seen])
-
-    def excess(multiplier: float) -> float:
-        return float(c_seen @ tilted(alt, n, multiplier * c_seen)) - missing
-
-    multiplier = _root(excess, start=float(n.max(initial=1.0)))
-    x[seen] = tilted(alt, n, multiplier * c_seen)
-    return x
-
-
-def project_many(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
-    r"""Project alternatives, shape ``(rows, H)``: :func:`project` for each, by one Newton search.
-
-    With :math:`dx_h/dq = x_h^2(1-x_h)^2 / (n_h((x_h-\mathrm{alt}_h)^2 +
-    \mathrm{alt}_h(1-\mathrm{alt}_h)))` and a bracket for each row; on the limit to within 1e-12 of
-    the largest coefficient.
-
-    >>> from monitor.stats.detection.half_space import Limit, half_space
-    >>> space = half_space(
-    ...     Limit("recall", 0.5, "at_least"), np.array([40, 960]), np.array([True, False])
-    ... )
-    >>> print(project_many(space, np.array([[0.8, 0.05]]), np.array([20, 80])).round(4))
-    [[0.8125 0.0339]]
-    """
     scale = float(np.abs(space.c).max())  # so that _CLOSE means the same for every limit
     c, d = space.c / scale, space.d / scale
-    x = np.where(c > 0, 1.0, np.where(c < 0, 0.0, alternative))
+    rows = alternative.reshape(-1, c.size)
     seen = labeled > 0
     moved = seen & (c != 0)
-    x[:, seen] = alternative[:, seen]
-    still = ~moved
-    missing = d - x[:, still] @ c[still]
+    x = np.where(seen | (c == 0), rows, np.where(c > 0, 1.0, 0.0))
     n = labeled[moved].astype(np.float64)
-    x[:, moved] = _solved(alternative[:, moved], n, c[moved], missing)
-    return x
+    x[:, moved] = _solved(rows[:, moved], n, c[moved], d - x[:, ~moved] @ c[~moved])
+    return x.reshape(alternative.shape)
 
 
 def tilted(alternative: Floats, n: Floats, q: Floats) -> Floats:
@@ -121,20 +88,6 @@ def inside(rates: Floats) -> Floats:
     return np.clip(rates, np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).epsneg)
 
 
-def _root(excess: Callable[[float], float], start: float) -> float:
-    """Zero of an increasing function on [0, inf); 0 if it is not negative there."""
-    if excess(0.0) >= 0:
-        return 0.0
-    high = start
-    for _ in range(_DOUBLINGS):
-        if excess(high) >= 0:
-            # A multiplier may be tiny, so only its relative error counts.
-            return float(optimize.brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15))
-        high *= 2
-    message = "no rates lie strictly within the limit, so there is nothing to test against"
-    raise LimitCannotBeTested(message)
-
-
 def _solved(alternative: Floats, n: Floats, c: Floats, missing: Floats) -> Floats:
     """Rows of x with c.x = missing, or the alternative itself where that is reached already."""
     x = alternative.copy()
@@ -143,7 +96,7 @@ def _solved(alternative: Floats, n: Floats, c: Floats, missing: Floats) -> Float
     multiplier = low
     for _ in range(_STEPS):
         excess = x[rows] @ c - missing[rows]
-        unsolved = np.abs(excess) > _CLOSE
+        unsolved = np.abs(excess) > _CLOSE * (x[rows] @ np.abs(c) + np.abs(missing[rows]))
         if not unsolved.any():
             return x
         rows, excess, multiplier = rows[unsolved], excess[unsolved], multiplier[unsolved]

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.detection.alternatives import DECAY, ERRORS, WEIGHTS, alternatives, steps
-from monitor.stats.detection.blocks import BLOCKS, correction, prefix_sizes
-from monitor.stats.detection.e_detector import log_mixed, log_ratios, log_threshold, update
-from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.projection import inside, project_many
+from monitor.stats.detection.alternatives import DECAY, ERRORS, WEIGHTS
+from monitor.stats.detection.blocks import BLOCKS, prefix_sizes
+from monitor.stats.detection.e_detector import Bets, log_mixed, log_threshold, update
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.detection.half_space import Limit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,60 +39,16 @@ def log_e_many(
     rates: Floats,
     *,
     errors: Sequence[float] = ERRORS,
-    beyond: Sequence[float] | None = None,
 ) -> Floats:
     """Evidence of one round for each path: ``e_detector.log_e_factor`` for each of them.
 
     Answers and guesses have the shape ``(paths, H)``, log e ``(paths, alternatives)``; 0.0 where
     uninformative.
     """
-    bets = _Bets.on(limit, window, rates, errors, beyond)
+    bets = Bets.on(limit, window.size, window.is_flagged, window.labeled, rates, errors)
     if bets is None:
-        return np.zeros((len(positive), len(errors if beyond is None else beyond)))
+        return np.zeros((len(positive), len(errors)))
     return bets.log_ratios(positive[:, np.newaxis], window.labeled[np.newaxis])[..., 0]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bets:
-    """Alternatives of each path and their projections in labeled strata, ``(paths, r, S)``."""
-
-    alternative: Floats
-    x: Floats
-    is_beyond: Bools
-    seen: Bools
-
-    @classmethod
-    def on(
-        cls,
-        limit: Limit,
-        window: RoundStrata,
-        rates: Floats,
-        errors: Sequence[float],
-        beyond: Sequence[float] | None,
-    ) -> _Bets | None:
-        """Make them from guesses, ``(paths, H)``; None where a round says nothing."""
-        try:
-            space = half_space(limit, window.size, window.is_flagged)
-            seen = window.labeled > 0
-            if not np.any(space.c[seen]):
-                return None
-            about = (limit, window.size, window.is_flagged, rates)
-            r = steps(*about, window.labeled, errors) if beyond is None else beyond
-            rows = alternatives(*about, r, labeled=window.labeled)
-            x = project_many(space, rows.reshape(-1, seen.size), window.labeled).reshape(rows.shape)
-        except LimitCannotBeTested:
-            return None
-        return cls(inside(rows[..., seen]), inside(x[..., seen]), ~space.contains(rows), seen)
-
-    def log_ratios(self, positive: Ints, labeled: Ints) -> Floats:
-        """Log S after each block, ``(paths, r, blocks)``."""
-        kept = log_ratios(positive[..., self.seen], labeled[:, self.seen], self.alternative, self.x)
-        return np.where(self.is_beyond[..., np.newaxis], kept, 0.0)
-
-    def correction(self, labeled: Ints, paths: Bools) -> Floats:
-        """Compute what the log S of some paths is less by, likewise."""
-        less = correction(labeled[:, self.seen], self.alternative[paths], self.x[paths])
-        return np.where(self.is_beyond[paths, :, np.newaxis], less, 0.0)
 
 
 def split_many(positive: Ints, labeled: Ints, rng: np.random.Generator) -> Ints:
@@ -115,9 +70,9 @@ class Paths:
     """Many monitors with the same limits, each with its own labels, guess and evidence.
 
     The promise is one false alarm in ``every`` rounds, over all limits. A round is read in
-    ``blocks``, with its answers in a random order drawn with ``seed``. Decay, errors, weights and
-    fixed steps ``beyond`` are other than the default ones only to compare them.
+    ``blocks``, with its answers in a random order drawn with ``seed``.
 
+    >>> from monitor.stats.detection.half_space import Limit
     >>> window = RoundStrata(np.array([160, 4840]), np.array([True, False]), np.array([100, 100]))
     >>> watched = Paths([Limit("precision", 0.8, "at_least")], every=52, paths=2)
     >>> for found in (86, 86, 50):
@@ -129,10 +84,6 @@ class Paths:
     limits: Sequence[Limit]
     every: float
     paths: int
-    decay: float = DECAY
-    errors: Sequence[float] = ERRORS
-    weights: Sequence[float] = WEIGHTS
-    beyond: Sequence[float] | None = None
     blocks: int = BLOCKS
     seed: int = 0
     fired_after: Ints = field(init=False)
@@ -143,7 +94,7 @@ class Paths:
     _rng: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
-        self._log_m = np.full((len(self.limits), self.paths, len(self.weights)), -np.inf)
+        self._log_m = np.full((len(self.limits), self.paths, len(WEIGHTS)), -np.inf)
         self._rng = np.random.default_rng(self.seed)
 
     def learn(self, window: RoundStrata, positive: Ints) -> None:
@@ -152,8 +103,8 @@ class Paths:
             self._positive = positive.astype(np.float64)
             self._labeled = window.labeled.astype(np.float64)
             return
-        self._positive = self.decay * self._positive + positive
-        self._labeled = self.decay * self._labeled + window.labeled
+        self._positive = DECAY * self._positive + positive
+        self._labeled = DECAY * self._labeled + window.labeled
 
     def guess(self, window: RoundStrata) -> Floats | None:
         """Rates to expect, shape ``(paths, H)``, as by ``e_detector.guess``."""
@@ -177,28 +128,28 @@ class Paths:
             labeled = prefix_sizes(window.labeled, self.blocks)
             answers = split_many(positive, labeled, self._rng)
             for index, limit in enumerate(self.limits):
-                bets = _Bets.on(limit, window, rates, self.errors, self.beyond)
+                bets = Bets.on(limit, window.size, window.is_flagged, window.labeled, rates)
                 if bets is not None:
                     self.fired_after[index] = self._step(index, bets, answers, labeled, threshold)
         self.learn(window, positive)
         return self.fired_after > 0
 
     def _step(
-        self, index: int, bets: _Bets, positive: Ints, labeled: Ints, threshold: float
+        self, index: int, bets: Bets, positive: Ints, labeled: Ints, threshold: float
     ) -> Ints:
         log_m, log_s = self._log_m[index], bets.log_ratios(positive, labeled)
         says: Bools = np.asarray(log_s[..., -1].any(axis=1))
-        reaches: Bools = np.asarray(says & (self._mixed(log_m, log_s) >= threshold).any(axis=1))
+        reaches: Bools = np.asarray(says & (_mixed(log_m, log_s) >= threshold).any(axis=1))
         # The correction takes time, and can only turn those back that reach it without.
         less = bets.correction(labeled, reaches)
-        blocks = self._mixed(log_m[reaches], log_s[reaches] - less) >= threshold
+        blocks = _mixed(log_m[reaches], log_s[reaches] - less) >= threshold
         fired_after = np.zeros(len(log_m), dtype=np.int64)
         fired_after[reaches] = np.where(blocks.any(axis=1), blocks.argmax(axis=1) + 1, 0)
         after = np.where(says[:, np.newaxis], update(log_m, log_s[..., -1]), log_m)
         self._log_m[index] = np.where(fired_after[:, np.newaxis] > 0, -np.inf, after)
         return fired_after
 
-    def _mixed(self, log_m: Floats, log_e: Floats) -> Floats:
-        """Log M after each block, ``(paths, blocks)``."""
-        after = np.swapaxes(update(log_m[..., np.newaxis], log_e), 1, 2)
-        return log_mixed(after, self.weights)
+
+def _mixed(log_m: Floats, log_e: Floats) -> Floats:
+    """Log M after each block, ``(paths, blocks)``."""
+    return log_mixed(np.swapaxes(update(log_m[..., np.newaxis], log_e), 1, 2))

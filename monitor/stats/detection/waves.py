@@ -37,30 +37,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import Counts, StratumArrays
+    from monitor.stats.core.counts import Counts
     from monitor.stats.detection.half_space import Limit
 
 _T = TypeVar("_T")
 
 
-def log_e_of_waves(
+def log_e_path_of_waves(
     limit: Limit,
-    waves: Sequence[Counts],
+    waves: Sequence[Sequence[Counts]],
     rates: Sequence[Floats | None],
-    missing: Sequence[Ints] | None = None,
-    earlier: Sequence[StratumArrays] = (),
+    missing: Sequence[Sequence[Ints]] | None = None,
+    earlier: Sequence[Counts] = (),
 ) -> Floats:
-    """Log e of each alternative over the waves of one round, ``(alternatives,)``; 0.0 says nothing.
+    """Log e after each block of each wave of one round, ``(blocks, alternatives)``.
+
+    0.0 says nothing. Where sizes are estimated there is one row, of the round's end.
 
     Parameters
     ----------
     waves
-        Of each wave its own labels and answers, and the sizes of the whole window.
+        Of each wave its own labels and answers up to each of its blocks, and the sizes of the whole
+        window.
     rates
         The guess for each wave, as if it were a round: by the rounds and the waves before it only.
         So the second wave of a first round already gathers evidence, by the rates of the first.
     missing
-        Of each wave its items without an answer, by stratum; none if not given.
+        Of each wave and block the items without an answer, by stratum; none if not given.
     earlier
         Rounds of the same strata before this one, in slot order; what ``first_phase`` chooses its
         bet by, where sizes are estimated.
@@ -73,25 +76,8 @@ def log_e_of_waves(
     >>> one = Counts.of_matrix(tp=40, fp=10, fn=0, tn=0, flagged_size=160, passed_size=4840)
     >>> two = Counts.of_matrix(tp=30, fp=20, fn=0, tn=0, flagged_size=160, passed_size=4840)
     >>> limit = Limit("precision", 0.8, "at_least")
-    >>> print(log_e_of_waves(limit, [one, two], [None, guess([one])]).round(2))
+    >>> print(log_e_path_of_waves(limit, [[one], [two]], [None, guess([one])])[-1].round(2))
     [2.21 3.71 5.14]
-    """
-    absent = None if missing is None else [[lost] for lost in missing]
-    path = log_e_path_of_waves(limit, [[wave] for wave in waves], rates, absent, earlier)
-    return np.asarray(path[-1])
-
-
-def log_e_path_of_waves(
-    limit: Limit,
-    waves: Sequence[Sequence[Counts]],
-    rates: Sequence[Floats | None],
-    missing: Sequence[Sequence[Ints]] | None = None,
-    earlier: Sequence[StratumArrays] = (),
-) -> Floats:
-    """Log e after each block of each wave of one round, ``(blocks, alternatives)``; as above.
-
-    Of each wave ``waves`` has the labels up to each of its blocks, and ``missing`` what of them has
-    no answer. Where sizes are estimated there is one row, of the round's end.
     """
     absent = _each(missing, waves)
     if waves[0][-1].first_phase is not None:
@@ -109,7 +95,7 @@ def log_recovery_of_waves(
     waves: Sequence[Counts],
     rates: Sequence[Floats | None],
     missing: Sequence[Ints] | None = None,
-    earlier: Sequence[StratumArrays] = (),
+    earlier: Sequence[Counts] = (),
 ) -> float:
     """Log e of a round in waves that the metric of an alert keeps its limit again; as above."""
     if waves and waves[0].first_phase is not None:

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import Interval
-    from monitor.stats.core.draws import Draws
     from monitor.stats.core.metrics import Matrix
 
 
@@ -53,22 +52,6 @@ class Working:
     prevalence: Floats
 
     @classmethod
-    def of(cls, tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Working:
-        """Make it from numbers or arrays.
-
-        Examples
-        --------
-        >>> float(Working.of(0.6, 0.001, 0.01).precision().round(3))
-        0.858
-        """
-        return cls(*(np.asarray(each, dtype=np.float64) for each in (tpr, fpr, prevalence)))
-
-    @classmethod
-    def of_draws(cls, draws: Draws, size: Ints) -> Working:
-        """Make it from posterior draws of the strata's rates and the sizes of the strata."""
-        return cls.of_matrix(draws.rate_matrix(size))
-
-    @classmethod
     def of_matrix(cls, matrix: Matrix) -> Working:
         """Make it from a confusion matrix, or from draws of one."""
         return cls(*(METRICS[name](matrix) for name in ("recall", "fpr", "prevalence")))
@@ -78,32 +61,6 @@ class Working:
         return precision_at(
             self.tpr, self.fpr, self.prevalence if prevalence is None else prevalence
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SplitChange:
-    """A change of precision and the two parts it is made of; they add up to it."""
-
-    change: Floats
-    prevalence: Floats
-    classifier: Floats
-
-
-def split_change(before: Working, after: Working) -> SplitChange:
-    """Share a change of precision out between prevalence and classifier; NaN if undefined.
-
-    Examples
-    --------
-    >>> before, after = Working.of(0.6, 0.003, 0.031), Working.of(0.55, 0.0035, 0.019)
-    >>> parts = split_change(before, after)
-    >>> [round(float(each), 3) for each in (parts.change, parts.prevalence, parts.classifier)]
-    [-0.112, -0.076, -0.036]
-    """
-    change = after.precision() - before.precision()
-    at_first = after.precision(before.prevalence) - before.precision()
-    at_last = after.precision() - before.precision(after.prevalence)
-    classifier = (at_first + at_last) / 2
-    return SplitChange(change=change, prevalence=change - classifier, classifier=classifier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +122,7 @@ def precision_change(
     ...     Counts.of_matrix(tp=150, fp=50, fn=5, tn=995, flagged_size=2_000, passed_size=98_000),
     ... ]
     >>> works = [
-    ...     Working.of_draws(draw(round_posterior(each), seed=i), each.size)
+    ...     Working.of_matrix(draw(round_posterior(each), seed=i).rate_matrix(each.size))
     ...     for i, each in enumerate(rounds)
     ... ]
     >>> found = precision_change(*works)
@@ -177,31 +134,33 @@ def precision_change(
     check_probability(level, "level")
     order = np.random.default_rng(0).permutation(len(before.tpr))
     before = Working(before.tpr[order], before.fpr[order], before.prevalence[order])
-    parts = split_change(before, after)
-    if np.isnan(parts.change).any():
+    values = _values(before, after)
+    if np.isnan(values["change"]).any():
         message = "precision is undefined before or after, so its change has no cause"
         raise ValueError(message)
-    values = _values(before, after, parts)
     points = dict.fromkeys(values, math.nan)
     if scaled is not None:
-        single = _values(*scaled, split_change(*scaled))
-        points = {name: float(value) for name, value in single.items()}
+        points = {name: float(value) for name, value in _values(*scaled).items()}
     intervals = _intervals(values, points, level)
     if any(intervals[name].point != point for name, point in points.items()):
         intervals = _intervals(values, dict.fromkeys(values, math.nan), level)
     return PrecisionChange(**intervals, level=level)
 
 
-def _values(before: Working, after: Working, parts: SplitChange) -> dict[str, Floats]:
-    """Name what a ``PrecisionChange`` has intervals of as it does."""
+def _values(before: Working, after: Working) -> dict[str, Floats]:
+    """Values of what a ``PrecisionChange`` has intervals of, by name; NaN if undefined."""
+    was, now = before.precision(), after.precision()
+    at_first = after.precision(before.prevalence) - was
+    at_last = now - before.precision(after.prevalence)
+    classifier = (at_first + at_last) / 2
     return {
-        "before": before.precision(),
-        "after": after.precision(),
+        "before": was,
+        "after": now,
         "prevalence_before": before.prevalence,
         "prevalence_after": after.prevalence,
-        "change": parts.change,
-        "by_prevalence": parts.prevalence,
-        "by_classifier": parts.classifier,
+        "change": now - was,
+        "by_prevalence": now - was - classifier,
+        "by_classifier": classifier,
     }
 
 

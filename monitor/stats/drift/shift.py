@@ -74,6 +74,16 @@ def window_distances(
 ) -> tuple[WindowDistance, ...]:
     r"""Compare a window's population with the earlier windows of its history.
 
+    With p and q the shares of the strata now and before, and f the share of flagged items,
+
+    .. math:: \mathrm{PSI} = \sum_h (p_h - q_h) \ln (p_h / q_h), \quad
+        \mathrm{KS} = \max_h \Big| \sum_{g \le h} (p_g - q_g) \Big|, \quad
+        \operatorname{logit} f_p - \operatorname{logit} f_q,
+
+    half an item counting where a stratum or a class is empty on one side only. PSI is the symmetric
+    Kullback-Leibler divergence; KS is at most the distance between the scores, which strata see
+    at their edges only; for rare flags the last is close to the log of the ratio of the rates.
+
     With :math:`d_s^2` the squared distances (PSI is one already) of each of T earlier windows to
     the others, the wobble's bar is the root of
 
@@ -124,72 +134,18 @@ def window_distances(
     return tuple(distances_now)
 
 
-def population_stability_index(now: ArrayLike, usual: ArrayLike) -> float:
-    r"""Compute the population stability index (PSI) of two sets of counts over the same strata.
-
-    .. math:: \sum_h (p_h - q_h) \ln (p_h / q_h)
-
-    the symmetric Kullback-Leibler divergence of the shares, with half an item added to each stratum
-    that is empty on one side only; strata empty on both sides say nothing. ``now`` and
-    ``usual`` are items per stratum, shape ``(H,)``, each with one item or more.
-
-    Examples
-    --------
-    >>> round(population_stability_index([50, 50], [90, 10]), 4)
-    0.8789
-    """
-    p, q = _shares(now, usual)
-    n = [float(np.sum(side)) for side in (now, usual)]
-    nonempty = (p > 0) | (q > 0)
-    p, q = np.where(p > 0, p, 0.5 / n[0])[nonempty], np.where(q > 0, q, 0.5 / n[1])[nonempty]
-    return float((p - q) @ np.log(p / q))
-
-
-def kolmogorov_smirnov(now: ArrayLike, usual: ArrayLike) -> float:
-    r"""Largest difference of the two distribution functions, strata in order of score.
-
-    .. math:: \max_h \Big| \sum_{g \le h} (p_g - q_g) \Big|
-
-    At most the distance between the scores themselves, which the strata only see at their edges.
-    ``now`` and ``usual`` are items per stratum, shape ``(H,)``, each with one item or more.
-
-    Examples
-    --------
-    >>> round(kolmogorov_smirnov([50, 50], [90, 10]), 4)
-    0.4
-    """
-    p, q = _shares(now, usual)
-    return float(np.abs(np.cumsum(p - q)).max())
-
-
-def flagged_rate_move(now: ArrayLike, usual: ArrayLike, is_flagged: ArrayLike) -> float:
-    r"""Change of the log odds of being flagged, half an item for a class that is empty.
-
-    .. math:: \operatorname{logit} f - \operatorname{logit} f_{usual}, \quad
-        \operatorname{logit} f = \ln (N_+ / N_-)
-
-    For rare flags close to the log of the ratio of the two rates: 0.1 is a tenth more. ``now``
-    and ``usual`` are items per stratum, shape ``(H,)``, each with one item or more.
-
-    Examples
-    --------
-    >>> round(flagged_rate_move([900, 100], [950, 50], [False, True]), 4)
-    0.7472
-    """
-    _shares(now, usual)
-    up = np.asarray(is_flagged, dtype=np.bool_)
-    odds: list[float] = []
-    for side in (now, usual):
-        sizes = np.asarray(side, dtype=np.float64)
-        odds.append((float(sizes[up].sum()) or 0.5) / (float(sizes[~up].sum()) or 0.5))
-    return math.log(odds[0] / odds[1])
-
-
 def _distances(now: Ints, usual: Ints, is_flagged: Bools) -> dict[Kind, float]:
+    """PSI, KS and move of the flagged rate of two windows with items; see `window_distances`."""
+    sizes = now.astype(np.float64), usual.astype(np.float64)
+    p, q = (side / side.sum() for side in sizes)
+    odds = [(side[is_flagged].sum() or 0.5) / (side[~is_flagged].sum() or 0.5) for side in sizes]
+    held = (p > 0) | (q > 0)
+    # Half an item in a stratum that is empty on one side only.
+    full = [np.maximum(side, 0.5)[held] / side.sum() for side in sizes]
     return {
-        "psi": population_stability_index(now, usual),
-        "ks": kolmogorov_smirnov(now, usual),
-        "flagged_rate": flagged_rate_move(now, usual, is_flagged),
+        "psi": float((full[0] - full[1]) @ np.log(full[0] / full[1])),
+        "ks": float(np.abs(np.cumsum(p - q)).max()),
+        "flagged_rate": math.log(odds[0] / odds[1]),
     }
 
 
@@ -214,21 +170,6 @@ def _sampling_bar(kind: Kind, now: Ints, usual: Ints, is_flagged: Bools) -> floa
     flagged, passed = (float(both[up].sum()) or 0.5 for up in (is_flagged, ~is_flagged))
     spread = per_item * float(both.sum()) ** 2 / (flagged * passed)
     return float(special.ndtri(0.5 + LEVEL / 2)) * math.sqrt(spread)
-
-
-def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Floats, Floats]:
-    """Shares of the strata in both sets of counts."""
-    shares: list[Floats] = []
-    for name, side in (("now", now), ("usual", usual)):
-        sizes = np.asarray(side, dtype=np.float64)
-        if sizes.ndim != 1 or np.shape(now) != np.shape(usual) or np.any(sizes < 0):
-            message = f"{name} must hold sizes, 0 or more, one per stratum, got {side!r}"
-            raise ValueError(message)
-        if sizes.sum() == 0:
-            message = f"{name} holds no item, so there is nothing to compare"
-            raise ValueError(message)
-        shares.append(sizes / sizes.sum())
-    return shares[0], shares[1]
 
 
 def _checked(now: ArrayLike, earlier: ArrayLike, is_flagged: ArrayLike) -> tuple[Ints, Ints, Bools]:

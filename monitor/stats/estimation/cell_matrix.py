@@ -1,11 +1,12 @@
-"""Precision, recall and all else of a round labeled by score cells: its posterior and its draws.
+"""Draws of the confusion matrix of a round, by score cells (and by bands: ``matrix_draws``).
 
-Each class is one stratum of the plain labels that its cells are worth (``cell_counts``), with
-Jeffreys' prior.
+By cells each class is one stratum of the plain labels that its cells are worth
+(``cell_counts``), with Jeffreys' prior.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw
+from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.cell_counts import PRIOR, cell_counts, counts_of_the_rest, items_by_chance
@@ -79,7 +80,7 @@ def class_counts(
 
 def class_sizes(counts: Counts) -> Ints:
     """Items of the flagged and of the passed cells, shape ``(2,)``."""
-    return np.array([sum(cell.size for cell in cells) for cells in (counts.flagged, counts.passed)])
+    return np.array([counts.size[of].sum() for of in (counts.is_flagged, ~counts.is_flagged)])
 
 
 def cell_matrix(
@@ -243,3 +244,46 @@ def _law(counts: EffectiveCounts) -> BetaMixture:
         prior + counts.positive,
         prior + counts.labeled - counts.positive,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixDraws:
+    """The matrix of each estimand in many draws, and how they were made, in a few words."""
+
+    of: Callable[[Estimand], Matrix]
+    method: str
+
+
+def matrix_draws(
+    counts: Counts,
+    *,
+    seed: int,
+    points: int,
+    cells: bool,
+    posterior: JointPosterior | None = None,
+) -> MatrixDraws:
+    """Draw the matrices of a round: see ``posterior.estimates`` for what is given."""
+    if cells:
+        if posterior is not None:
+            message = "score cells have a posterior of their own; leave posterior out"
+            raise ValueError(message)
+        method = f"Beta posterior by score cells, {points} Sobol points"
+        return MatrixDraws(partial(cell_matrix, counts, seed=seed, points=points), method)
+    posterior = round_posterior(counts) if posterior is None else posterior
+    _check_strata(counts, posterior)
+    draws = draw(posterior, seed=seed, points=points, size=counts.size)
+    kind = "Beta mixture" if posterior.components > 1 else "Beta"
+    method = f"joint {kind} posterior, {points} Sobol points"
+    return MatrixDraws(partial(draws.matrix, counts), method)
+
+
+def _check_strata(counts: Counts, posterior: JointPosterior) -> None:
+    flagged = int(counts.is_flagged.sum())
+    ours = (flagged, len(counts.size) - flagged)
+    theirs = (posterior.flagged.strata, posterior.passed.strata)
+    if ours != theirs:
+        message = (
+            f"the counts have {ours[0]} flagged and {ours[1]} passed strata, "
+            f"the posterior {theirs[0]} and {theirs[1]}"
+        )
+        raise ValueError(message)

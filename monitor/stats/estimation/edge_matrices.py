@@ -16,8 +16,8 @@ import numpy as np
 from monitor.stats.core.metrics import Matrix
 
 if TYPE_CHECKING:
-    from monitor.stats.core.arrays import Floats
-    from monitor.stats.core.counts import Counts, StratumCounts
+    from monitor.stats.core.arrays import Bools, Floats
+    from monitor.stats.core.counts import Counts
 
 
 def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
@@ -34,15 +34,15 @@ def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
     >>> edge.tp, edge.fn, edge.tn
     (array([88., 91.]), array([0., 0.]), array([900., 900.]))
     """
-    flagged = [(matrix.tp, matrix.fp), *_edge(counts.flagged, matrix.flagged)]
-    passed = [(matrix.fn, matrix.tn), *_edge(counts.passed, matrix.passed)]
+    up = counts.is_flagged
+    flagged = [(matrix.tp, matrix.fp), *_edge(counts, up, matrix.flagged)]
+    passed = [(matrix.fn, matrix.tn), *_edge(counts, ~up, matrix.passed)]
     return [Matrix(*up, *down) for down in passed for up in flagged][1:]
 
 
-def _edge(strata: tuple[StratumCounts, ...], items: Floats) -> list[tuple[Floats, Floats]]:
+def _edge(counts: Counts, members: Bools, items: Floats) -> list[tuple[Floats, Floats]]:
     """Positives and negatives of a class without the answer never seen; none if both were."""
-    labeled = sum(stratum.labeled for stratum in strata)
-    seen = sum(stratum.positive for stratum in strata)
+    labeled, seen = counts.labeled[members].sum(), counts.positive[members].sum()
     if labeled == 0 or 0 < seen < labeled:
         return []
     nothing = np.zeros_like(items)

@@ -28,7 +28,7 @@ import numpy as np
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.draws import POINTS, JointPosterior, draw_rates
 from monitor.stats.core.metrics import Matrix
-from monitor.stats.estimation.matrix_draws import MatrixDraws
+from monitor.stats.estimation.cell_matrix import MatrixDraws
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -24,8 +24,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.design.double_sampling import share_covariance
-from monitor.stats.estimation.cell_matrix import cell_matrix, weighted_matrix
-from monitor.stats.estimation.matrix_draws import MatrixDraws
+from monitor.stats.estimation.cell_matrix import MatrixDraws, cell_matrix, weighted_matrix
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.core.counts import FirstPhase, Interval, StratumArrays
+    from monitor.stats.core.counts import FirstPhase, Interval
     from monitor.stats.core.draws import Estimand
     from monitor.stats.estimation.posterior import MetricEstimate
 
@@ -51,7 +50,7 @@ class JudgeRates(NamedTuple):
 
 
 def judge_rates(
-    counts: StratumArrays,
+    counts: Counts,
     says_yes: ArrayLike,
     judged: ArrayLike,
     *,
@@ -106,7 +105,7 @@ def judged_order(is_flagged: Bools, says_yes: ArrayLike, judged: ArrayLike) -> I
     return np.asarray(order[there[order]])
 
 
-def counts_of_judge(counts: StratumArrays, says_yes: ArrayLike, order: Ints) -> Counts:
+def counts_of_judge(counts: Counts, says_yes: ArrayLike, order: Ints) -> Counts:
     """Count for the judge as for a classifier that flags what it says yes to.
 
     Parameters
@@ -148,7 +147,7 @@ def estimates_of_judge(
 
 def _with_share_noise(
     draws: Matrix,
-    counts: StratumArrays,
+    counts: Counts,
     first_phase: FirstPhase,
     says_yes: Bools,
     judged: Bools,

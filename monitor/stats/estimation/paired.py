@@ -20,7 +20,6 @@ from monitor.stats.core.cells import DRAWS, cell_draws, two_minds
 from monitor.stats.core.credible import credible_interval
 from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.estimation.calibrated import calibrated, flagged_range
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ UNKNOWN = 0.5
 LEAST_POSSIBLE = 1 / 16
 """Share of draws under which a counted number of flagged items contradicts the labels."""
 
+_HALVINGS = 60  # of a bracket of 400: no float is left between its ends
 _FIRST_FLAGS = np.array([False, False, True, True])
 _SECOND_FLAGS = np.array([False, True, False, True])
 
@@ -140,7 +140,9 @@ def compare(
 
     Notes
     -----
-    A counted number of flagged items calibrates each draw (``calibrated``). Draws that it rules
+    A counted number of flagged items calibrates each draw: shares of
+    "flagged by the second" move on the logit scale, in stratum h by a common factor times
+    :math:`N_h/n_h`, until the total fits, the conditional draw to first order. Draws that it rules
     out, such as those without any item of a cell that must hold some, are left out.
 
     Points come from the labeled items, each for N_h/n_h of the window, so the first
@@ -171,7 +173,7 @@ def compare(
     items = _drawn(sample, cell, possible, rng=rng, draws=draws, estimand=estimand)
     if second_flagged is not None:
         items = _possible_draws(items, second_flagged)
-        items = calibrated(items, sample, _SECOND_FLAGS, second_flagged)
+        items = _calibrated(items, sample, _SECOND_FLAGS, second_flagged)
     drawn = items.sum(axis=1)
     scaled = _scaled(sample, cell, possible, second_flagged)
     both = _matrices(drawn)
@@ -351,10 +353,10 @@ def _scaled(
     np.add.at(items[0], (sample.stratum, sample.positive.astype(np.int64), cell), sample.weight)
     items[0] += _unlabeled(sample, possible)
     if second_flagged is not None:
-        least, most = flagged_range(items, _SECOND_FLAGS)
+        least, most = _flagged_range(items, _SECOND_FLAGS)
         if not least[0] <= second_flagged <= most[0]:
             return None
-        items = calibrated(items, sample, _SECOND_FLAGS, second_flagged)
+        items = _calibrated(items, sample, _SECOND_FLAGS, second_flagged)
     return np.asarray(items.sum(axis=1))
 
 
@@ -367,7 +369,7 @@ def _unlabeled(sample: LabeledSample, possible: Bools) -> Floats:
 
 def _possible_draws(items: Floats, total: int) -> Floats:
     """Keep the draws in which so many can be flagged: the count rules out the others."""
-    least, most = flagged_range(items, _SECOND_FLAGS)
+    least, most = _flagged_range(items, _SECOND_FLAGS)
     possible = (least <= total) & (total <= most)
     if possible.mean() < LEAST_POSSIBLE:
         message = (
@@ -376,3 +378,48 @@ def _possible_draws(items: Floats, total: int) -> Floats:
         )
         raise ValueError(message)
     return items[possible]
+
+
+def _flagged_range(items: Floats, flags: Bools) -> tuple[Floats, Floats]:
+    """Fewest and most items that can be flagged in each draw: strata that do both may move.
+
+    Items of actual classes and cells have the shape ``(draws, H, 2, K)``, ``flags`` ``(K,)``.
+    """
+    flagged, passed = (items[..., side].sum(axis=(2, 3)) for side in (flags, ~flags))
+    least = np.where(passed == 0, flagged, 0).sum(axis=1)
+    most = np.where(flagged > 0, flagged + passed, 0).sum(axis=1)
+    return least, most
+
+
+def _calibrated(items: Floats, sample: LabeledSample, flags: Bools, total: int) -> Floats:
+    """Move each draw to the counted number of flagged items, one in its range."""
+    flagged, passed = (items[..., side].sum(axis=(2, 3)) for side in (flags, ~flags))
+    # The fewer of its items are labeled, the less sure a stratum is, and the further it moves.
+    pull = sample.size / np.maximum(sample.labeled, 1)
+    moved = _tilted(flagged, passed, pull / pull.max(), total)
+    scale = np.ones_like(items)
+    for now, then, side in (
+        (flagged, moved, flags),
+        (passed, flagged + passed - moved, ~flags),
+    ):
+        ratio = np.divide(then, now, out=np.ones_like(now), where=now > 0)
+        scale[..., side] = ratio[:, :, np.newaxis, np.newaxis]
+    return items * scale
+
+
+def _tilted(flagged: Floats, passed: Floats, pull: Floats, total: int) -> Floats:
+    """Tilt the flagged items per stratum until their sum is ``total``, by bisection."""
+    size = flagged + passed
+    # exp(200) moves any share to 0 or 1 as far as a float can, and does not overflow.
+    low, high = np.full(len(flagged), -200.0), np.full(len(flagged), 200.0)
+
+    def at(tilt: Floats) -> Floats:
+        factor = np.exp(np.clip(tilt[:, np.newaxis] * pull, -200, 200))
+        top = flagged * factor
+        return np.divide(size * top, top + passed, out=np.zeros_like(size), where=size > 0)
+
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        under = at(middle).sum(axis=1) < total
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    return at((low + high) / 2)

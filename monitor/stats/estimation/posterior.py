@@ -23,19 +23,17 @@ from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.estimation.cell_matrix import weighted_matrix
+from monitor.stats.estimation.cell_matrix import matrix_draws, weighted_matrix
 from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
-from monitor.stats.estimation.matrix_draws import matrix_draws
 from monitor.stats.estimation.small_counts import SmallCounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import StratumCounts
     from monitor.stats.core.draws import Draws, Estimand, JointPosterior
     from monitor.stats.core.reasons import NoEstimate
-    from monitor.stats.estimation.matrix_draws import MatrixDraws
+    from monitor.stats.estimation.cell_matrix import MatrixDraws
     from monitor.stats.estimation.small_counts import FewLabels
 
 
@@ -316,23 +314,13 @@ def _no_estimate(
 ) -> NoEstimate | None:
     """Find why the labels do not determine the metric; ``None`` if they do."""
     needs_items = estimand == "rate" and metric.by_truth
-    for name, strata in ((FLAGGED, counts.flagged), (PASSED, counts.passed)):
+    for name, members in ((FLAGGED, counts.is_flagged), (PASSED, ~counts.is_flagged)):
+        size = int(counts.size[members].sum())
+        if size == 0 and needs_items:
+            return EmptyClass(name)
         needs_labels = basis == "round" and name in metric.uses
-        lacking = _lacking(name, strata, items=needs_items, labels=needs_labels)
-        if lacking is not None:
-            return lacking
-    return None
-
-
-def _lacking(
-    name: str, strata: Sequence[StratumCounts], *, items: bool, labels: bool
-) -> NoEstimate | None:
-    """Find which of items and labels a predicted class should have and has not."""
-    size = sum(stratum.size for stratum in strata)
-    if size == 0:
-        return EmptyClass(name) if items else None
-    if labels and not any(stratum.labeled for stratum in strata):
-        return Unlabeled(name, size)
+        if size > 0 and needs_labels and not counts.labeled[members].any():
+            return Unlabeled(name, size)
     return None
 
 
@@ -342,3 +330,67 @@ def _undefined(metric: Metric, values: Floats) -> NoEstimate | None:
     if share <= UNDEFINED_LIMIT:
         return None
     return UndefinedDraws(metric.undefined, share, UNDEFINED_LIMIT)
+
+
+SUMMARY_METRICS = ("precision", "recall", "f1", "specificity", "npv", "prevalence")
+"""What a reader of a confusion matrix asks first."""
+
+
+def estimate_matrix(
+    *,
+    tp: int,
+    fp: int,
+    fn: int,
+    tn: int,
+    flagged_size: int,
+    passed_size: int,
+    metrics: tuple[str, ...] = SUMMARY_METRICS,
+    level: float = 0.95,
+    seed: int = 0,
+) -> list[MetricEstimate]:
+    """Estimate metrics from the labels of one window, both the rates and the window's own.
+
+    TP and FP are among the items labeled of the predicted positives, FN and TN among those labeled
+    of the predicted negatives; ``flagged_size`` and ``passed_size`` are these classes in the whole
+    window, labeled or not.
+
+    Raises
+    ------
+    ValueError
+        If a cell is negative or a class has more labels than items.
+
+    Examples
+    --------
+    >>> found = estimate_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48400
+    ... )
+    >>> for each in found[:2]:
+    ...     print(each)
+    precision (rate, round): 0.863 [0.803, 0.909]
+    recall (rate, round): 0.561 [0.512, 0.609]
+    """
+    _check_matrix(
+        {"tp": tp, "fp": fp, "fn": fn, "tn": tn}, flagged_size=flagged_size, passed_size=passed_size
+    )
+    counts = Counts.of_matrix(
+        tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size
+    )
+    return estimates(counts, metrics=metrics, level=level, seed=seed)
+
+
+def _check_matrix(cells: dict[str, int], *, flagged_size: int, passed_size: int) -> None:
+    """Refuse impossible counts in the words of the caller."""
+    for name, count in cells.items():
+        if count < 0:
+            message = f"{name} is {count}; it counts labeled items, so it is 0 or more"
+            raise ValueError(message)
+    classes = (("tp", "fp", "flagged", flagged_size), ("fn", "tn", "passed", passed_size))
+    for one, other, name, size in classes:
+        labeled = cells[one] + cells[other]
+        if labeled > size:
+            meant = "positives" if name == "flagged" else "negatives"
+            message = (
+                f"{one} + {other} = {labeled} items are labeled, but {name}_size is {size}; it "
+                f"counts all predicted {meant} of the window, labeled or not"
+            )
+            raise ValueError(message)

@@ -1,4 +1,4 @@
-r"""Precision and its kin at any prevalence: what a classifier would do where positives are rarer.
+r"""Precision at any prevalence: what a classifier would do where positives are rarer.
 
 True and false positive rate (TPR, FPR) belong to the classifier; precision belongs to it *and* to
 the prevalence :math:`\eta` of the population,
@@ -20,14 +20,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.credible import credible_interval
-from monitor.stats.core.metrics import METRICS, Matrix, f_beta
+from monitor.stats.core.levels import check_probability
+from monitor.stats.core.metrics import METRICS, Matrix
+from monitor.stats.core.metrics import metric as metric_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.core.arrays import Floats
     from monitor.stats.core.counts import Interval
-    from monitor.stats.core.draws import Draws
+
+
+_NAMES = ("recall", "fpr", "prevalence")
+_SPAN, _PLACES = 100.0, 41  # of the places where a curve is read
 
 
 def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Floats:
@@ -49,19 +54,8 @@ def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Float
     return values
 
 
-def f_beta_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike, beta: float = 1.0) -> Floats:
-    r"""F measure of a classifier with these ``tpr`` and ``fpr`` in a population of some prevalence.
-
-    .. math:: F_\beta(\eta) = \frac{(1+\beta^2)\,\mathrm{TPR}\,\eta}
-        {\mathrm{TPR}\,\eta + \mathrm{FPR}\,(1-\eta) + \beta^2\,\eta}
-
-    Examples
-    --------
-    >>> f_beta_at(0.6, 0.001, [0.01, 0.001]).round(3)
-    array([0.706, 0.462])
-    """
-    t, f, eta = (np.asarray(each, dtype=np.float64) for each in (tpr, fpr, prevalence))
-    return f_beta(beta)(Matrix(t * eta, f * (1 - eta), (1 - t) * eta, (1 - f) * (1 - eta)))
+def _matrix_at(tpr: Floats | float, fpr: Floats | float, eta: Floats | float) -> Matrix:
+    return Matrix(tpr * eta, fpr * (1 - eta), (1 - tpr) * eta, (1 - fpr) * (1 - eta))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +65,7 @@ class PrevalenceCurve:
     Parameters
     ----------
     metric
-        ``precision`` (the P3 curve) or ``f1``.
+        ``precision`` (the P3 curve) or another.
     prevalence
         Where it is read, rising, shape ``(G,)``.
     point, low, high
@@ -98,41 +92,26 @@ class PrevalenceCurve:
     level: float
 
 
-def prevalence_grid(now: float, points: int = 41, span: float = 100.0) -> Floats:
-    """Prevalences on a logarithmic axis around the present one, rising, under 1.
-
-    The ends are ``span`` times rarer, and more frequent, than now.
-
-    Examples
-    --------
-    >>> prevalence_grid(0.02, points=5, span=10).round(4)
-    array([0.002 , 0.0063, 0.02  , 0.0632, 0.2   ])
-    """
-    return np.geomspace(now / span, min(now * span, 0.999), points)
-
-
 def prevalence_curve(
-    draws: Draws,
-    size: Ints,
+    matrix: Matrix,
     *,
     metric: str = "precision",
     prevalence: ArrayLike | None = None,
     level: float = 0.95,
     scaled: Matrix | None = None,
 ) -> PrevalenceCurve:
-    """Curve of precision (P3) or F1 against the prevalence, from the joint posterior.
+    """Curve of precision (P3), F1 or another metric against the prevalence, from draws.
 
     TPR and FPR come from the same draws, so what ties them (they share the strata) is kept; a
     band from two separate intervals cannot know it and is wider.
 
     Parameters
     ----------
-    draws
-        Draws of the strata's rates (``draws.draw``), flagged strata first.
-    metric
-        ``precision`` or ``f1``.
+    matrix
+        Draws of the confusion matrix (``Draws.rate_matrix``).
     prevalence
-        Where to read it, in (0, 1); ``prevalence_grid`` around the window's own if not given.
+        Where to read it, in (0, 1); if not given, at 41 places on a logarithmic axis, from a
+        hundred times rarer than the window's own to a hundred times more frequent, under 1.
     scaled
         Matrix that all points are read from, as in ``posterior.estimates``; posterior means if
         not given. A point outside of its interval is moved to its end.
@@ -140,8 +119,7 @@ def prevalence_curve(
     Raises
     ------
     ValueError
-        If the metric is another one, or a predicted class is empty, so that the rates say nothing
-        about the classifier.
+        If a predicted class is empty, so that the rates say nothing about the classifier.
 
     Examples
     --------
@@ -150,40 +128,33 @@ def prevalence_curve(
     >>> counts = Counts.of_matrix(
     ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
     ... )
-    >>> p3 = prevalence_curve(
-    ...     draw(round_posterior(counts), seed=0), counts.size, prevalence=[0.005, 0.05]
-    ... )
+    >>> matrix = draw(round_posterior(counts), seed=0).rate_matrix(counts.size)
+    >>> p3 = prevalence_curve(matrix, prevalence=[0.005, 0.05])
     >>> p3.point.round(3), p3.low.round(3), p3.high.round(3)
     (array([0.38 , 0.863]), array([0.29, 0.81]), array([0.487, 0.909]))
     """
-    _check_curve(draws, size, metric, level)
-    return curve_of_matrix(
-        draws.rate_matrix(size), metric=metric, prevalence=prevalence, level=level, scaled=scaled
+    check_probability(level, "level")
+    if not (matrix.flagged.any() and matrix.passed.any()):
+        message = "a predicted class is empty, so the window says nothing of TPR and FPR"
+        raise ValueError(message)
+    chosen = metric_of(metric)
+    tpr, fpr, eta = (METRICS[name](matrix) for name in _NAMES)
+    tpr_here, fpr_here, eta_here = (
+        math.nan if scaled is None else float(METRICS[name](scaled)) for name in _NAMES
     )
 
+    has_rates = ~np.isnan(tpr + fpr)
 
-def curve_of_matrix(
-    matrix: Matrix,
-    *,
-    metric: str = "precision",
-    prevalence: ArrayLike | None = None,
-    level: float = 0.95,
-    scaled: Matrix | None = None,
-) -> PrevalenceCurve:
-    """Curve of precision or F1 against the prevalence, from draws of the matrix itself."""
-    at = _AT_A_PREVALENCE[metric]
-    tpr, fpr, eta = (METRICS[name](matrix) for name in _NAMES)
-    scaled_values = [
-        math.nan if scaled is None else float(METRICS[name](scaled)) for name in _NAMES
-    ]
-    tpr_here, fpr_here, eta_here = scaled_values
-    grid = prevalence_grid(float(eta.mean())) if prevalence is None else np.asarray(prevalence)
-    band = [
-        credible_interval(
-            at(tpr, fpr, prevalence_at), level, point=float(at(tpr_here, fpr_here, prevalence_at))
+    def at(eta_there: Floats | float, eta_by_labels: float) -> Interval:
+        point = float(chosen(_matrix_at(tpr_here, fpr_here, eta_by_labels)))
+        return credible_interval(
+            chosen(_matrix_at(tpr[has_rates], fpr[has_rates], eta_there)), level, point=point
         )
-        for prevalence_at in grid
-    ]
+
+    now = float(eta.mean())
+    grid = np.geomspace(now / _SPAN, min(now * _SPAN, 0.999), _PLACES)
+    grid = grid if prevalence is None else np.asarray(prevalence)
+    band = [at(each, each) for each in grid]
     return PrevalenceCurve(
         metric=metric,
         prevalence=grid,
@@ -191,23 +162,8 @@ def curve_of_matrix(
         low=np.array([interval.low for interval in band]),
         high=np.array([interval.high for interval in band]),
         now=credible_interval(eta, level, point=eta_here),
-        value=credible_interval(
-            at(tpr, fpr, eta), level, point=float(at(tpr_here, fpr_here, eta_here))
-        ),
+        value=at(eta[has_rates], eta_here),
         tpr=credible_interval(tpr, level, point=tpr_here),
         fpr=credible_interval(fpr, level, point=fpr_here),
         level=level,
     )
-
-
-_NAMES = ("recall", "fpr", "prevalence")
-_AT_A_PREVALENCE = {"precision": precision_at, "f1": f_beta_at}
-
-
-def _check_curve(draws: Draws, size: Ints, metric: str, level: float) -> None:
-    if metric not in _AT_A_PREVALENCE or not 0 < level < 1:
-        message = f"wanted precision or f1 and a level in (0, 1), got {metric!r} and {level!r}"
-        raise ValueError(message)
-    if not (size[: draws.flagged].sum() and size[draws.flagged :].sum()):
-        message = "a predicted class is empty, so the window says nothing of TPR and FPR"
-        raise ValueError(message)

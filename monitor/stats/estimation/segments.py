@@ -24,8 +24,7 @@ import numpy as np
 
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.cell_counts import cell_counts
-from monitor.stats.estimation.cell_matrix import cell_matrix
-from monitor.stats.estimation.matrix_draws import MatrixDraws
+from monitor.stats.estimation.cell_matrix import MatrixDraws, cell_matrix
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
 from monitor.stats.history.robust_mixture import with_robust_weight
@@ -189,11 +188,12 @@ def segment_estimates(
 
 
 def _check_part(segment: Counts, whole: Counts) -> None:
-    if (len(segment.flagged), len(segment.passed)) != (len(whole.flagged), len(whole.passed)):
-        message = (
-            f"the segment has {len(segment.flagged)} flagged and {len(segment.passed)} passed "
-            f"strata, the whole {len(whole.flagged)} and {len(whole.passed)}"
+    if not np.array_equal(segment.is_flagged, whole.is_flagged):
+        of = (
+            f"{each.is_flagged.sum()} flagged and {(~each.is_flagged).sum()} passed"
+            for each in (segment, whole)
         )
+        message = "the segment has {} strata, the whole {}".format(*of)
         raise ValueError(message)
     negative = whole.labeled - whole.positive
     for name, part, all_of_it in (

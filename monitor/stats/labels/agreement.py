@@ -21,7 +21,7 @@ import numpy as np
 
 from monitor.fixed_text import fixed_texts
 from monitor.stats.core.counts import Counts, FirstPhase
-from monitor.stats.core.levels import check_probability, normal_quantile
+from monitor.stats.core.levels import normal_quantile
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.counts import Interval
 
 
+LEVEL = 0.95
 RESAMPLES = 2000  # an interval's end then errs by about .06 standard deviations
 
 TENTATIVE_ALPHA = 2 / 3
@@ -76,7 +77,7 @@ class Agreement:
         return f"{value} [{low}, {high}]"
 
 
-def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Agreement:
+def cohen_kappa(first: ArrayLike, second: ArrayLike) -> Agreement:
     r"""Cohen's kappa of two annotators, with its large-sample interval.
 
     .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \quad p_e = \sum_k p_{k\cdot} p_{\cdot k}
@@ -99,7 +100,6 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
     """
     pairs = np.column_stack([np.ravel(each) for each in (first, second)])
     answers = _answers(pairs.astype(np.float64))
-    check_probability(level, "level")
     both = answers[~np.isnan(answers).any(axis=1)].astype(np.int64)
     if len(both) == 0:
         return _nothing(0)
@@ -112,7 +112,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
         return _all_equal(len(both))
     kappa = (observed - expected) / (1 - expected)
     error = math.sqrt(max(0.0, _kappa_variance(cells, kappa) / len(both)))
-    half = normal_quantile(level) * error
+    half = normal_quantile(LEVEL) * error
     return Agreement(kappa, max(-1.0, kappa - half), min(1.0, kappa + half), len(both))
 
 
@@ -127,9 +127,7 @@ def _kappa_variance(cells: Floats, kappa: float) -> float:
     return (agree + differ - correction) / (1 - expected) ** 2
 
 
-def fleiss_kappa(
-    answers: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
-) -> Agreement:
+def fleiss_kappa(answers: ArrayLike, *, seed: int = 0) -> Agreement:
     r"""Fleiss' kappa of items that the same number of annotators answered.
 
     .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \quad
@@ -150,19 +148,16 @@ def fleiss_kappa(
     0.753 [0.565, 0.899]
     """
     table = _answers(np.atleast_2d(np.asarray(answers, dtype=np.float64)))
-    check_probability(level, "level")
     per_item = np.unique((~np.isnan(table)).sum(axis=1)) if len(table) else np.array([2])
     if len(per_item) != 1 or per_item[0] < 2:  # noqa: PLR2004
         message = (
             f"every item needs the same number of answers, 2 or more; found {per_item.tolist()}"
         )
         raise ValueError(message)
-    return _with_bootstrap(table, _fleiss, level, seed, resamples)
+    return _with_bootstrap(table, _fleiss, seed)
 
 
-def krippendorff_alpha(
-    answers: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
-) -> Agreement:
+def krippendorff_alpha(answers: ArrayLike, *, seed: int = 0) -> Agreement:
     r"""Krippendorff's alpha for nominal answers, any number of annotators, any answers missing.
 
     .. math:: \alpha = 1 - \frac{D_o}{D_e}, \quad
@@ -180,8 +175,7 @@ def krippendorff_alpha(
     0.844 [0.588, 1.000]
     """
     table = _answers(np.atleast_2d(np.asarray(answers, dtype=np.float64)))
-    check_probability(level, "level")
-    return _with_bootstrap(table, _alpha, level, seed, resamples)
+    return _with_bootstrap(table, _alpha, seed)
 
 
 def disagreement(
@@ -189,7 +183,6 @@ def disagreement(
     doubled: ArrayLike,
     disagreed: ArrayLike,
     *,
-    level: float = 0.95,
     seed: int = 0,
     cells: bool = False,
     first_phase: FirstPhase | None = None,
@@ -233,7 +226,6 @@ def disagreement(
         counts,
         metrics=("prevalence",),
         estimands=("rate",),
-        level=level,
         seed=seed,
         cells=cells,
     )
@@ -243,9 +235,7 @@ def disagreement(
 def _with_bootstrap(
     table: Floats,
     coefficient: Callable[[Floats, Floats], Floats],
-    level: float,
     seed: int,
-    resamples: int,
 ) -> Agreement:
     """Compute a coefficient from how often each pattern of answers occurs, and its percentiles."""
     categories = np.unique(table[~np.isnan(table)])
@@ -259,10 +249,10 @@ def _with_bootstrap(
     if math.isnan(value):
         return _all_equal(items)
     rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(items, times / items, size=resamples).astype(np.float64)
+    drawn = rng.multinomial(items, times / items, size=RESAMPLES).astype(np.float64)
     values = coefficient(patterns, drawn)
     values = np.where(np.isnan(values), 1.0, values)  # all alike: nobody disagreed
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Agreement(value, float(low), float(high), items)
 
 

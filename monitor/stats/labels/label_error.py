@@ -32,7 +32,7 @@ from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
 from monitor.stats.core.reasons import Contradiction
-from monitor.stats.estimation.matrix_draws import MatrixDraws
+from monitor.stats.estimation.cell_matrix import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.labels.audit import ClassAudits
 from monitor.stats.labels.true_rates import class_rates
@@ -153,7 +153,7 @@ def corrected_draws(
     return CorrectedDraws(
         rates=np.hstack([part.rates for part in parts]),
         uniforms=np.empty((points, 0)),
-        flagged=len(counts.flagged),
+        flagged=int(counts.is_flagged.sum()),
         sensitivity=np.hstack([part.sensitivity for part in parts]),
         specificity=np.hstack([part.specificity for part in parts]),
         seed=seed,

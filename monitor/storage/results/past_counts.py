@@ -16,7 +16,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from monitor.domain.state import RoundState
-from monitor.stats.core.counts import CountArrays, FirstPhase, StratumArrays
+from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.storage.database import put_all
 from monitor.storage.queries import is_latest
 from monitor.storage.results.estimate_store import read_counts
@@ -48,7 +48,7 @@ class PastRound:
 
     id: int
     version: int
-    counts: StratumArrays
+    counts: Counts
     missing: NDArray[np.int64]
     is_changed: bool
     is_packed: bool
@@ -128,13 +128,13 @@ def _unpacked(stored: bytes) -> Packed:
     return values[1:].reshape(-int(values[0]), -1)
 
 
-def _arrays(packed: Sequence[Packed]) -> list[CountArrays]:
+def _arrays(packed: Sequence[Packed]) -> list[Counts]:
     """Take counts apart; the rounds of a history have the same strata, so they share one array."""
     if not packed:
         return []
     is_flagged = packed[0][3].astype(np.bool_)
     return [
-        CountArrays(
+        Counts(
             rows[0],
             rows[1],
             rows[2],

@@ -14,10 +14,7 @@ from monitor.stats.core.cells import cell_draws
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
-from monitor.stats.curves.gain import gain, share_of_gain
-from monitor.stats.curves.weighted_curves import RocCurve, average_precision, roc_curve
 from monitor.stats.estimation.posterior import estimate
-from tests.stats.curves.plain_curves import area_under_gain, area_under_roc, gain_curve
 
 SIZE = (600, 900, 60_000, 8_000)
 
@@ -95,138 +92,6 @@ def test_a_score_outside_of_its_stratum_is_named(score):
         ValueError, match=f"1 scores lie outside .* such as {score} in one from 0.5 to 0.7"
     ):
         ScoredSample(items, [score, 0.1], low=[0.5, -np.inf], high=[0.7, 0.5])
-
-
-# Curves
-
-
-@settings(max_examples=25)
-@given(st.integers(0, 10_000), st.sampled_from([2, 4]))
-def test_curves_and_areas_are_scikit_learns_with_weights(seed, places):
-    sample = make_sample(seed, places=places)
-    y, weight = sample.items.positive, sample.items.weight
-
-    roc = roc_curve(sample)
-
-    given_ = {"sample_weight": weight}
-    fpr, tpr, threshold = sklearn_metrics.roc_curve(
-        y, sample.score, drop_intermediate=False, **given_
-    )
-    assert roc.fpr == pytest.approx(fpr, abs=1e-12)
-    assert roc.tpr == pytest.approx(tpr, abs=1e-12)
-    assert roc.threshold == pytest.approx(threshold)
-    precision, recall, cuts = sklearn_metrics.precision_recall_curve(y, sample.score, **given_)
-    assert roc.precision()[1:] == pytest.approx(precision[:-1][::-1], rel=1e-12)
-    assert roc.tpr[1:] == pytest.approx(recall[:-1][::-1], abs=1e-12)
-    assert roc.threshold[1:] == pytest.approx(cuts[::-1])
-    assert area_under_roc(roc) == pytest.approx(
-        sklearn_metrics.roc_auc_score(y, sample.score, **given_), rel=1e-12
-    )
-    assert average_precision(roc) == pytest.approx(
-        sklearn_metrics.average_precision_score(y, sample.score, **given_), rel=1e-12
-    )
-
-
-def test_another_prevalence_is_what_weighting_the_positives_gives():
-    y, weight = SAMPLE.items.positive, SAMPLE.items.weight
-    eta = float(weight[y].sum() / weight.sum())
-    wanted = 0.01
-    turned = np.where(y, weight * wanted / eta, weight * (1 - wanted) / (1 - eta))
-
-    roc = roc_curve(SAMPLE)
-
-    precision, _, _ = sklearn_metrics.precision_recall_curve(y, SAMPLE.score, sample_weight=turned)
-    assert roc.prevalence == pytest.approx(eta)
-    assert roc.precision(wanted)[1:] == pytest.approx(precision[:-1][::-1])
-    assert average_precision(roc, wanted) == pytest.approx(
-        sklearn_metrics.average_precision_score(y, SAMPLE.score, sample_weight=turned)
-    )
-    assert roc.flagged_rate()[-1] == pytest.approx(1)
-    flagged = weight[SAMPLE.score >= roc.threshold[40]].sum() / weight.sum()
-    assert roc.flagged_rate()[40] == pytest.approx(flagged)
-    assert roc.flagged_rate(wanted)[40] == pytest.approx(
-        roc.tpr[40] * wanted + roc.fpr[40] * (1 - wanted)
-    )
-    assert np.isnan(roc.precision()[0])
-
-
-@pytest.mark.parametrize(("label", "name"), [(False, "positive"), (True, "negative")])
-def test_labels_of_one_kind_make_no_curve(label, name):
-    items = LabeledSample([0, 1], [label, label], size=[5, 9], flagged=1)
-
-    with pytest.raises(
-        ValueError, match=f"no labeled item is actually {name}, so there is no curve"
-    ):
-        roc_curve(ScoredSample(items, [0.7, 0.1]))
-
-
-# Gain
-
-
-@given(st.floats(0.01, 1), st.floats(0.01, 0.9))
-def test_gain_and_its_inverse(share, eta):
-    found = gain(share, eta)
-
-    assert float(found) == pytest.approx((share - eta) / ((1 - eta) * share), abs=1e-12)
-    assert float(share_of_gain(found, eta)) == pytest.approx(share)
-    assert gain(0.0, eta) == -np.inf
-
-
-def area_by_small_steps(roc, eta):
-    """Independent: mix thresholds in 100,000 steps of recall and sum precision gain."""
-    order = np.arange(len(roc.tpr)) * 1e-12  # np.interp needs rising recalls
-    recall_gain = np.linspace(0, 1, 200_001)
-    recall = eta / (1 - (1 - eta) * recall_gain)
-    fpr = np.interp(recall, roc.tpr + order, roc.fpr)
-    tp, fp = recall * eta, fpr * (1 - eta)
-    precision = tp / (tp + fp)
-    return trapezoid((precision - eta) / ((1 - eta) * precision), recall_gain)
-
-
-@pytest.mark.parametrize("eta", [None, 0.5])
-def test_the_area_under_gain_is_that_of_mixing_thresholds_in_small_steps(eta):
-    roc = roc_curve(SAMPLE)
-
-    area = area_under_gain(gain_curve(roc, eta))
-
-    assert area == pytest.approx(area_by_small_steps(roc, eta or roc.prevalence), abs=2e-5)
-
-
-def test_a_gain_curve_starts_at_the_crossing_of_recall_gain_zero():
-    roc = RocCurve(
-        np.array([np.inf, 0.9, 0.5, 0.1]), np.array([0, 0.1, 0.5, 1]), np.array([0, 0, 0.2, 1]), 0.3
-    )
-
-    curve = gain_curve(roc)
-
-    # TPR .3 lies half way from .1 to .5, where FPR is .1
-    assert curve.recall_gain.tolist() == pytest.approx([0, 1 - 3 / 7, 1])
-    assert curve.precision_gain.tolist() == pytest.approx([1 - 0.1 / 0.3, 1 - 0.2 / 0.5, 0])
-    assert np.isnan(curve.threshold[0])
-    assert curve.threshold[1:].tolist() == [0.5, 0.1]
-    assert curve.prevalence == 0.3
-
-
-def test_a_threshold_at_the_crossing_stays():
-    roc = RocCurve(np.array([np.inf, 0.9, 0.1]), np.array([0, 0.3, 1]), np.array([0, 0, 1]), 0.3)
-
-    curve = gain_curve(roc)
-
-    assert curve.recall_gain.tolist() == [0, 1]
-    assert curve.threshold.tolist() == [0.9, 0.1]
-
-
-def test_precision_gain_that_changes_its_sign_gets_a_point_there():
-    roc = RocCurve(
-        np.array([np.inf, 3, 2, 1]), np.array([0, 0.4, 0.6, 1]), np.array([0, 0.2, 0.9, 1]), 0.4
-    )
-
-    curve = gain_curve(roc)
-
-    assert np.isnan(curve.threshold[1])
-    assert curve.precision_gain[1] == pytest.approx(0)
-    assert curve.precision_gain[2] == pytest.approx(1 - 0.9 / 0.6)
-    assert area_under_gain(curve) == pytest.approx(area_by_small_steps(roc, 0.4), abs=1e-5)
 
 
 # Cells
@@ -316,27 +181,77 @@ def test_cells_that_cannot_be_are_refused():
 # Bands
 
 
+def weighted(sample, prevalence=None):
+    """Label and weight of each item, positives weighed to a prevalence."""
+    y, weight = sample.items.positive, sample.items.weight
+    eta = weight[y].sum() / weight.sum()
+    wanted = eta if prevalence is None else prevalence
+    return y, np.where(y, weight * wanted / eta, weight * (1 - wanted) / (1 - eta))
+
+
+def areas(sample, prevalence=None):
+    """Areas of ROC, precision-recall and gain by scikit-learn, the last by small steps.
+
+    Mixing thresholds in 200,000 steps of recall gain, precision gain is summed.
+    """
+    y, weight = weighted(sample, prevalence)
+    fpr, tpr, _ = roc_of(sample)
+    eta = weight[y].sum() / weight.sum()
+    recall_gain = np.linspace(0, 1, 200_001)
+    recall = eta / (1 - (1 - eta) * recall_gain)
+    mixed = np.interp(recall, tpr + np.arange(len(tpr)) * 1e-12, fpr)  # wants rising recalls
+    precision = recall * eta / (recall * eta + mixed * (1 - eta))
+    return (
+        sklearn_metrics.roc_auc_score(y, sample.score, sample_weight=weight),
+        sklearn_metrics.average_precision_score(y, sample.score, sample_weight=weight),
+        trapezoid((precision - eta) / ((1 - eta) * precision), recall_gain),
+    )
+
+
+def roc_of(sample):
+    y, weight = weighted(sample)
+    return sklearn_metrics.roc_curve(y, sample.score, drop_intermediate=False, sample_weight=weight)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([None, 0.01, 0.5]))
+def test_curves_and_areas_are_scikit_learns_with_weights(seed, prevalence):
+    sample = make_sample(seed, labels=(40, 60, 60, 60))  # all scores are thresholds
+    fpr, tpr, _ = roc_of(sample)
+
+    bands = curve_bands(sample, prevalence=prevalence, rng=np.random.default_rng(seed), draws=300)
+
+    found = bands.roc_area, bands.average_precision, bands.gain_area
+    for interval, area in zip(found, areas(sample, prevalence), strict=True):
+        assert interval.point == pytest.approx(np.clip(area, interval.low, interval.high), abs=2e-5)
+    drawn = np.interp(bands.roc.x, fpr, tpr)
+    assert bands.roc.point == pytest.approx(np.clip(drawn, bands.roc.low, bands.roc.high))
+    assert bands.roc.x[[0, -1]] == pytest.approx([fpr[fpr > 0].min() / 2, 1])
+
+
+@pytest.mark.parametrize(("label", "name"), [(False, "positive"), (True, "negative")])
+def test_labels_of_one_kind_make_no_curve(label, name):
+    items = LabeledSample([0, 1], [label, label], size=[5, 9], flagged=1)
+
+    with pytest.raises(
+        ValueError, match=f"no labeled item is actually {name}, so there is no curve"
+    ):
+        curve_bands(ScoredSample(items, [0.7, 0.1]), rng=np.random.default_rng(1))
+
+
 @cache
 def bands_of_sample():
     return curve_bands(SAMPLE, rng=np.random.default_rng(3))
 
 
-def test_bands_hold_the_weighted_curve_and_agree_with_its_areas():
-    roc, bands = roc_curve(SAMPLE), bands_of_sample()
+def test_bands_lie_around_their_points_within_the_axes():
+    bands = bands_of_sample()
 
-    assert bands.roc_area.low < area_under_roc(roc) < bands.roc_area.high
-    assert bands.roc_area.point == pytest.approx(area_under_roc(roc), rel=1e-12)
-    assert bands.average_precision.point == pytest.approx(average_precision(roc), rel=1e-12)
-    assert bands.gain_area.point == pytest.approx(area_under_gain(gain_curve(roc)), rel=1e-9)
-    assert bands.prevalence.point == pytest.approx(roc.prevalence, rel=1e-12)
     for band in (bands.roc, bands.precision_recall, bands.gain):
         assert band.x.shape == band.point.shape == (41,)
         assert np.all(np.diff(band.x) > 0)
         assert np.all((band.low <= band.point) & (band.point <= band.high))
     assert np.all(np.diff(bands.roc.point) >= 0)
-    tpr = np.interp(bands.roc.x[20], roc.fpr, roc.tpr)
-    assert bands.roc.low[20] < tpr < bands.roc.high[20]
-    assert (bands.roc.x[0], bands.roc.x[-1]) == pytest.approx((roc.fpr[roc.fpr > 0].min() / 2, 1))
     assert (bands.precision_recall.x[0], bands.precision_recall.x[-1]) == (0.05, 1)
     assert (bands.gain.x[0], bands.level) == (0, 0.95)
 
@@ -345,13 +260,11 @@ def test_a_curve_passes_through_the_estimates_of_the_classifier_as_it_is():
     rows = estimate(SAMPLE.items.counts, metrics=("recall", "fpr", "prevalence"))
     here = {name: row.interval.point for name, row in rows.items() if row.interval is not None}
 
-    roc, bands = roc_curve(SAMPLE), bands_of_sample()
+    fpr, tpr, _ = roc_of(SAMPLE)
 
-    corner = np.argmin(np.abs(roc.tpr - here["recall"]) + np.abs(roc.fpr - here["fpr"]))
-    assert (roc.tpr[corner], roc.fpr[corner]) == pytest.approx((here["recall"], here["fpr"]))
-    drawn = np.interp(bands.roc.x, roc.fpr, roc.tpr)
-    assert bands.roc.point == pytest.approx(np.clip(drawn, bands.roc.low, bands.roc.high))
-    assert bands.prevalence.point == pytest.approx(here["prevalence"], rel=1e-12)
+    corner = np.argmin(np.abs(tpr - here["recall"]) + np.abs(fpr - here["fpr"]))
+    assert (tpr[corner], fpr[corner]) == pytest.approx((here["recall"], here["fpr"]))
+    assert bands_of_sample().prevalence.point == pytest.approx(here["prevalence"], rel=1e-12)
 
 
 def test_another_prevalence_moves_precision_and_leaves_roc_and_its_area():
@@ -363,9 +276,7 @@ def test_another_prevalence_moves_precision_and_leaves_roc_and_its_area():
     assert np.all(rare.precision_recall.point < here.precision_recall.point)
     assert rare.average_precision.high < here.average_precision.low
     assert astuple(rare.prevalence) == pytest.approx((0.001, 0.001, 0.001))
-    area = average_precision(roc_curve(SAMPLE), 0.001)
-    assert rare.average_precision.low < area < rare.average_precision.high
-    assert share_of_gain(rare.gain.x[-1], 0.001) == pytest.approx(0.98)
+    assert 0.001 / (1 - 0.999 * rare.gain.x[-1]) == pytest.approx(0.98)  # the last recall
 
 
 def test_areas_that_no_draw_reaches_end_their_intervals():
@@ -392,19 +303,14 @@ def test_bands_cover_areas_and_the_curve():
     whole = make_sample(
         9, labels=(4_000, 6_000, 200_000, 90_000), size=(4_000, 6_000, 200_000, 90_000), places=6
     )
-    truth = roc_curve(whole)
-    tpr = np.interp(0.02, truth.fpr, truth.tpr)
+    truth = areas(whole)
+    tpr = np.interp(0.02, *roc_of(whole)[:2])
     held = np.zeros(4)
     for seed in range(60):
         sample = make_sample(seed + 100, size=whole.items.size, places=6)
         bands = curve_bands(sample, rng=np.random.default_rng(seed), draws=200)
-        for i, (interval, value) in enumerate(
-            (
-                (bands.roc_area, area_under_roc(truth)),
-                (bands.average_precision, average_precision(truth)),
-                (bands.gain_area, area_under_gain(gain_curve(truth))),
-            )
-        ):
+        found = bands.roc_area, bands.average_precision, bands.gain_area
+        for i, (interval, value) in enumerate(zip(found, truth, strict=True)):
             held[i] += interval.low <= value <= interval.high
         low, high = (np.interp(0.02, bands.roc.x, side) for side in (bands.roc.low, bands.roc.high))
         held[3] += low <= tpr <= high

@@ -15,9 +15,9 @@ from monitor.stats.design.allocation import allocate
 from monitor.stats.design.blending import LEAST_PASSED
 from monitor.stats.design.neyman import FLOOR, AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
+from monitor.stats.design.planning import random_sampling_labels
 from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.prospect import Prospect
-from monitor.stats.design.random_sampling import random_sampling_labels
 
 SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
 TABLE_4 = {case["name"]: case for case in SEED["sample_size_margin_0_05"]}

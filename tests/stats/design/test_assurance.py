@@ -11,9 +11,9 @@ from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import FutureWidths
 from monitor.stats.design.neyman import AllocationProblem
 from monitor.stats.design.notes import BudgetShort
+from monitor.stats.design.planning import random_sampling_labels
 from monitor.stats.design.prior import AnswersOfGroup, JointLogits, PriorRates
 from monitor.stats.design.prospect import Prospect
-from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.estimation.posterior import estimates
 
 SIZES = np.array([8_000, 9_000, 700_000, 60_000, 20_000, 9_000])

@@ -1,9 +1,11 @@
 """Plans and judges' rates where a judge was asked about a sample only."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from monitor.stats.core.counts import CountArrays, Counts, FirstPhase, side_by_side
+from monitor.stats.core.counts import Counts, FirstPhase, side_by_side
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.notes import OutOfReach
 from monitor.stats.design.prior import PriorRates
@@ -79,7 +81,7 @@ def test_a_judges_rates_hold_the_truth_where_it_was_asked_about_a_sample():
         n = np.minimum(labeled, judged)
         columns = np.rint(items * judged / SAMPLE.of_parent), n, rng.binomial(n, RATE), UP
         for held_by, sample in ((held, FirstPhase(judged, PARENT)), (held_if_known, None)):
-            found = judge_rates(CountArrays(*columns, sample), YES, np.ones(8, dtype=bool))
+            found = judge_rates(Counts(*columns, sample), YES, np.ones(8, dtype=bool))
             ends = [(each.low, each.high) for each in found[:2] if each is not None]
             held_by += [low <= true <= high for (low, high), true in zip(ends, truth, strict=True)]
 
@@ -92,7 +94,7 @@ def test_first_phases_of_windows_side_by_side_do_not_mix():
         size=SIZE, labeled=0 * SIZE, positive=0 * SIZE, is_flagged=UP, first_phase=SAMPLE
     )
 
-    both = side_by_side([counts, Counts(counts.flagged, counts.passed)]).first_phase
+    both = side_by_side([counts, replace(counts, first_phase=None)]).first_phase
 
     assert both is not None
     assert both.of_parent[:8].tolist() == SAMPLE.of_parent.tolist()

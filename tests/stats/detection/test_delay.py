@@ -1,6 +1,5 @@
 """Foretelling: the vectorised detector equals the real one, and what simulations say is right."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,18 +8,16 @@ import pytest
 
 from monitor.domain.alerting import reaches
 from monitor.stats.core.counts import Counts
-from monitor.stats.detection.alternatives import CAP, WEIGHTS, alternatives, guess, steps
+from monitor.stats.detection.alternatives import CAP, guess
 from monitor.stats.detection.blocks import prefix_sizes
 from monitor.stats.detection.delay import (
     Detection,
     detection,
     false_alarms,
-    large_drop_delay,
     smallest_drop,
 )
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_e_path, log_threshold
-from monitor.stats.detection.half_space import WATCHABLE, HalfSpace, Limit, LimitCannotBeTested
-from monitor.stats.detection.projection import project_many
+from monitor.stats.detection.half_space import WATCHABLE, Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata, log_e_many, split_many
 
@@ -107,13 +104,6 @@ def test_the_evidence_of_many_guesses_is_that_of_each(name, side):
         log_e_factor(limit, counts_of(window, y), g) for y, g in zip(positive, rates, strict=True)
     ]
     assert found == pytest.approx(np.array(each), abs=1e-6)
-
-
-def test_rows_out_of_reach_have_no_projection_together_either():
-    space = HalfSpace(c=np.array([1.0, -1.0]), d=1.5)
-
-    with pytest.raises(LimitCannotBeTested, match="no rates lie strictly within"):
-        project_many(space, np.array([[0.5, 0.5]]), np.array([10, 10]))
 
 
 def test_a_window_that_says_nothing_is_no_step_for_any_path():
@@ -362,19 +352,6 @@ def test_a_limit_that_nothing_breaks_in_time_has_no_smallest_drop():
     few = Scenario.of([160, 4840], [4, 4], [True, False], [0.86, 0.02])
 
     assert smallest_drop(few, [PRECISION], metric="precision", within=1, paths=100) is None
-
-
-def test_the_formula_is_threshold_and_weight_over_the_growth_by_hand():
-    limit, after = Limit("precision", 0.8, "at_least"), TWO.dropped("precision", 0.3)
-    window = TWO.window
-    about = (limit, window.size, window.is_flagged, TWO.rates)
-    alts = alternatives(*about, steps(*about, window.labeled))[:, 0]  # x is .8 in one stratum
-    p = 0.56
-    growth = 100 * (p * np.log(alts / 0.8) + (1 - p) * np.log((1 - alts) / 0.2))
-
-    expected = min((math.log(52 * 2) - np.log(WEIGHTS)) / growth)
-
-    assert large_drop_delay(TWO, after, limit, watched=2) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.simulation

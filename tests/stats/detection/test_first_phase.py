@@ -13,7 +13,8 @@ from monitor.stats.detection.alternatives import WEIGHTS, guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.recovery import opposite
-from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
+from monitor.stats.detection.waves import log_recovery_of_waves
+from tests.stats.detection.test_waves import log_e_of_waves
 
 UP, PARENT = np.array([True, True, False, False]), np.array([0, 0, 1, 1])
 ITEMS, JUDGED = np.array([40, 400]), np.array([3, 2])

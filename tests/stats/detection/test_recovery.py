@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.detection.alternatives import steps
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.recovery import (
@@ -106,19 +105,12 @@ def test_the_factor_of_a_single_stratum_is_the_ratio_of_two_binomials():
 def test_the_factor_is_that_of_the_detector_against_the_opposite_limit():
     counts, rates = matrix(214, 307, 60, 4410), np.array([0.79, 0.02])
     upper = Limit("recall", 0.62, "at_most")
-    step = steps(upper, counts.size, TWO, rates, counts.labeled, (ERRORS,))
 
     found = log_recovery_factor(RECALL, counts, rates)
 
-    assert [found] == log_e_factor(upper, counts, rates, step.tolist()).tolist()
-    assert log_recovery_factor(upper, counts, rates) == pytest.approx(
-        log_e_factor(
-            RECALL,
-            counts,
-            rates,
-            steps(RECALL, counts.size, TWO, rates, counts.labeled, (ERRORS,)).tolist(),
-        )[0]
-    )
+    assert [found] == log_e_factor(upper, counts, rates, errors=(ERRORS,)).tolist()
+    back = log_recovery_factor(upper, counts, rates)
+    assert [back] == log_e_factor(RECALL, counts, rates, errors=(ERRORS,)).tolist()
 
 
 # --- properties ----------------------------------------------------------------------------------

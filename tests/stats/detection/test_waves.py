@@ -11,13 +11,19 @@ from monitor.stats.detection.alternatives import WEIGHTS, guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.recovery import opposite
-from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
+from monitor.stats.detection.waves import log_e_path_of_waves, log_recovery_of_waves
 
 TWO = np.array([True, False])
 SIZE = np.array([400, 4000])
 BEFORE = Counts.of_matrix(tp=18, fp=2, fn=1, tn=19, flagged_size=400, passed_size=4000)
 FIRST = np.array([3, 3])
 PRECISION, RECALL = Limit("precision", 0.8, "at_least"), Limit("recall", 0.6, "at_least")
+
+
+def log_e_of_waves(limit, waves, rates, missing=None, earlier=()):
+    """Log e of a round whose waves are read as a whole."""
+    absent = None if missing is None else [[lost] for lost in missing]
+    return log_e_path_of_waves(limit, [[wave] for wave in waves], rates, absent, earlier)[-1]
 
 
 def two_strata(labeled, positive):

@@ -11,9 +11,6 @@ from monitor.stats.drift.shift import (
     FLOORS,
     LEVEL,
     MEMORY,
-    flagged_rate_move,
-    kolmogorov_smirnov,
-    population_stability_index,
     window_distances,
 )
 
@@ -25,6 +22,12 @@ def by_kind(found):
     return {move.kind: move for move in found}
 
 
+def distances(now, usual):
+    """Values by kind, after three windows like the usual one; the last stratum is flagged."""
+    found = window_distances(now, [usual] * 3, np.arange(len(now)) == len(now) - 1)
+    return {move.kind: move.value for move in found}
+
+
 # --- independent values ---------------------------------------------------------------------
 
 
@@ -32,16 +35,15 @@ def test_psi_is_the_sum_of_both_relative_entropies():
     now, usual = [30, 50, 20], [60, 30, 10]
     both = stats.entropy(now, usual) + stats.entropy(usual, now)
 
-    assert population_stability_index(now, usual) == pytest.approx(both, rel=1e-12)
-    assert population_stability_index([50, 50], [90, 10]) == pytest.approx(0.4 * math.log(9))
+    assert distances(now, usual)["psi"] == pytest.approx(both, rel=1e-12)
 
 
-def test_psi_counts_half_an_item_where_a_stratum_is_empty_on_one_side():
-    found = population_stability_index([0, 10, 0], [5, 15, 0])
+def test_half_an_item_counts_where_a_stratum_or_class_is_empty_on_one_side():
+    found = distances([0, 10, 0], [5, 15, 0])
 
-    p, q = np.array([0.05, 1.0]), np.array([0.25, 0.75])
-    assert found == pytest.approx(float((p - q) @ np.log(p / q)), rel=1e-12)
-    assert population_stability_index([5, 15, 0], [0, 10, 0]) == pytest.approx(found)
+    p, q = np.array([0.5 / 10, 1.0]), np.array([0.25, 0.75])
+    assert found["psi"] == pytest.approx(float((p - q) @ np.log(p / q)), rel=1e-12)
+    assert distances([9, 0], [8, 1])["flagged_rate"] == pytest.approx(math.log(0.5 / 9 / (3 / 24)))
 
 
 def test_ks_is_that_of_the_items_laid_out_in_order():
@@ -50,16 +52,13 @@ def test_ks_is_that_of_the_items_laid_out_in_order():
 
     exact = float(stats.ks_2samp(first, second, method="asymp").statistic)
 
-    assert kolmogorov_smirnov(now, usual) == pytest.approx(exact, rel=1e-12)
-    assert kolmogorov_smirnov([0, 0, 9], [9, 0, 0]) == 1
+    assert distances(now, usual)["ks"] == pytest.approx(exact, rel=1e-12)
+    assert distances([0, 0, 9], [9, 0, 0])["ks"] == 1
 
 
 def test_the_flagged_rate_moves_by_its_log_odds():
-    assert flagged_rate_move([900, 40, 60], [950, 30, 20], [False, True, True]) == pytest.approx(
-        math.log(100 / 900) - math.log(50 / 950)
-    )
-    assert flagged_rate_move([9, 0], [8, 1], [False, True]) == pytest.approx(
-        math.log(0.5 / 9 / (1 / 8))
+    assert distances([900, 40, 60], [950, 30, 20])["flagged_rate"] == pytest.approx(
+        math.log(60 / 940) - math.log(20 / 980)
     )
 
 
@@ -143,19 +142,6 @@ def test_what_does_not_fit_is_refused():
         window_distances([1, 2, -3], WEEKS, UP)
     with pytest.raises(ValueError, match=r"^sizes must be 0 or more$"):
         window_distances([1, 2, 3], [[1, 2, -3]], UP)
-    for distance in (
-        population_stability_index,
-        kolmogorov_smirnov,
-        lambda now, usual: flagged_rate_move(now, usual, [False, True]),
-    ):
-        with pytest.raises(ValueError, match="now holds no item, so there is nothing to compare"):
-            distance([0, 0], [1, 1])
-        with pytest.raises(ValueError, match="usual holds no item"):
-            distance([1, 1], [0, 0])
-        with pytest.raises(ValueError, match=r"one per stratum, got \[1, 1, 1\]"):
-            distance([1, 1, 1], [1, 1])
-        with pytest.raises(ValueError, match=r"usual must hold sizes, .* got \[2, -1\]"):
-            distance([1, 1], [2, -1])
 
 
 # --- simulation -----------------------------------------------------------------------------

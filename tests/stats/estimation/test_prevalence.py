@@ -14,13 +14,11 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.drift.attribution import Working, precision_change, split_change
+from monitor.stats.drift.attribution import Working, precision_change
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import (
-    f_beta_at,
     precision_at,
     prevalence_curve,
-    prevalence_grid,
 )
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "prevalence.json").read_text())
@@ -28,8 +26,12 @@ COUNTS = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=320, pass
 shares = st.floats(1e-4, 1 - 1e-4)
 
 
+def drawn(counts, seed=0, points=2**14):
+    return draw(round_posterior(counts), seed=seed, points=points).rate_matrix(counts.size)
+
+
 def works(counts, seed=0, points=2**12):
-    return Working.of_draws(draw(round_posterior(counts), seed=seed, points=points), counts.size)
+    return Working.of_matrix(drawn(counts, seed, points))
 
 
 # Precision and F at a prevalence
@@ -50,14 +52,10 @@ def test_precision_at_another_prevalence_is_carpenters(row):
 
 
 @given(shares, shares, shares)
-def test_precision_and_f_are_those_of_the_matrix(tpr, fpr, eta):
+def test_precision_is_that_of_the_matrix(tpr, fpr, eta):
     matrix = Matrix(tpr * eta, fpr * (1 - eta), (1 - tpr) * eta, (1 - fpr) * (1 - eta))
 
     assert float(precision_at(tpr, fpr, eta)) == pytest.approx(float(METRICS["precision"](matrix)))
-    assert float(f_beta_at(tpr, fpr, eta)) == pytest.approx(float(METRICS["f1"](matrix)))
-    assert float(f_beta_at(tpr, fpr, eta, beta=2)) == pytest.approx(
-        5 * tpr * eta / (tpr * eta + fpr * (1 - eta) + 4 * eta)
-    )
 
 
 def test_precision_of_nothing_flagged_is_undefined_and_broadcasts():
@@ -76,11 +74,9 @@ def test_at_the_windows_own_prevalence_the_curve_is_the_estimate():
             COUNTS, metrics=("precision", "f1", "prevalence", "recall", "fpr"), estimands=("rate",)
         )
     }
-    draws = draw(round_posterior(COUNTS), seed=0)
-
     scaled = scaled_matrix(COUNTS.size, COUNTS.labeled, COUNTS.positive, COUNTS.is_flagged)
-    p3 = prevalence_curve(draws, COUNTS.size, scaled=scaled)
-    f1 = prevalence_curve(draws, COUNTS.size, metric="f1", scaled=scaled)
+    p3 = prevalence_curve(drawn(COUNTS), scaled=scaled)
+    f1 = prevalence_curve(drawn(COUNTS), metric="f1", scaled=scaled)
 
     for interval, name in (
         (p3.value, "precision"),
@@ -91,14 +87,15 @@ def test_at_the_windows_own_prevalence_the_curve_is_the_estimate():
     ):
         assert astuple(interval) == pytest.approx(astuple(rows[name]), rel=1e-12)
     assert (p3.metric, f1.metric, p3.level) == ("precision", "f1", 0.95)
+    now = float(np.mean(METRICS["prevalence"](drawn(COUNTS))))
+    assert p3.prevalence == pytest.approx(np.geomspace(now / 100, 0.999, 41))
 
 
 def test_the_curve_at_one_place_is_the_share_of_draws():
-    draws = draw(round_posterior(COUNTS), seed=3)
-    matrix = draws.rate_matrix(COUNTS.size)
+    matrix = drawn(COUNTS, seed=3)
     tpr, fpr = METRICS["recall"](matrix), METRICS["fpr"](matrix)
 
-    p3 = prevalence_curve(draws, COUNTS.size, prevalence=[0.02], level=0.8)
+    p3 = prevalence_curve(matrix, prevalence=[0.02], level=0.8)
 
     values = tpr * 0.02 / (tpr * 0.02 + fpr * 0.98)
     assert p3.point[0] == pytest.approx(values.mean())
@@ -106,15 +103,8 @@ def test_the_curve_at_one_place_is_the_share_of_draws():
     assert np.mean(values > p3.high[0]) == pytest.approx(0.1, abs=1e-4)
 
 
-def test_the_grid_spans_as_asked_and_stays_under_one():
-    assert prevalence_grid(0.02, points=3, span=10) == pytest.approx([0.002, 0.02, 0.2])
-    assert prevalence_grid(0.5)[-1] == 0.999
-    assert prevalence_grid(0.5)[0] == pytest.approx(0.005)
-    assert len(prevalence_grid(0.5)) == 41
-
-
 def curve_of(counts, **changed):
-    return prevalence_curve(draw(round_posterior(counts), seed=0, points=8), counts.size, **changed)
+    return prevalence_curve(drawn(counts, points=8), **changed)
 
 
 def changed_by(counts, **changed):
@@ -128,11 +118,7 @@ ONLY_PASSED = Counts.of_matrix(tp=0, fp=0, fn=5, tn=995, flagged_size=0, passed_
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: curve_of(COUNTS, metric="recall"),
-            r"wanted precision or f1 and a level in \(0, 1",
-        ),
-        (lambda: curve_of(COUNTS, level=0.0), r"wanted precision or f1 and a level in \(0, 1"),
+        (lambda: curve_of(COUNTS, level=0.0), "level must lie strictly between 0 and 1, got 0.0"),
         (lambda: curve_of(ONLY_FLAGGED), "a predicted class is empty"),
         (lambda: curve_of(ONLY_PASSED), "a predicted class is empty"),
         (lambda: changed_by(COUNTS, level=0), "level must lie strictly between 0 and 1, got 0"),
@@ -148,22 +134,27 @@ def test_what_has_no_curve_or_no_cause_is_refused(call, message):
 # Why precision changed
 
 
+def working(tpr, fpr, prevalence):
+    return Working(np.array([tpr]), np.array([fpr]), np.array([prevalence]))
+
+
 @given(shares, shares, shares, shares, shares, shares)
 def test_the_parts_add_up_and_swapping_times_turns_their_signs(t0, f0, e0, t1, f1, e1):
-    before, after = Working.of(t0, f0, e0), Working.of(t1, f1, e1)
+    before, after = working(t0, f0, e0), working(t1, f1, e1)
 
-    parts, back = split_change(before, after), split_change(after, before)
+    parts, back = precision_change(before, after), precision_change(after, before)
 
-    assert float(parts.prevalence + parts.classifier) == pytest.approx(float(parts.change))
-    assert float(parts.change) == pytest.approx(float(after.precision() - before.precision()))
-    assert float(back.prevalence) == pytest.approx(-float(parts.prevalence), abs=1e-12)
-    assert float(back.classifier) == pytest.approx(-float(parts.classifier), abs=1e-12)
+    change = float(after.precision()[0] - before.precision()[0])
+    assert parts.by_prevalence.point + parts.by_classifier.point == pytest.approx(change)
+    assert parts.change.point == pytest.approx(change)
+    assert back.by_prevalence.point == pytest.approx(-parts.by_prevalence.point, abs=1e-12)
+    assert back.by_classifier.point == pytest.approx(-parts.by_classifier.point, abs=1e-12)
     if t0 / f0 > t1 / f1 * (1 + 1e-9):
-        assert parts.classifier < 0
+        assert parts.by_classifier.point < 0
 
 
 def test_the_parts_are_the_mean_of_both_orders():
-    before, after = Working.of(0.6, 0.003, 0.031), Working.of(0.55, 0.0035, 0.019)
+    before, after = working(0.6, 0.003, 0.031), working(0.55, 0.0035, 0.019)
     was, now = (
         0.6 * 0.031 / (0.6 * 0.031 + 0.003 * 0.969),
         0.55 * 0.019 / (0.55 * 0.019 + 0.0035 * 0.981),
@@ -171,9 +162,9 @@ def test_the_parts_are_the_mean_of_both_orders():
     rarer_first = 0.6 * 0.019 / (0.6 * 0.019 + 0.003 * 0.981) - was
     rarer_last = now - 0.55 * 0.031 / (0.55 * 0.031 + 0.0035 * 0.969)
 
-    parts = split_change(before, after)
+    parts = precision_change(before, after)
 
-    assert float(parts.prevalence) == pytest.approx((rarer_first + rarer_last) / 2)
+    assert parts.by_prevalence.point == pytest.approx((rarer_first + rarer_last) / 2)
 
 
 RARER = Counts.of_matrix(tp=150, fp=50, fn=5, tn=995, flagged_size=2_000, passed_size=98_000)
@@ -216,18 +207,18 @@ def test_a_change_takes_its_points_from_the_scaled_labels_and_they_add_up():
     assert (change.before.point, change.after.point) == pytest.approx((0.86, 0.75), abs=1e-12)
     assert change.change.point == pytest.approx(-0.11, abs=1e-12)
     assert change.by_prevalence.point + change.by_classifier.point == pytest.approx(-0.11)
-    parts = split_change(*scaled)
-    assert change.by_prevalence.point == float(parts.prevalence)
+    parts = precision_change(*(working(w.tpr, w.fpr, w.prevalence) for w in scaled))
+    assert change.by_prevalence.point == parts.by_prevalence.point
     assert change.prevalence_after.point == pytest.approx((1500 + 490) / 100_000)
 
 
 def test_where_labels_have_no_precision_all_points_of_a_change_are_posterior_means():
     nothing = Counts.of_matrix(tp=0, fp=0, fn=0, tn=50, flagged_size=10, passed_size=90)
-    drawn = works(USUAL), works(RARER, seed=1)
+    both = works(USUAL), works(RARER, seed=1)
 
-    change = precision_change(*drawn, scaled=(scaled_working(nothing), scaled_working(RARER)))
+    change = precision_change(*both, scaled=(scaled_working(nothing), scaled_working(RARER)))
 
-    assert change == precision_change(*drawn)
+    assert change == precision_change(*both)
 
 
 def test_draws_of_equal_seeds_do_not_cancel():

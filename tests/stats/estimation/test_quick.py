@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.quick import estimate_matrix
+from monitor.stats.estimation.posterior import estimate_matrix, estimates
 
 MATRIX: dict[str, Any] = {
     "tp": 8,

@@ -53,9 +53,9 @@ def test_cohens_kappa_of_three_categories_is_that_of_statsmodels():
     second = np.repeat([0, 1, 2] * 3, table.ravel())
     wanted = inter_rater.cohens_kappa(table)
 
-    agreement = cohen_kappa(first, second, level=0.8)
+    agreement = cohen_kappa(first, second)
 
-    half = 1.2815515655446004 * wanted.std_kappa
+    half = 1.959963984540054 * wanted.std_kappa
     assert (agreement.value, agreement.low, agreement.high) == pytest.approx(
         (wanted.kappa, wanted.kappa - half, wanted.kappa + half)
     )
@@ -108,11 +108,11 @@ def test_the_bootstrap_interval_is_about_the_large_sample_one():
     pairs = np.array(PAIRS * 10)
     large = cohen_kappa(pairs[:, 0], pairs[:, 1])
 
-    agreement = krippendorff_alpha(pairs, resamples=4000)
+    agreement = krippendorff_alpha(pairs)
 
     assert agreement.low == pytest.approx(large.low, abs=0.015)
     assert agreement.high == pytest.approx(large.high, abs=0.015)
-    assert agreement == krippendorff_alpha(pairs, resamples=4000)
+    assert agreement == krippendorff_alpha(pairs)
 
 
 @pytest.mark.parametrize("coefficient", [fleiss_kappa, krippendorff_alpha])
@@ -139,9 +139,9 @@ def test_disagreement_is_the_prevalence_of_disagreed_items():
         positive=[0, 8, 1],
         is_flagged=[True, False, False],
     )
-    wanted = estimate(counts, metrics=("prevalence",), level=0.9, seed=4)["prevalence"]
+    wanted = estimate(counts, metrics=("prevalence",), seed=4)["prevalence"]
 
-    interval = disagreement([1000, 9000], [40, 40], [8, 1], level=0.9, seed=4)
+    interval = disagreement([1000, 9000], [40, 40], [8, 1], seed=4)
 
     assert interval == wanted.interval
     assert known(interval).point == pytest.approx(0.1 * 8 / 40 + 0.9 * 1 / 40)
@@ -163,16 +163,6 @@ def test_fleiss_wants_the_same_number_of_answers_of_each_item():
         fleiss_kappa(np.array([[1, 1], [1, NAN]]))
     with pytest.raises(ValueError, match=r"the same number of answers, 2 or more; found \[1\]"):
         fleiss_kappa(np.array([[1, NAN]]))
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0])
-def test_a_level_out_of_range_is_refused(level):
-    sentence = f"level must lie strictly between 0 and 1, got {level}"
-    for ask in (krippendorff_alpha, fleiss_kappa):
-        with pytest.raises(ValueError, match=sentence):
-            ask(PAIRS, level=level)
-    with pytest.raises(ValueError, match=sentence):
-        cohen_kappa([1], [1], level=level)
 
 
 def test_disagreement_over_score_cells_is_one_rate_of_the_plain_labels_they_are_worth():
