@@ -18,7 +18,9 @@ from monitor.cli.common import (
     MonitorOption,
     account,
     chosen_monitors,
+    flag,
     opened,
+    option,
 )
 from monitor.cli.views.printing import echo, echo_error, echo_json
 from monitor.domain.errors import InputRefused
@@ -32,14 +34,9 @@ PORT = 8089
 _POLL_SECONDS = 0.5
 
 PortOption = Annotated[
-    int,
-    typer.Option(
-        "--port", help="Where it listens, on 127.0.0.1.", min=1, max=65_535, metavar="PORT"
-    ),
+    int, option("PORT", "Where it listens, on 127.0.0.1.", "--port", min=1, max=65_535)
 ]
-NoBrowserOption = Annotated[
-    bool, typer.Option("--no-browser", help="Print the link and open nothing.")
-]
+NoBrowserOption = Annotated[bool, flag("--no-browser", "Print the link and open nothing.")]
 
 
 def label(
@@ -47,8 +44,7 @@ def label(
     monitor: MonitorOption = None,
     port: PortOption = PORT,
     name: Annotated[
-        str | None,
-        typer.Option("--as", help="Your name, else that of your account.", metavar="NAME"),
+        str | None, option("NAME", "Your name, else that of your account.", "--as")
     ] = None,
     no_browser: NoBrowserOption = False,
     json: JsonOption = False,

@@ -18,8 +18,10 @@ from monitor.cli.common import (
     JsonOption,
     MonitorOption,
     chosen_monitors,
+    flag,
     minute,
     opened,
+    option,
     parse_time,
 )
 from monitor.cli.views.printing import echo, echo_error, echo_json
@@ -39,15 +41,10 @@ def run_once(
     monitor: MonitorOption = None,
     slot: Annotated[
         str | None,
-        typer.Option(
-            "--slot",
-            help="Run the round of this slot: due, skipped, or abandoned without any label.",
-            metavar="TIME",
-        ),
+        option("TIME", "Run the round of this slot: due, skipped, or abandoned without any label."),
     ] = None,
     metrics_file: Annotated[
-        Path | None,
-        typer.Option("--metrics-file", help="Write metrics for the node exporter.", metavar="PATH"),
+        Path | None, option("PATH", "Write metrics for the node exporter.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -91,12 +88,8 @@ def run_once(
 
 
 def backfill(
-    start: Annotated[
-        str, typer.Option("--from", help="Where the first window may begin.", metavar="DATE")
-    ],
-    end: Annotated[
-        str | None, typer.Option("--to", help="The last slot, else the present.", metavar="DATE")
-    ] = None,
+    start: Annotated[str, option("DATE", "Where the first window may begin.", "--from")],
+    end: Annotated[str | None, option("DATE", "The last slot, else the present.", "--to")] = None,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     json: JsonOption = False,
@@ -140,7 +133,7 @@ def backfill(
 
 def serve(
     config: ConfigOption = CONFIG,
-    json: Annotated[bool, typer.Option("--json", help="Write log lines as JSON.")] = False,
+    json: Annotated[bool, flag("--json", "Write log lines as JSON.")] = False,
 ) -> None:
     """Do all that is due every minute, until SIGTERM.
 
