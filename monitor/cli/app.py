@@ -96,7 +96,7 @@ def _echo_version(requested: bool) -> None:
 
 @app.callback()
 def pr_monitor(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001  its callback ends the program
         bool,
         typer.Option("--version", help="Print the version.", callback=_echo_version, is_eager=True),
     ] = False,
@@ -106,6 +106,9 @@ def pr_monitor(
     Exit codes: 0 all well (a firing alert too), 2 wrong usage, 65 input refused, 75 something
     outside is down and running again is safe, 78 fix the config.
     """
+    from monitor.cli.logs import set_up_logs
+
+    set_up_logs()
 
 
 def _add_group(

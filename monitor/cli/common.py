@@ -58,23 +58,6 @@ class OfARound(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-@contextmanager
-def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
-    """Read the config and open its store, making the tables of a new one.
-
-    Raises
-    ------
-    ConfigRefused
-        If the config, or the store's schema, is not right.
-    """
-    from monitor import api
-    from monitor.cli.logs import set_up_logs
-
-    set_up_logs()
-    with api.opened(config, make_store=make_store) as application:
-        yield application
-
-
 def chosen_monitors(application: Application, monitor: str | None) -> Sequence[MonitorContext]:
     """Return the monitor that was named, or all of them."""
     return application.monitors if monitor is None else (application.context(monitor),)

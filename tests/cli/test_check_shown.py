@@ -40,17 +40,6 @@ def test_pictures_that_cannot_be_shown_are_waited_for(place):
     assert "is labeling" in again.out
 
 
-def test_a_few_pictures_that_cannot_be_shown_are_said_of_the_round(place):
-    sample = "sample: {max_labels: 40,"
-    with_photos(place, missing="i % 9 = 0", more=(sample, f"bad_rows_max: 0.5\n    {sample}"))
-
-    checked, _, shown = place.run("check"), place.run("run-once"), place.run("show", 1)
-
-    why = "items have a picture that cannot be shown ("
-    assert "PROBLEM" not in line_of(checked, why)
-    assert line_of(shown, why).startswith("note: ")
-
-
 @pytest.mark.parametrize(
     ("labeling", "where"),
     [

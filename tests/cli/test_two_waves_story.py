@@ -57,17 +57,6 @@ def test_each_command_says_which_wave_is_out_and_what_follows(banded):
     assert "two waves: 80 of the 200 items went out first" in shown_after.out
 
 
-def test_show_says_that_a_second_wave_never_went_out(banded):
-    banded.run("run-once")
-    fill(banded)
-    banded.run_at(banded.now + 6 * DAY, "run-once")
-
-    shown = banded.run_at(banded.now + 6 * DAY, "show", "1")
-
-    assert "two waves, of which the second never went out" in shown.out
-    assert "labeling: no second wave goes out: the deadline has passed" in shown.out
-
-
 def test_nothing_is_called_a_census_of_which_only_the_first_wave_is_out(bare):
     bare.predictions(rows=160)
     bare.config(

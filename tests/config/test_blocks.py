@@ -256,18 +256,6 @@ def test_no_class_explores_segments_of_the_sample_that_all_share(refused):
     )
 
 
-def test_a_monitor_that_has_the_name_of_one_of_a_block_is_refused(refused):
-    alone = EACH.split("- name")[1].replace("{column}", "travel")
-    alone = alone.replace("    for_each: {column: [travel, finance]}\n", "")
-
-    [found] = refused(f"{EACH}  - name{alone}".replace("{travel:", "{column:"))
-
-    assert found == (
-        "config.yaml:11, monitors[mail-travel].name: line 2 has a monitor of this name already; "
-        "names must differ"
-    )
-
-
 def test_two_blocks_have_two_names(refused):
     other = CLASSES.removeprefix("monitors:\n")
 

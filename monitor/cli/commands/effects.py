@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
@@ -16,7 +17,6 @@ from monitor.cli.common import (
     argument,
     flag,
     minute,
-    opened,
     option,
 )
 from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table

@@ -7,15 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from monitor.cli.common import (
-    CONFIG,
-    ConfigOption,
-    JsonOption,
-    MonitorOption,
-    argument,
-    flag,
-    opened,
-)
+from monitor.api import opened
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, argument, flag
 from monitor.cli.views.printing import echo, echo_answer, echo_json
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import plural

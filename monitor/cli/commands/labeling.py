@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
@@ -19,7 +20,6 @@ from monitor.cli.common import (
     account,
     chosen_monitors,
     flag,
-    opened,
     option,
 )
 from monitor.cli.views.printing import echo, echo_error, echo_json

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
@@ -18,7 +19,6 @@ from monitor.cli.common import (
     argument,
     chosen_monitors,
     flag,
-    opened,
     option,
     writing,
 )

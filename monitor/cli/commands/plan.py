@@ -63,9 +63,7 @@ def plan(
     without config or data. Asks for the config's margin and labels unless others are given.
     """
     import monitor as functions
-    from monitor.cli.logs import set_up_logs
 
-    set_up_logs()
     _refuse_plot(plot)
     result = functions.plan(
         monitor,

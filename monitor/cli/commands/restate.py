@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.commands.results import only_monitor
 from monitor.cli.common import (
     CONFIG,
@@ -18,7 +19,6 @@ from monitor.cli.common import (
     account,
     argument,
     flag,
-    opened,
     option,
 )
 from monitor.cli.views.printing import echo, echo_json

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from monitor import api
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
@@ -19,7 +20,6 @@ from monitor.cli.common import (
     chosen_monitors,
     flag,
     minute,
-    opened,
     option,
 )
 from monitor.cli.views.printing import (
@@ -34,6 +34,7 @@ from monitor.domain.errors import InputRefused, gravest
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
+    from monitor.config.model import Config
     from monitor.domain.class_report import ClassOverview
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
@@ -58,7 +59,6 @@ def status(
     something about the newest round needs a look, though rounds go on. learning: no limits are
     set yet. ok: none of these.
     """
-    from monitor.cli.commands.checks import promise_lines
     from monitor.cli.views.status_page import echo_status, status_json, with_links
     from monitor.rounds.opening.removed_monitors import removed_monitors
     from monitor.rounds.status import overviews
@@ -221,9 +221,7 @@ def compare(
     monitor's own if not given).
     """
     import monitor as functions
-    from monitor.cli.logs import set_up_logs
 
-    set_up_logs()
     result = functions.compare(
         number,
         monitor=monitor,
@@ -340,6 +338,15 @@ def hook_test(
     else:
         echo_tests(tests)
     raise typer.Exit(gravest(tested.exit_code for tested in tests))
+
+
+def promise_lines(config: Config) -> list[str]:
+    """Return how many false alarms a year all monitors together promise; nothing without limits."""
+    promised = config.false_alarms_a_year()
+    if not promised:
+        return []
+    over = "" if len(promised) == 1 else f" over {len(promised)} monitors with limits"
+    return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
 
 
 def _blocks(

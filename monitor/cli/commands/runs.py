@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
@@ -20,7 +21,6 @@ from monitor.cli.common import (
     chosen_monitors,
     flag,
     minute,
-    opened,
     option,
     parse_time,
 )

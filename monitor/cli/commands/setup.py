@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.commands.labeling import PORT, NoBrowserOption, PortOption, label_demo
-from monitor.cli.common import (
-    CONFIG,
-    ConfigOption,
-    JsonOption,
-    argument,
-    flag,
-    opened,
-    option,
-    writing,
-)
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, flag, option, writing
 from monitor.cli.views.printing import echo, echo_answer, echo_json
 from monitor.domain.errors import InputRefused, gravest
 
@@ -43,10 +35,8 @@ def demo(
     --label eight weeks pass, and the pictures of the ninth are yours: one key each, a minute in
     all; then see the estimates before and after.
     """
-    from monitor.cli.logs import set_up_logs
     from monitor.demo.play import play
 
-    set_up_logs()
     if label:
         label_demo(folder, port=port, no_browser=no_browser, json=json)
         return
@@ -120,11 +110,9 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     the MLflow experiments where there are none.
     """
     from monitor.cli.commands.checks import checks
-    from monitor.cli.logs import set_up_logs
     from monitor.config.load import load_config
     from monitor.wiring import build
 
-    set_up_logs()
     application = build(load_config(config))
     tried = []
     for check in checks(application, config):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
@@ -17,7 +18,6 @@ from monitor.cli.common import (
     PrecisionOption,
     RecallOption,
     SizeOption,
-    opened,
     option,
 )
 from monitor.cli.views.printing import echo_json

@@ -5,16 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from monitor.api import opened
 from monitor.cli.commands.results import only_monitor
-from monitor.cli.common import (
-    CONFIG,
-    ConfigOption,
-    JsonOption,
-    MonitorArgument,
-    flag,
-    opened,
-    option,
-)
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorArgument, flag, option
 from monitor.cli.views.printing import echo_document, echo_json
 from monitor.domain.errors import InputRefused
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, minute, opened, option
+from monitor.api import opened
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, minute, option
 from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import plural
