@@ -79,7 +79,7 @@ def estimate(
     from monitor.results.estimates import Estimates
     from monitor.stats.estimation.quick import estimate_matrix
 
-    counts = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+    counts: dict[str, Any] = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
     counts |= {"flagged_size": flagged_size, "passed_size": passed_size}
     for name, count in counts.items():
         if not isinstance(count, Integral):

@@ -29,8 +29,7 @@ from pydantic import (
 )
 
 from monitor.config.adapters import JUDGES, LABELERS, SOURCES
-from monitor.config.block_checks import NAME
-from monitor.config.block_requests import CLASSES
+from monitor.config.blocks import CLASSES, NAME
 from monitor.config.pages import PagesSettings, takes_passwords
 from monitor.config.several import SeveralLabelers, labelers_of, read_labeling
 from monitor.config.web import WebSettings
@@ -322,8 +321,8 @@ class MonitorConfig(Settings):
 
     def _conflicts_by_labeler(self) -> Iterator[tuple[str, str]]:
         for where, labeling in labelers_of(self.labeling):
-            of_column = isinstance(labeling, ColumnSettings)
-            if of_column and not labeling.paths and not self.source.has_truths:
+            by_column = isinstance(labeling, ColumnSettings) and not labeling.paths
+            if by_column and not self.source.has_truths:
                 yield f"{where}.path", NO_TRUTHS
             if getattr(labeling, "gold", None) is not None and not self.source.shows_texts_only:
                 yield (
@@ -477,7 +476,6 @@ class Config(Settings):
 
     @cached_property
     def _shared_promise(self) -> float:
-        """Rounds per false alarm of every monitor where they promise together."""
         from monitor.stats.detection.fleet import shared_promise  # noqa: PLC0415  numpy takes 0.2 s
 
         promise = self.false_alarms or FalseAlarms()

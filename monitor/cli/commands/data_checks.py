@@ -20,7 +20,7 @@ from monitor.domain.judge import Judge
 from monitor.domain.judging import JudgeFailed
 from monitor.domain.model import BandEdges, Frame, Verdict, Window
 from monitor.domain.ports import ExcludesRows
-from monitor.domain.shown import Shown, is_picture
+from monitor.domain.shown import Shown
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.labeling.page import PageLabeler
@@ -34,7 +34,6 @@ from monitor.rounds.labels.truth_reach import (
     near_misses_concern,
     reach_of,
     refuse_unreached,
-    windows_before,
 )
 from monitor.rounds.opening.setting_changes import version_change
 from monitor.rounds.sampling.baseline import check_baseline
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
 _COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
 _CHECKED = 50  # items of each class of which pictures are tried
-_TEXTS_ONLY = {"files": "label files", "mlflow": "MLflow", "label_studio": "Label Studio"}
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
 
@@ -153,23 +151,15 @@ def _reference_warnings(context: MonitorContext) -> Iterator[str]:
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
-    """Describe what people would not see of some items."""
     settings = context.settings.round
     if not context.asks_people(settings):
         return
     ids = [candidate.id for part in frame.strata for candidate in part.candidates[:_CHECKED]]
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
-    pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
-    for labeler in [one.labeler for one in context.today]:
-        text_only = _TEXTS_ONLY.get(labeler.name)
-        if pictures and text_only is not None:
-            yield (
-                f"pictures ({', '.join(pictures)}) stand in {text_only} by their paths or as a "
-                "remark; labeling of kind page shows them"
-            )
-        if isinstance(labeler, PageLabeler):
-            yield from _gold_warnings(labeler, shown)
+    for one in context.today:
+        if isinstance(one.labeler, PageLabeler):
+            yield from _gold_warnings(one.labeler, shown)
 
 
 def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
@@ -243,7 +233,6 @@ def check_judge(context: MonitorContext) -> str:
 
 
 def _an_item(context: MonitorContext) -> Shown | None:
-    """Read an item of the last window that has any; None without one."""
     window = _joined_window(context, timedelta(0))
     if window is None:
         return None
@@ -292,7 +281,7 @@ def check_truth(
         *warnings,
         *_join_warnings(join),
         *(sentence for sentence in (near, unclear) if sentence is not None),
-        *_class_warnings(context, reader, join),
+        *_class_warnings(join),
         *_unmatched_warnings(context, labeler),
     )
     if not reach.flagged.size + reach.passed.size:
@@ -353,8 +342,7 @@ def _join_warnings(join: _Join) -> Iterator[str]:
         yield f"none of the {reach.known} known is positive; is labeling.positive right?"
 
 
-def _class_warnings(context: MonitorContext, reader: TruthReader, join: _Join) -> Iterator[str]:
-    """Compare the share of items with a label between the classes, and with the window before."""
+def _class_warnings(join: _Join) -> Iterator[str]:
     flagged, passed = join.reach.flagged, join.reach.passed
     if join.has_a_row_each and _is_fewer(passed, flagged):
         yield (
@@ -362,20 +350,6 @@ def _class_warnings(context: MonitorContext, reader: TruthReader, join: _Join) -
             "labels that exist for flagged items more often bias recall where the choice of "
             "passed items depends on what they are"
         )
-    previous = next(iter(windows_before(context.settings.round.schedule, join.window)), None)
-    if previous is None:
-        return
-    previous_reach = reach_of(context, reader, previous)
-    pairs = (
-        ("flagged", flagged, previous_reach.flagged),
-        ("passed", passed, previous_reach.passed),
-    )
-    for name, now, then in pairs:
-        if _is_fewer(now, then):
-            yield (
-                f"{_share(now)} {name} items from {join.window} have a label, where "
-                f"{_share(then)} have one in the window before; are all rows there?"
-            )
 
 
 def _is_fewer(reach: ClassReach, baseline: ClassReach) -> bool:
@@ -435,7 +409,6 @@ def _joined_window(context: MonitorContext, matures: timedelta) -> Window | None
 
 
 def _unjoined(join: _Join) -> str:
-    """Show both sides of a join that finds too little."""
     predicted, labeled = (
         ", ".join(map(repr, each[:_SHOWN])) for each in (sorted(join.ids), join.examples)
     )

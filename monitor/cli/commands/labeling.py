@@ -145,7 +145,6 @@ def _server(
 
 
 def _on_the_page(application: Application, monitor: str | None) -> list[str]:
-    """Name the monitors that people label on the page: today, or in a round opened before."""
     from monitor.labeling.page import PageLabeler
     from monitor.rounds.labels.collect import labelers_in_use
 

@@ -95,7 +95,6 @@ def export(
 
 
 def _format(out: Path | None, tool: str | None) -> Format:
-    """How the file is filled, by the tool that reads it, else by the end of its name."""
     ending = ".csv" if out is None else out.suffix
     if tool is None:
         return cast("Format", ending.removeprefix("."))

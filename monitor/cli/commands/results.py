@@ -352,7 +352,6 @@ def promise_lines(config: Config) -> list[str]:
 def _blocks(
     application: Application, monitor_settings: Sequence[MonitorSettings]
 ) -> list[ClassOverview]:
-    """Read how the blocks of classes stand that these monitors belong to."""
     from monitor.rounds.round_page import class_overviews
 
     names = {each.round.block.name for each in monitor_settings if each.round.block is not None}

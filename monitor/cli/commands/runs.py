@@ -221,7 +221,6 @@ def _slot_exit_code(application: Application, result: Pass, slot: str) -> int:
 
 
 def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
-    """Read the round of a slot, perhaps by a schedule of before."""
     from monitor.storage.rounds import round_store
 
     with context.database.read() as connection:
@@ -232,7 +231,6 @@ def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
 def _with_progress(
     steps: Iterable[tuple[datetime, Round | None]], what: str, total: int
 ) -> Iterator[tuple[datetime, Round | None]]:
-    """Show how far long work is, on terminals."""
     if not sys.stderr.isatty() or not total:
         yield from steps
         return
@@ -247,7 +245,6 @@ def _with_progress(
 def _backfill_sentences(
     context: MonitorContext, slots: Sequence[datetime], rounds: Sequence[Round]
 ) -> Iterator[str]:
-    """Describe what a backfill did, and what the rounds that it opened wait for."""
     name = context.settings.name
     if not rounds:
         why = "rounds that ended before stay as they are"
@@ -267,7 +264,6 @@ def _backfill_sentences(
 
 
 def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
-    """Describe what rounds that wait for people need, and by when."""
     from monitor.labeling.files import FilesLabeler
     from monitor.labeling.page import PageLabeler
     from monitor.rounds.open_rounds import open_rounds

@@ -115,7 +115,6 @@ def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption
 
 
 def _refuse_similar_name(connection: Connection, name: str) -> None:
-    """Refuse a name that people would confuse with another user's."""
     from monitor.service.pages.accounts import similar_name
     from monitor.storage.pages import people_store
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select, update
 
+from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
-from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import insert_all, insert_all_new
 from monitor.storage.rounds.round_claims import Claim, hold, wait_for_monitor
