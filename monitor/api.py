@@ -370,9 +370,9 @@ def plan(
     _refuse_text({**assumed, **margins, **costs, "judge_tpr": judge_tpr, "judge_fpr": judge_fpr})
     judge = _assumed_judge(judge_tpr, judge_fpr, judge_pilot)
     _refuse_few(labels=labels, size=size)
-    requested, prices = _given(halves), _given(costs)
+    requested, prices = _present(halves), _present(costs)
     try:
-        if provided := _given(assumed):
+        if provided := _present(assumed):
             _refuse_half(monitor, assumed)
             items = SIZE if size is None else size
             return LabelPlan(_of_values({**provided, **prices}, items, requested, labels, judge))
@@ -387,7 +387,7 @@ def plan(
         raise InputRefused(str(error)) from error
 
 
-def _given(values: Mapping[str, float | None]) -> dict[str, float]:
+def _present(values: Mapping[str, float | None]) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -15,11 +15,6 @@ def with_photos(place, labeling=PAGE, *, missing="false", **changes):
     (place.folder / "photos" / "a.png").write_bytes(png())
 
 
-def line_of(done, start):
-    [line] = [line for line in done.lines if start in line]
-    return line
-
-
 def test_pictures_that_cannot_be_shown_are_waited_for(place):
     with_photos(place, missing="i % 2 = 0")
 
@@ -28,8 +23,8 @@ def test_pictures_that_cannot_be_shown_are_waited_for(place):
     again = place.run("run-once")
 
     why = "items have a picture that cannot be shown ("
-    assert "PROBLEM" in line_of(checked, why)
-    assert "more than bad_rows_max = 0.01 allows" in line_of(ran, why)
+    assert "PROBLEM" in checked.line(why)
+    assert "more than bad_rows_max = 0.01 allows" in ran.line(why)
     assert (checked.code, ran.code, again.code) == (65, 65, 0)
     assert "is labeling" in again.out
 
@@ -39,8 +34,8 @@ def test_gold_items_with_other_columns_than_tasks_are_pointed_out(place):
 
     checked = place.run("check")
 
-    line_of(
-        checked, "gold items of labeling.gold do not look like tasks: only one of both has 'subjct'"
+    checked.line(
+        "gold items of labeling.gold do not look like tasks: only one of both has 'subjct'"
     )
 
 

@@ -14,11 +14,6 @@ def with_judge(place, judge, show=None, **columns):
     place.config(**changes, **({} if show is None else {"show": show}))
 
 
-def line_of(done, start):
-    [line] = [line for line in done.lines if start in line]
-    return line
-
-
 VERDICT = "case when score > 0.4 then 'yes' when score > 0.05 then 'no' end"
 
 
@@ -32,10 +27,10 @@ def test_show_has_the_judge_of_a_round_and_check_its_verdicts(bare):
     page = json.loads(bare.run("show", 2, "--json").out)["judge"]
     planned = json.loads(bare.run("plan", "--json").out)["strata"]
 
-    assert "the judge says yes to " in line_of(checked, "ok       source of mail")
-    assert line_of(shown, "Judge: verdict = yes (prompt 1)")
-    assert line_of(shown, "says yes to positives")
-    assert line_of(shown, "the estimates rest on people's labels")
+    assert "the judge says yes to " in checked.line("ok       source of mail")
+    assert shown.line("Judge: verdict = yes (prompt 1)")
+    assert shown.line("says yes to positives")
+    assert shown.line("the estimates rest on people's labels")
     assert page["pooled"]["rounds"] == 2
     assert page["missing"] > 0
     assert all(row["size"] for row in planned)  # nothing flagged is without a verdict
@@ -47,7 +42,7 @@ def test_check_refuses_a_judge_without_any_verdict(bare):
     checked = bare.run("check")
 
     assert checked.code == 65
-    assert "has no column 'verdikt' (judge.column)" in line_of(checked, "PROBLEM  source of mail")
+    assert "has no column 'verdikt' (judge.column)" in checked.line("PROBLEM  source of mail")
 
 
 @pytest.mark.parametrize(

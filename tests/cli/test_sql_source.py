@@ -21,26 +21,9 @@ DATABASE = ("path: predictions.parquet", "kind: sql\n      url: {url}\n      tab
 @pytest.fixture
 def stored(bare):
     """A folder with a SQLite file of predictions."""
-    step = timedelta(days=4) / 800
-    with sqlite3.connect(bare.folder / "p.sqlite") as connection:
-        connection.execute(
-            "create table scored (mail_id text, scored_at text, score real, verdict text, "
-            "subject text)"
-        )
-        connection.executemany(
-            "insert into scored values (?, ?, ?, ?, ?)",
-            [
-                (
-                    f"m{i:04}",
-                    (bare.now - timedelta(days=4) + i * step).isoformat(),
-                    (i % 100) / 100,
-                    "spam" if i % 10 == 0 else "ham",
-                    f"subject {i}",
-                )
-                for i in range(800)
-            ],
-        )
-    connection.close()
+    verdict = "case when i % 10 = 0 then 'spam' else 'ham' end"
+    bare.predictions(score="(i % 100) / 100", verdict=verdict)
+    bare.stored_predictions()
     return bare
 
 
