@@ -121,6 +121,40 @@ kind: webhook => kind: webhok
     22, hooks.ops.secret: this setting is missing; add `secret: ${NAME}` or `secret_file: PATH`
 kind: webhook => kind: webhook, timeout: 61s
     22, hooks.ops.timeout: it should be less than or equal to 60s, found '61s'
+pooling: {hazard: 0.35} => threshold_target: {precision: 0.8, recall: 0.5}
+    19, monitors[mail-travel].threshold_target: a threshold has one target; give either precision or recall
+pooling: {hazard: 0.35} => judge: {column: v, positive: 1}⏎    threshold_target: {recall: 0.8}
+    20, monitors[mail-travel].threshold_target: a judge cuts the strata, so no threshold can be tested; leave out one
+pooling: {hazard: 0.35} => judge: {column: verdict}
+    19, monitors[mail-travel].judge.column: wanted either positive or threshold: which verdicts say yes
+pooling: {hazard: 0.35} => judge: {column: score, threshold: 0.5}
+    19, monitors[mail-travel].judge: 'score' is the score column; a judge is another opinion
+pooling: {hazard: 0.35} => judge: {column: subject, positive: spam}
+    19, monitors[mail-travel].judge: 'subject' is also in source.columns.show; people who see it label what the judge said, so leave it out there
+pooling: {hazard: 0.35} => judge: {column: v, positive: a, negative: [a, b]}
+    19, monitors[mail-travel].judge: a value is both in positive and in negative; it means one of them
+recall: 0.50 => judge_tpr: 0.7
+    17, monitors[mail-travel].limits.judge_tpr: the monitor has no judge whose rate could be limited
+score: score, => score: score, segments: [score],
+    9, monitors[mail-travel].source.columns.segments: 'score' is the score column; a segment is a column with few values, such as a country
+score: score, => score: score, segments: [team, team],
+    9, monitors[mail-travel].source.columns.segments: 'team' stands there twice; name each column once
+score: score, => score: score, released: let_through,
+    6, monitors[mail-travel].source.released_with: an outcome that the model prevented is not observable, and without the probability of release precision cannot be estimated from the released items; give the probability or its column, or leave out columns.released and have people judge the flagged items
+score: score, show: [subject, body]} => score: score, released: let_through}⏎      released_with: score
+    10, monitors[mail-travel].source.released_with: 'score' holds something else; name the column of probabilities
+score: score, show: [subject, body]} => score: score, released: let_through}⏎      released_with: 1.5
+    10, monitors[mail-travel].source.released_with: it should be less than or equal to 1 or a valid string, found 1.5
+{kind: files, deadline: 5d, late_labels: 90d} => {kind: column, id: mail_id, value: y, matures: 1s}
+    15, monitors[mail-travel].labeling.path: this setting is missing: this kind of source reads no labels, so name the files that hold them (with kind sql, lake or spark the path may be left out, and table be named)
+{kind: files, deadline: 5d, late_labels: 90d} => {kind: column, path: t.csv, id: mail_id, value: y, matures: 1s, checks: 9}
+    15, monitors[mail-travel].labeling.checks: nobody is asked; make labeling a list: this column `for: otherwise`, and a line such as {for: checks, kind: page, question: "..."}
+max_labels: 2000 => max_labels: 2000, segments: explore
+    14, monitors[mail-travel].sample.segments: there is no segment to explore; list columns in source.columns.segments
+{kind: files, deadline: 5d, late_labels: 90d} => {kind: page, question: Is it?, gold_share: 0.1}
+    15, monitors[mail-travel].labeling.gold_share: there are no gold items; name their file with gold, or leave this out
+kind: files, => kind: files, for: flagged,
+    15, monitors[mail-travel].labeling.for: a labeler that is alone answers for all items; leave it out
 """  # noqa: E501  a sentence stands on one line
 
 

@@ -96,7 +96,7 @@ def pr_monitor(
 def _group(
     alone: str | Callable[..., None], commands: dict[str, Callable[..., None]]
 ) -> typer.Typer:
-    """Gather commands under one word, which ``alone`` prints help with a text, or does something."""
+    """Gather commands under a word, which ``alone`` prints help with a text, or does something."""
     if isinstance(alone, str):
         group = typer.Typer(help=alone, no_args_is_help=True)
     else:

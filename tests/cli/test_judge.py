@@ -45,36 +45,6 @@ def test_check_refuses_a_judge_without_any_verdict(bare):
     assert "has no column 'verdikt' (judge.column)" in checked.line("PROBLEM  source of mail")
 
 
-@pytest.mark.parametrize(
-    ("judge", "said"),
-    [
-        ("{column: verdict}", "wanted either positive or threshold"),
-        ("{column: score, threshold: 0.5}", "'score' is the score column"),
-        ("{column: subject, positive: spam}", "label what the judge said"),
-        ("{column: v, positive: a, negative: [a, b]}", "both in positive and in"),
-        ("{column: is_travel, positive: 1}", "is labeling.value, the truth"),
-    ],
-)
-def test_a_judge_that_can_be_none_is_refused_where_it_stands(bare, judge, said):
-    with_judge(bare, judge)
-
-    refused = bare.run("check")
-
-    assert refused.code == 78
-    assert said in refused.err
-    assert "monitors[mail].judge" in refused.err
-
-
-def test_a_limit_on_the_rate_of_no_judge_is_refused(bare):
-    bare.predictions()
-    bare.config(limits=(SCHEDULE, f"    limits: {{judge_tpr: 0.7}}\n{SCHEDULE}"))
-
-    refused = bare.run("check")
-
-    assert refused.code == 78
-    assert "limits.judge_tpr: the monitor has no judge whose rate could be limited" in refused.err
-
-
 def test_plan_tells_what_an_assumed_judge_would_save(bare):
     values = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)
 

@@ -148,18 +148,6 @@ def test_truth_that_arrives_in_another_table_closes_a_round_as_the_same_in_a_fil
     assert by_table["estimates"] == by_file["estimates"]
 
 
-def test_a_file_source_without_a_path_of_labels_is_refused_with_a_sentence(stored):
-    stored.predictions()
-    stored.config("{kind: column, id: mail_id, value: is_travel, matures: 1s}")
-
-    checked = stored.run("check")
-
-    assert checked.code == 78
-    assert "labeling.path: this setting is missing: this kind of source reads no labels" in (
-        " ".join(checked.err.split())
-    )
-
-
 def test_a_password_in_the_address_is_told_nobody(stored, monkeypatch):
     monkeypatch.setenv("DB_PASSWORD", "canary/0123")
     config_of(stored, '"postgresql://u:${DB_PASSWORD}@127.0.0.1:9/d"')

@@ -222,15 +222,6 @@ def test_gold_items_are_refused_where_people_would_know_them_from_others(refused
     assert "gold items show texts only" in line
 
 
-def test_what_is_done_with_gold_items_is_refused_where_there_are_none(refused):
-    [line] = refused(_on_page(PAGE.replace("}", ", gold_share: 0.1}")))
-
-    assert line == (
-        "config.yaml:15, monitors[mail-travel].labeling.gold_share: "
-        "there are no gold items; name their file with gold, or leave this out"
-    )
-
-
 def _on_page(section):
     line = next(line for line in TEXT.splitlines() if line.strip().startswith("labeling:"))
     return TEXT.replace(line.strip(), section)

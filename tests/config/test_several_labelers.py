@@ -180,15 +180,6 @@ def test_a_list_that_cannot_be_used_is_refused_at_its_line(load, second, where, 
     assert why in line
 
 
-def test_a_column_that_is_alone_has_nobody_who_checks_it(load, tmp_path):
-    column = COLUMN.replace("for: flagged, ", "").replace("30d", "30d, checks: 9")
-    alone = TEXT.replace("\n      - {}\n      - {}", " {}").format(column)
-    (tmp_path / "config.yaml").write_text(alone)
-
-    with pytest.raises(ConfigRefused, match=r"labeling.checks: nobody is asked; make labeling a"):
-        load_config(tmp_path / "config.yaml", {})
-
-
 def test_the_page_of_the_list_checks_unless_a_line_does(load):
     checked = COLUMN.replace("30d", "30d, checks: 9")
     of_list = load(checked, FILES)
@@ -197,13 +188,3 @@ def test_the_page_of_the_list_checks_unless_a_line_does(load):
     checks = [checks_of(config.monitors[0].labeling.own()) for config in (of_list, own)]
 
     assert [each[0] for each in checks] == [(9, 1, (True,)), (9, 1, (True,))]
-
-
-def test_a_labeler_that_is_alone_names_no_items(load, tmp_path):
-    alone = TEXT.replace("\n      - {}\n      - {}", " {}").format(COLUMN)
-    (tmp_path / "config.yaml").write_text(alone)
-
-    with pytest.raises(
-        ConfigRefused, match=r"labeling.for: a labeler that is alone answers for all items"
-    ):
-        load_config(tmp_path / "config.yaml", {})
