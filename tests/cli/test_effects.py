@@ -21,7 +21,7 @@ def kill(place):
 
 def put_off(place):
     """Let all that waits be tried in an hour."""
-    place.query("update effects set next_try = (strftime('%s', 'now') + 3600) * 1000")
+    place.query("update effects set next_try = datetime('now', '+1 hour')")
 
 
 def listed(place, *words):
