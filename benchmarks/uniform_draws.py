@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.harness import Values
 from benchmarks.same_sample import EDGES, START, WINDOW, filled
+from monitor.domain.block import seed_of
 from monitor.domain.ports import Source
-from monitor.domain.seeds import seed_of
 
 Drawn = Values
 """One row a seed, one column an item of a stratum: 1 where it was drawn."""

@@ -11,34 +11,26 @@ import atexit
 import gc
 import os
 import sys
-from dataclasses import dataclass
 
 _SELDOM = 100_000  # objects made since garbage was last looked for; 700 is Python's own
 
 
-@dataclass(slots=True)
-class _QuickEnd:
-    """Ends the process with its exit code, after all that Python does before it tidies up."""
-
-    code: int | None = None
-
-    def end(self) -> None:
-        """End now; an error that nobody caught has no code and is left to Python."""
-        if self.code is None:
-            return
+def _end_quickly(codes: list[int]) -> None:
+    """End now with the exit code; an error that nobody caught has none and is left to Python."""
+    if codes:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:  # as where it was closed by whoever started this
                 stream.flush()
-        os._exit(self.code)
+        os._exit(codes[0])
 
 
 def main() -> None:
     """Run the command line, and end without taking apart what it loaded."""
     gc.set_threshold(_SELDOM)
-    quick = _QuickEnd()
+    codes: list[int] = []
     # The first that is registered is the last that is called: when all threads have ended and what
     # libraries register has been done.
-    atexit.register(quick.end)
+    atexit.register(_end_quickly, codes)
 
     if sys.argv[1:2] == ["serve"]:
         from monitor.service import signals  # noqa: PLC0415  only the service listens
@@ -49,7 +41,7 @@ def main() -> None:
     try:
         run()
     except SystemExit as ended:
-        quick.code = ended.code or 0 if isinstance(ended.code, int | None) else None
+        codes += [ended.code or 0] if isinstance(ended.code, int | None) else []
         raise
 
 

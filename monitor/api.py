@@ -1,4 +1,4 @@
-"""What the functions of `monitor` do, and the commands of their names.
+"""The functions of `monitor`; the commands of their names print what these return.
 
 Each loads what it needs when it is called: an estimate needs neither the config nor a database.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     import pandas as pd
 
@@ -33,37 +33,179 @@ FEWEST = 2  # Labels of a plan, and items of a window: one of each class
 SIZE = 100_000  # Items of a window that is only assumed
 
 
-def estimate(**matrix: Any) -> Estimates:
-    """Estimate from one labeled matrix (`monitor.estimate`)."""
+def estimate(
+    *,
+    tp: int,
+    fp: int,
+    fn: int,
+    tn: int,
+    flagged_size: int,
+    passed_size: int,
+    level: float = 0.95,
+) -> Estimates:
+    """Estimate precision, recall and more from one labeled confusion matrix.
+
+    Parameters
+    ----------
+    tp, fp, fn, tn
+        Labeled items: TP and FP among those drawn from the predicted positives, FN and TN among
+        those drawn from the predicted negatives.
+    flagged_size, passed_size
+        All predicted positives and negatives of the window, labeled or not.
+    level
+        Posterior probability inside each interval, for each metric by itself.
+
+    Returns
+    -------
+    Estimates
+        ``estimates`` is a list of dicts with ``metric``, ``estimand``, ``basis``, ``point``,
+        ``low``, ``high``, ``level``, ``method``, ``reason`` and ``caution``; ``estimate("recall")``
+        finds one. Estimand ``rate`` is the classifier's, ``window`` describes the very items of
+        the window. ``point`` and ends are None if undefined, with a ``reason``.
+
+    Raises
+    ------
+    InputRefused
+        If a count is impossible, naming it.
+
+    Examples
+    --------
+    >>> found = estimate(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48400)
+    >>> recall = found.estimate("recall")
+    >>> print(f"{recall['point']:.3f} [{recall['low']:.3f}, {recall['high']:.3f}]")
+    0.561 [0.512, 0.609]
+    """
     from monitor.presentation.reasons import worded
     from monitor.results.estimates import Estimates
     from monitor.stats.estimation.posterior import estimate_matrix
 
-    for name, value in matrix.items():
-        if name != "level" and not isinstance(value, Integral):
-            message = f"{name} is {value!r}; it counts items, so it is a whole number"
+    counts: dict[str, Any] = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+    counts |= {"flagged_size": flagged_size, "passed_size": passed_size}
+    for name, count in counts.items():
+        if not isinstance(count, Integral):
+            message = f"{name} is {count!r}; it counts items, so it is a whole number"
             raise InputRefused(message)
     try:
-        estimates = estimate_matrix(**matrix)
+        estimates = estimate_matrix(**counts, level=level)
     except ValueError as error:
         raise InputRefused(str(error)) from error
     return Estimates(estimates=[worded(estimate) for estimate in estimates])
 
 
-def evaluate(frame: pd.DataFrame, **provided: Any) -> Evaluation:
-    """Evaluate labeled items (`monitor.evaluate`), and warn where their balance looks chosen."""
+def evaluate(
+    frame: pd.DataFrame,
+    *,
+    label: str = "label",
+    predicted: str | None = None,
+    score: str | None = None,
+    threshold: float | None = None,
+    random: bool = False,
+    weight: Any = None,
+    stratum: Any = None,
+    sizes: Mapping[str, int] | None = None,
+    prevalence: float | None = None,
+    flagged_rate: float | None = None,
+    level: float = 0.95,
+) -> Evaluation:
+    """Evaluate a classifier by labeled items of any balance, adjusted to its population.
+
+    At most one of ``random``, ``weight``, ``sizes`` and ``prevalence`` says how the labels were
+    drawn; without any of them they are taken for a plain random sample, and refused where
+    their balance was chosen, such as as many flagged as passed items.
+
+    Parameters
+    ----------
+    frame
+        A row per labeled item.
+    label
+        Column of the truth, 1 or 0.
+    predicted, score, threshold
+        Column of the predicted class, 1 or 0; of the score; and the score from which on an item
+        is flagged, in place of ``predicted``. Curves need the score.
+    random
+        The labels are a plain random sample.
+    weight
+        Column of how many items each row stands for, up to one factor; or these values.
+    stratum, sizes
+        Column of the stratum (the predicted class if not given), and the items of each in the
+        population, such as ``{"flagged": 1600, "passed": 48400}``.
+    prevalence
+        Of the population to hold for; the labels were drawn by actual class, or at random where
+        another share was positive.
+    flagged_rate
+        Share of all items that is flagged: what a plain random sample is checked against.
+    level
+        Posterior probability inside each interval, for each metric by itself.
+
+    Returns
+    -------
+    Evaluation
+        ``metrics``, ``estimates``, ``reference``, ``warnings``; printed, the main figures.
+        ``plot()`` draws them, ``plot("prevalence")`` precision at other prevalences,
+        ``plot("curves")`` ROC, precision-recall and gain.
+
+    Raises
+    ------
+    InputRefused
+        If a value cannot be used, with what to do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labeled = pd.DataFrame({
+    ...     "predicted": [1] * 160 + [0] * 4840,
+    ...     "label": [1] * 138 + [0] * 22 + [1] * 108 + [0] * 4732,
+    ... })
+    >>> found = evaluate(labeled, predicted="predicted", sizes={"flagged": 1600, "passed": 48400})
+    >>> print({end: round(found.estimate("recall")[end], 3) for end in ("point", "low", "high")})
+    {'point': 0.561, 'low': 0.512, 'high': 0.609}
+    """
     import warnings
 
     from monitor.evaluation.result import evaluate_frame
 
-    result = evaluate_frame(frame, **provided)
+    result = evaluate_frame(
+        frame,
+        label=label,
+        predicted=predicted,
+        score=score,
+        threshold=threshold,
+        random=random,
+        weight=weight,
+        stratum=stratum,
+        sizes=sizes,
+        prevalence=prevalence,
+        flagged_rate=flagged_rate,
+        level=level,
+    )
     for warning in result.warnings:
-        warnings.warn(warning, stacklevel=3)  # where the caller stands
+        warnings.warn(warning, stacklevel=2)  # where the caller stands
     return result
 
 
-def history(monitor: str | None, config: Path | str) -> RoundHistory:
-    """Read a monitor's estimates of all rounds (`monitor.history`)."""
+def history(monitor: str | None = None, config: Path | str = "config.yaml") -> RoundHistory:
+    """Read the estimates of all closed rounds of a monitor.
+
+    Parameters
+    ----------
+    monitor, config
+        Which monitor of which config; the only one there is if not named.
+
+    Returns
+    -------
+    RoundHistory
+        ``to_frame()`` has a row for each round, metric, estimand and basis; ``plot("recall")``
+        draws the timeline.
+
+    Raises
+    ------
+    ConfigRefused
+        If the config cannot be used, has no such monitor, or its store has another schema.
+    InputRefused
+        If the config has several monitors and none is named.
+    TryLater
+        If the store cannot be reached now.
+    """
     from monitor.config.load import load_config
     from monitor.domain.ports import utc_now
     from monitor.results.round_history import read_history
@@ -82,21 +224,58 @@ def history(monitor: str | None, config: Path | str) -> RoundHistory:
 
 def compare(
     number: int,
-    monitor: str | None,
-    config: Path | str,
     *,
-    threshold: float | None,
-    file: Path | None,
-    columns: OtherColumns,
+    monitor: str | None = None,
+    config: Path | str = "config.yaml",
+    threshold: float | None = None,
+    predictions: Path | str | None = None,
+    id: str | None = None,
+    score: str | None = None,
+    predicted: str | None = None,
 ) -> RoundComparison:
-    """Compare a round's window with another threshold or classifier (`monitor.compare`)."""
+    """Compare a round's window with another threshold or another classifier.
+
+    The labels of the round decide: precision, recall and F1 of the window for both, and the
+    difference between them, which is known better than either.
+
+    Parameters
+    ----------
+    number
+        Number of the round.
+    monitor, config
+        Which monitor of which config; the only one there is if not named.
+    threshold
+        Score from which on the other classifier flags an item; the monitor's own if not given.
+    predictions
+        Parquet or CSV file of the other classifier, with every labeled item. Without it the
+        classifier's own scores are used.
+    id, score, predicted
+        Columns of ``predictions``: ids as the monitor's source has them, scores in ``score``, or
+        ``predicted``, 1 or 0, in place of scores.
+
+    Returns
+    -------
+    RoundComparison
+        ``to_frame()`` has the intervals of both and of the difference.
+
+    Raises
+    ------
+    ConfigRefused, InputRefused
+        If the config cannot be used or has no such monitor, there is no such round, it has no
+        labels, or the file lacks a labeled item.
+    TryLater
+        If the store or the predictions cannot be reached now.
+    """
+    from monitor.results.other_predictions import OtherColumns
     from monitor.results.round_comparison import compare_round
 
     _refuse_text({"number": number, "threshold": threshold})
+    file = None if predictions is None else Path(predictions)
+    columns = OtherColumns(id, score, predicted)
     _refuse_comparison(threshold, file, columns)
     with opened(config) as application:
         own = application.config.monitor(only_monitor(application.config, monitor))
-        columns = columns._replace(id=columns.id or own.source.item_format.id)
+        columns = columns._replace(id=id or own.source.item_format.id)
         context = application.context(own.name)
         return compare_round(context, number, threshold=threshold, file=file, columns=columns)
 
@@ -115,41 +294,101 @@ def _refuse_comparison(threshold: float | None, file: Path | None, columns: Othe
 
 
 def plan(
-    monitor: str | None,
+    monitor: str | None = None,
     *,
-    config: Path | str,
-    assumed: Mapping[str, float | None],
-    size: int | None,
-    margins: Mapping[str, float | None],
-    labels: int | None,
-    costs: Mapping[str, float | None],
-    judge: Mapping[str, float | None],
-    pilot: pd.DataFrame | Path | str | None,
+    config: Path | str = "config.yaml",
+    precision: float | None = None,
+    recall: float | None = None,
+    flagged_rate: float | None = None,
+    size: int | None = None,
+    margin: float | None = None,
+    precision_margin: float | None = None,
+    recall_margin: float | None = None,
+    labels: int | None = None,
+    flagged_cost: float | None = None,
+    passed_cost: float | None = None,
+    judge_tpr: float | None = None,
+    judge_fpr: float | None = None,
+    judge_pilot: pd.DataFrame | Path | str | None = None,
 ) -> LabelPlan:
-    """Plan for assumed values if any is given, else for a monitor (`monitor.plan`)."""
+    """Return how many labels a round needs in which strata, and the margins of other numbers.
+
+    Plan for a monitor of the config, from its predictions and its prior; or, with
+    ``precision``, ``recall`` and ``flagged_rate``, for a window that is only assumed.
+
+    Parameters
+    ----------
+    monitor, config
+        Which monitor of which config; the only one there is if not named.
+    precision, recall, flagged_rate, size, flagged_cost, passed_cost
+        Assumed values in place of a monitor; of a window of 100,000 items and labels that cost 1,
+        unless given.
+    margin, precision_margin, recall_margin
+        Half-width wanted of both intervals, or of one of them.
+    labels
+        Labels that there are. If neither margins nor labels are given: the half-widths of the
+        config, or 0.05 each.
+    judge_tpr, judge_fpr
+        Shares of the positives and of the negatives to which an assumed judge says yes: what
+        labels it would save is ``judged``.
+    judge_pilot
+        A table, or a CSV or Parquet file, of items that a judge and people have labeled, in place
+        of these shares: columns ``verdict`` and ``label``, 1 or 0, or yes or no. With a
+        column ``predicted`` the judge has its own rates in each predicted class.
+
+    Returns
+    -------
+    LabelPlan
+        Values by name, as in ``found["labels"]``: ``labels``, ``cost``, ``margins``, ``needed``,
+        ``strata``; ``labels_for_margins``, also for two strata and for random sampling;
+        ``margins_for_labels``; and ``alerts`` with the smallest drop found within 4 rounds and the
+        delay of a 10-point drop.
+
+    Raises
+    ------
+    ConfigRefused, InputRefused
+        If the config cannot be used or has no such monitor, a value is impossible, or there are
+        no predictions to plan from.
+    TryLater
+        If the store or the predictions cannot be reached now.
+
+    Examples
+    --------
+    >>> found = plan(precision=0.8, recall=0.6, flagged_rate=0.03, labels=2000)
+    >>> found["labels"], {name: round(half, 3) for name, half in found["margins"].items()}
+    (2000, {'precision': 0.07, 'recall': 0.086})
+    """
     from monitor.results.label_plan import LabelPlan
 
-    provided = {name: value for name, value in assumed.items() if value is not None}
-    requested = {name: half for name, half in margins.items() if half is not None}
-    prices = {name: cost for name, cost in costs.items() if cost is not None}
-    halves = {f"{name}_margin": half for name, half in margins.items()}
-    _refuse_text({**assumed, **halves, **costs, **judge})
-    opinion = _assumed_judge(**judge, pilot=pilot)
+    assumed = {"precision": precision, "recall": recall, "flagged_rate": flagged_rate}
+    costs = {"flagged_cost": flagged_cost, "passed_cost": passed_cost}
+    halves = {
+        "precision": margin if precision_margin is None else precision_margin,
+        "recall": margin if recall_margin is None else recall_margin,
+    }
+    margins = {f"{name}_margin": half for name, half in halves.items()}
+    _refuse_text({**assumed, **margins, **costs, "judge_tpr": judge_tpr, "judge_fpr": judge_fpr})
+    judge = _assumed_judge(judge_tpr, judge_fpr, judge_pilot)
     _refuse_few(labels=labels, size=size)
+    requested, prices = _present(halves), _present(costs)
     try:
-        if provided:
+        if provided := _present(assumed):
             _refuse_half(monitor, assumed)
             items = SIZE if size is None else size
-            return LabelPlan(_of_values({**provided, **prices}, items, requested, labels, opinion))
+            return LabelPlan(_of_values({**provided, **prices}, items, requested, labels, judge))
         if extra := [*(["size"] if size is not None else []), *prices]:
             message = (
                 f"{' and '.join(extra)} belongs to assumed values, and a monitor has its own; give "
                 "precision, recall and flagged_rate too, or leave it out"
             )
             raise InputRefused(message)
-        return LabelPlan(_of_monitor(monitor, config, requested, labels, opinion))
+        return LabelPlan(_of_monitor(monitor, config, requested, labels, judge))
     except ValueError as error:
         raise InputRefused(str(error)) from error
+
+
+def _present(values: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _assumed_judge(

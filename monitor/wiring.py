@@ -146,7 +146,6 @@ def _link(config: Config, database: Database) -> Link:
 
 
 def _mlflow_page(config: Config, database: Database, monitor: str, key: str) -> str | None:
-    """Find a round in MLflow's pages, if it serves any, by what the store knows."""
     uri, prefix = config.mlflow.tracking_uri, config.mlflow.experiment_prefix
     if not uri.startswith(("http://", "https://")):
         return None
@@ -201,7 +200,6 @@ def _labelers(
     make: MakeLabeler,
     settings: RoundSettings,
 ) -> tuple[AssignedLabeler, ...]:
-    """Labelers of a round, by the rules that it was opened with."""
     if settings.labeling is None:
         return (*today,)
     rules, of_config = rules_of(settings.labeling), labelers_of(monitor.labeling)
@@ -246,7 +244,6 @@ def _of_part(
 
 
 def _folders(opened_with: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
-    """Labelers of a round's own folder and of today's, where that is another one."""
     if not today.filled.exists():
         return (opened_with,)
     if opened_with.settings.own() == today.settings.own():
@@ -285,7 +282,6 @@ def _source(config: Config, monitor: MonitorConfig) -> Source:
 
 
 def _today(monitor: MonitorConfig, make: MakeLabeler) -> tuple[AssignedLabeler, ...]:
-    """Make the labelers of the config, each with its place among the rules."""
     rules = rules_of(monitor.labeling.own())
     with _refused("labeling"):
         return tuple(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from monitor.cli.commands.checks import promise_lines
+from monitor.cli.commands.results import promise_lines
 from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.slots import rounds_per

@@ -112,16 +112,6 @@ def test_an_estimate_has_the_promised_keys_and_order():
     assert all(estimate["low"] <= estimate["point"] <= estimate["high"] for estimate in estimates)
 
 
-def test_a_higher_level_gives_a_wider_interval():
-    widths = [
-        estimate["high"] - estimate["low"]
-        for level in (0.5, 0.95)
-        for estimate in monitor.estimate(**MATRIX, level=level)["estimates"][:1]
-    ]
-
-    assert widths[0] < widths[1]
-
-
 def test_a_history_is_a_table_with_a_row_for_each_estimate(place):
     frame = monitor.history("mail").to_frame()
 
@@ -141,14 +131,6 @@ def test_a_history_holds_the_numbers_of_the_command(place):
     same = [frame[key] == shown[key] for key in ("metric", "estimand", "basis")]
     [point] = frame[same[0] & same[1] & same[2]]["point"]
     assert math.isclose(point, shown["point"])
-
-
-def test_a_history_of_another_folder_is_found_by_its_config(place, tmp_path_factory, monkeypatch):
-    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-
-    frame = monitor.history("mail", place.folder / "config.yaml").to_frame()
-
-    assert len(frame)
 
 
 def test_a_history_of_a_monitor_without_rounds_is_an_empty_table(tmp_path):

@@ -30,33 +30,15 @@ from monitor.cli.common import OfARound
 from monitor.cli.views.printing import echo_error
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
-SECTIONS = {
-    "Get started": ("demo", "init", "plan", "check"),
-    "Run what is due": ("run-once", "backfill", "serve", "label"),
-    "Results and labels": (
-        "status",
-        "rounds",
-        "show",
-        "report",
-        "compare",
-        "threshold",
-        "labels",
-        "alerts",
-        "restate",
-        "effects",
-    ),
-    "Other": ("simulate", "estimate", "users", "backup", "forget", "db"),
-}
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Commands(TyperGroup):
     """The commands in the order in which people meet them."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Name the commands as `SECTIONS` has them, then any that it does not know."""
-        ordered = [name for names in SECTIONS.values() for name in names]
-        return [*ordered, *(name for name in super().list_commands(ctx) if name not in ordered)]
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Name the commands as `SECTIONS` has them."""
+        return [name for names in SECTIONS.values() for name in names]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the help of each section."""
@@ -96,7 +78,7 @@ def _echo_version(requested: bool) -> None:
 
 @app.callback()
 def pr_monitor(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001  its callback ends the program
         bool,
         typer.Option("--version", help="Print the version.", callback=_echo_version, is_eager=True),
     ] = False,
@@ -106,12 +88,15 @@ def pr_monitor(
     Exit codes: 0 all well (a firing alert too), 2 wrong usage, 65 input refused, 75 something
     outside is down and running again is safe, 78 fix the config.
     """
+    from monitor.cli.logs import set_up_logs
+
+    set_up_logs()
 
 
-def _add_group(
-    name: str, alone: str | Callable[..., None], commands: dict[str, Callable[..., None]]
-) -> None:
-    """Add commands under one word, which ``alone`` prints help with a text, or does something."""
+def _group(
+    alone: str | Callable[..., None], commands: dict[str, Callable[..., None]]
+) -> typer.Typer:
+    """Gather commands under a word, which ``alone`` prints help with a text, or does something."""
     if isinstance(alone, str):
         group = typer.Typer(help=alone, no_args_is_help=True)
     else:
@@ -119,51 +104,65 @@ def _add_group(
         group.callback(invoke_without_command=True)(alone)
     for word, command in commands.items():
         group.command(word)(command)
-    app.add_typer(group, name=name)
+    return group
 
 
-app.command("demo")(setup.demo)
-app.command("init")(setup.init)
-app.command("check")(setup.check)
-app.command("run-once")(runs.run_once)
-app.command("backfill")(runs.backfill)
-app.command("serve")(runs.serve)
-app.command("label")(labeling.label)
-app.command("status")(results.status)
-app.command("rounds")(results.rounds)
-app.command("show", cls=OfARound)(results.show)
-app.command("report", cls=OfARound)(results.report)
-app.command("compare", cls=OfARound)(results.compare)
-app.command("threshold")(threshold.threshold)
-app.command("restate", cls=OfARound)(restate.restate)
-app.command("simulate")(simulate.simulate)
-app.command("estimate")(results.estimate)
-app.command("backup")(keeping.backup)
-app.command("forget")(keeping.forget)
-app.command("plan")(plan.plan)
-_add_group("alerts", results.alerts, {"resolve": results.resolve, "test": results.hook_test})
-_add_group("effects", effects.effects, {"retry": effects.retry, "drop": effects.drop})
-_add_group(
-    "labels",
-    "Export items to label as a file, and import the answers.",
-    {"export": labels.export, "import": labels.import_},
-)
-_add_group(
-    "users",
-    "Let people sign in to the pages by a token of their own.",
-    {
-        "add": users.add,
-        "list": users.list_users,
-        "role": users.give_role,
-        "remove": users.remove,
-        "sign-out": users.sign_out,
+SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
+    "Get started": {
+        "demo": setup.demo,
+        "init": setup.init,
+        "plan": plan.plan,
+        "check": setup.check,
     },
-)
-_add_group(
-    "db",
-    "Create, upgrade or check the tables of the store.",
-    {"upgrade": setup.upgrade, "check": setup.check_schema, "restored": restored.restored},
-)
+    "Run what is due": {
+        "run-once": runs.run_once,
+        "backfill": runs.backfill,
+        "serve": runs.serve,
+        "label": labeling.label,
+    },
+    "Results and labels": {
+        "status": results.status,
+        "rounds": results.rounds,
+        "show": results.show,
+        "report": results.report,
+        "compare": results.compare,
+        "threshold": threshold.threshold,
+        "labels": _group(
+            "Export items to label as a file, and import the answers.",
+            {"export": labels.export, "import": labels.import_},
+        ),
+        "alerts": _group(results.alerts, {"resolve": results.resolve, "test": results.hook_test}),
+        "restate": restate.restate,
+        "effects": _group(effects.effects, {"retry": effects.retry, "drop": effects.drop}),
+    },
+    "Other": {
+        "simulate": simulate.simulate,
+        "estimate": results.estimate,
+        "users": _group(
+            "Let people sign in to the pages by a token of their own.",
+            {
+                "add": users.add,
+                "list": users.list_users,
+                "role": users.give_role,
+                "remove": users.remove,
+                "sign-out": users.sign_out,
+            },
+        ),
+        "backup": keeping.backup,
+        "forget": keeping.forget,
+        "db": _group(
+            "Create, upgrade or check the tables of the store.",
+            {"upgrade": setup.upgrade, "check": setup.check_schema, "restored": restored.restored},
+        ),
+    },
+}
+_OF_A_ROUND = {results.show, results.report, results.compare, restate.restate}
+
+for _name, _command in [pair for named in SECTIONS.values() for pair in named.items()]:
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(_name, cls=OfARound if _command in _OF_A_ROUND else None)(_command)
 
 
 def main() -> None:

@@ -19,38 +19,33 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.wiring import Application
 
+
+def option(takes: str, what: str, *names: str, **more: Any) -> Any:
+    """Declare an option by what it takes and its help; without a name it has its parameter's."""
+    return typer.Option(*names, help=what, metavar=takes, **more)
+
+
+def argument(takes: str, what: str) -> Any:
+    """Declare an argument by what it is called and its help."""
+    return typer.Argument(help=what, metavar=takes)
+
+
+def flag(name: str, what: str) -> Any:
+    """Declare an option that is given or not."""
+    return typer.Option(name, help=what)
+
+
 ConfigOption = Annotated[
-    Path,
-    typer.Option(
-        "--config", "-c", help="The config file.", envvar="PR_MONITOR_CONFIG", metavar="FILE"
-    ),
+    Path, option("FILE", "The config file.", "--config", "-c", envvar="PR_MONITOR_CONFIG")
 ]
 CONFIG = Path("config.yaml")
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-MonitorOption = Annotated[
-    str | None, typer.Option("--monitor", "-m", help="Only this monitor.", metavar="NAME")
-]
-MonitorArgument = Annotated[
-    str | None, typer.Argument(help="The monitor, if there are several.", metavar="MONITOR")
-]
-
-
-def column_option(name: str, what: str) -> Any:
-    """Declare an option that names a column."""
-    return typer.Option(name, help=what, metavar="COLUMN")
-
-
-def share_option(name: str, what: str) -> Any:
-    """Declare an option that takes a share."""
-    return typer.Option(name, help=what, metavar="SHARE")
-
-
-PrecisionOption = Annotated[float | None, share_option("--precision", "Assumed precision.")]
-RecallOption = Annotated[float | None, share_option("--recall", "Assumed recall.")]
-FlaggedRateOption = Annotated[
-    float | None, share_option("--flagged-rate", "Assumed share of items flagged.")
-]
-ASSUMED_SIZE = typer.Option("--size", help="Assumed items of a window.", metavar="COUNT", min=2)
+JsonOption = Annotated[bool, flag("--json", "Print JSON instead of text.")]
+MonitorOption = Annotated[str | None, option("NAME", "Only this monitor.", "--monitor", "-m")]
+MonitorArgument = Annotated[str | None, argument("MONITOR", "The monitor, if there are several.")]
+PrecisionOption = Annotated[float | None, option("SHARE", "Assumed precision.")]
+RecallOption = Annotated[float | None, option("SHARE", "Assumed recall.")]
+FlaggedRateOption = Annotated[float | None, option("SHARE", "Assumed share of items flagged.")]
+SizeOption = Annotated[int | None, option("COUNT", "Assumed items of a window.", min=2)]
 _BELOW_ZERO = re.compile(r"-\d+")
 
 
@@ -61,23 +56,6 @@ class OfARound(TyperCommand):
         """Read `-8` as a number; other words that begin with a dash stay options."""
         ctx.ignore_unknown_options = any(_BELOW_ZERO.fullmatch(word) for word in args)
         return super().parse_args(ctx, args)
-
-
-@contextmanager
-def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
-    """Read the config and open its store, making the tables of a new one.
-
-    Raises
-    ------
-    ConfigRefused
-        If the config, or the store's schema, is not right.
-    """
-    from monitor import api
-    from monitor.cli.logs import set_up_logs
-
-    set_up_logs()
-    with api.opened(config, make_store=make_store) as application:
-        yield application
 
 
 def chosen_monitors(application: Application, monitor: str | None) -> Sequence[MonitorContext]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -31,33 +33,34 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
     json
         Write each line as JSON; else short lines on a terminal and logfmt elsewhere.
     """
-    for_people = sys.stderr.isatty() and not json
+    # Nothing is there where whoever started this has closed it.
+    stream = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for_people = stream.isatty() and not json
     processors: list[Processor] = [
         ObstacleFilter() if service else _without_command_output,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(
             fmt="%H:%M:%S" if for_people else "iso", utc=not for_people
         ),
-        *_renderers(json=json),
+        structlog.processors.format_exc_info,
+        _without_secrets,
+        _renderer(for_people=for_people, json=json),
     ]
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+        logger_factory=lambda *_: structlog.PrintLogger(stream),
     )
     if service:
         take_in_library_logs()
 
 
-def _renderers(*, json: bool) -> list[Processor]:
-    last: Processor
-    if sys.stderr.isatty() and not json:
-        last = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    elif json:
-        last = structlog.processors.JSONRenderer()
-    else:
-        last = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"])
-    return [structlog.processors.format_exc_info, _without_secrets, last]
+def _renderer(*, for_people: bool, json: bool) -> Processor:
+    if for_people:
+        return structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    if json:
+        return structlog.processors.JSONRenderer()
+    return structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"])
 
 
 def _without_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

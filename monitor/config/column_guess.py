@@ -175,7 +175,6 @@ class ColumnGuess:
         self._ask(question, why, time=[*times, "COLUMN"][0])
 
     def _find_rule(self) -> None:
-        """Find what says which rows are flagged: a class, or a score and its threshold."""
         if (self.chosen.classes, self.chosen.predicted, self.chosen.score) == (None, None, None):
             self._find_score()
         if self.chosen.predicted is not None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.config.block_requests import BLOCKS
-from monitor.config.blocks import written_out
+from monitor.config.blocks import BLOCKS, written_out
 from monitor.config.load import shown
 from monitor.config.yaml_tree import Scalar, Tree, Way, read_yaml
 
@@ -51,7 +50,7 @@ def written(path: Path) -> Written:
         key_path = way if monitor is None else way[2:]
         if monitor is not None and key_path[0] in BLOCKS:
             continue  # its values are monitors, which are added and removed
-        result.setdefault(monitor or "", {})[_joined(key_path)] = value
+        result.setdefault(monitor or "", {})[".".join(map(str, key_path))] = value
     return result
 
 
@@ -61,28 +60,15 @@ def changes(before: tuple[Config, Written], after: tuple[Config, Written]) -> Co
     ``unseen`` says that the files are the same but what they name (a variable, a secret's file)
     is not.
     """
-    names_before, names_after = _names(before[0]), _names(after[0])
+    names, old_names = ([one.name for one in each[0].monitors] for each in (after, before))
+    old, new = before[1], after[1]
+    lines = {name: _lines(old[name], new[name]) for name in new if name in old}
     changes = ConfigDiff(
-        added=_without(names_after, names_before),
-        removed=_without(names_before, names_after),
-        changed=_changed(before[1], after[1]),
+        added=tuple(name for name in names if name not in old_names),
+        removed=tuple(name for name in old_names if name not in names),
+        changed={name: changed for name, changed in lines.items() if changed},
     )
     return changes if changes or before[0] == after[0] else ConfigDiff(unseen=True)
-
-
-def _without(names: list[str], others: list[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if name not in others)
-
-
-def _changed(old: Written, new: Written) -> dict[str, tuple[str, ...]]:
-    """Compare what both readings have, the whole first, then monitors as the new one has them."""
-    both = [name for name in new if name in old]
-    lines = {name: _lines(old[name], new[name]) for name in both}
-    return {name: changed for name, changed in lines.items() if changed}
-
-
-def _names(config: Config) -> list[str]:
-    return [monitor.name for monitor in config.monitors]
 
 
 def _monitor_of(tree: Tree, way: Way) -> str | None:
@@ -92,17 +78,13 @@ def _monitor_of(tree: Tree, way: Way) -> str | None:
     return str(tree.at(name_way)) if name_way in tree.lines else None
 
 
-def _joined(way: Way) -> str:
-    return ".".join(str(part) for part in way)
-
-
 def _lines(old: Mapping[str, Scalar], new: Mapping[str, Scalar]) -> tuple[str, ...]:
     keys = [*old, *(key for key in new if key not in old)]
-    return tuple(_line(key, old, new) for key in keys if _differ(old, new, key))
-
-
-def _differ(old: Mapping[str, Scalar], new: Mapping[str, Scalar], key: str) -> bool:
-    return (key in old) != (key in new) or old.get(key) != new.get(key)
+    return tuple(
+        _line(key, old, new)
+        for key in keys
+        if (key in old) != (key in new) or old.get(key) != new.get(key)
+    )
 
 
 def _line(key: str, old: Mapping[str, Scalar], new: Mapping[str, Scalar]) -> str:

@@ -103,7 +103,6 @@ def _of_block(way: Way, blocks: Sequence[RawBlock | None]) -> Way:
 
 
 def _check_names(tree: Tree) -> None:
-    """Refuse monitors that share a name, and hooks that do not exist."""
     first: dict[str, Way] = {}
     hooks = tree.at(("hooks",))
     hook_names = [*hooks] if isinstance(hooks, dict) else []
@@ -205,7 +204,6 @@ def _of_another_type(errors: list[ErrorDetails]) -> str:
 
 
 def _hint(code: str, value: object) -> str:
-    """Describe what to do about a common mistake."""
     match code, value:
         case _, None:
             return "; write a value or leave the line out"

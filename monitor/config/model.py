@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -29,8 +29,7 @@ from pydantic import (
 )
 
 from monitor.config.adapters import JUDGES, LABELERS, SOURCES
-from monitor.config.block_checks import NAME
-from monitor.config.block_requests import CLASSES
+from monitor.config.blocks import CLASSES, NAME
 from monitor.config.pages import PagesSettings, takes_passwords
 from monitor.config.several import SeveralLabelers, labelers_of, read_labeling
 from monitor.config.web import WebSettings
@@ -180,65 +179,77 @@ class MonitorConfig(Settings):
         return self._block
 
     @model_validator(mode="after")
-    def _strata_have_scores(self) -> MonitorConfig:
+    def _settings_fit_together(self) -> MonitorConfig:
+        for conflicts in (
+            self._strata_without_scores,
+            self._untestable_threshold,
+            self._judge_conflicts,
+            self._labeler_conflicts,
+            self._uncountable_labels,
+            self._unexplored_segments,
+            self._conflicts_by_labeler,
+        ):
+            for setting, why in conflicts():
+                raise SettingRefused(setting=setting, why=why)
+        if isinstance(self.judge, Judge):
+            self.source.judge_by(self.judge)
+        return self
+
+    def _strata_without_scores(self) -> Iterator[tuple[str, str]]:
         for name, least in (("bands", ONE_BAND), ("cells", ONE_CELL)):
             requested, provided = name in self.sample.model_fields_set, getattr(self.sample, name)
             if requested and not self.source.has_scores and provided not in (None, least):
-                message = (
+                yield (
+                    f"sample.{name}",
                     f"the source has no score to cut {name} by; leave {name} out, or name "
-                    "the column in source.columns.score"
+                    "the column in source.columns.score",
                 )
-                raise SettingRefused(setting=f"sample.{name}", why=message)
-        return self
 
-    @model_validator(mode="after")
-    def _the_threshold_can_be_tested(self) -> MonitorConfig:
+    def _untestable_threshold(self) -> Iterator[tuple[str, str]]:
         if self.threshold_target is None:
-            return self
+            return
         if self.source.threshold is None:
-            message = "source.threshold is not set, so there is no threshold that could keep it"
-        elif self.judge is not None:
-            message = "a judge cuts the strata, so no threshold can be tested; leave out one"
-        else:
-            return self
-        raise SettingRefused(setting="threshold_target", why=message)
+            why = "source.threshold is not set, so there is no threshold that could keep it"
+            yield "threshold_target", why
+        if self.judge is not None:
+            why = "a judge cuts the strata, so no threshold can be tested; leave out one"
+            yield "threshold_target", why
 
-    @model_validator(mode="after")
-    def _the_judge_is_read(self) -> MonitorConfig:
+    def _judge_conflicts(self) -> Iterator[tuple[str, str]]:
         judge = self.judge
-        if judge is None and (on_judge := self.limits.on_judge()):
-            message = "the monitor has no judge whose rate could be limited"
-            raise SettingRefused(setting=f"limits.{on_judge[0].metric}", why=message)
+        if judge is None:
+            for limit in self.limits.on_judge():
+                why = "the monitor has no judge whose rate could be limited"
+                yield f"limits.{limit.metric}", why
         if isinstance(judge, OnDemandSettings):
-            for where, why_not in self._judge_conflicts(judge):
-                raise SettingRefused(setting=f"judge{where}", why=why_not)
+            yield from self._on_demand_conflicts(judge)
         if not isinstance(judge, Judge):
-            return self
-        why = self.source.why_no_judge(judge)
-        if why is None and self._is_truth(judge.column):
+            return
+        if why_not := self.source.why_no_judge(judge):
+            yield "judge", why_not
+        if self._is_truth(judge.column):
             why = f"{judge.column!r} is labeling.value, the truth; a judge is another opinion"
-        if why is None and isinstance(self.reference, ReferenceFile):
+            yield "judge", why
+        if isinstance(self.reference, ReferenceFile):
             why = "a reference file has no verdicts, so with a judge nothing of it can be used"
-        if why is not None:
-            raise SettingRefused(setting="judge", why=why)
-        self.source.judge_by(judge)
-        return self
+            yield "judge", why
 
-    def _judge_conflicts(self, judge: OnDemandSettings) -> Iterator[tuple[str, str]]:
-        """Yield the settings that an on-demand judge does not go with: below it, and why."""
+    def _on_demand_conflicts(self, judge: OnDemandSettings) -> Iterator[tuple[str, str]]:
         shown = self.source.shown_columns
         if shown == ():
-            yield "", "it is asked about what people are shown; list that in source.columns.show"
+            why = "it is asked about what people are shown; list that in source.columns.show"
+            yield "judge", why
         for name in judge.placeholders:
             if shown is not None and name not in shown:
                 available = ", ".join(f"{{{one}}}" for one in shown)
                 why = f"{{{name}}} is no column of source.columns.show, which has {available}"
-                yield ".prompt", why
+                yield "judge.prompt", why
         if self.source.has_scores and self.sample.cells is None:
-            yield "", "it is asked about items of each score cell; leave out sample.cells: null"
+            why = "it is asked about items of each score cell; leave out sample.cells: null"
+            yield "judge", why
         for name, is_there in {
             "source.challenger": self.source.challenged_by is not None,
-            "source.columns.released": self._released is not None,
+            "source.columns.released": self._column("released") is not None,
             "a reference file": isinstance(self.reference, ReferenceFile),
         }.items():
             if is_there:
@@ -246,12 +257,10 @@ class MonitorConfig(Settings):
                     f"{name} is counted by stratum, and the sizes of strata by a judge that is "
                     "asked are estimated; leave out one, or write its verdicts into a column"
                 )
-                yield "", why
+                yield "judge", why
 
-    @property
-    def _released(self) -> str | None:
-        """The column that marks flagged items which were let through."""
-        return getattr(getattr(self.source, "columns", None), "released", None)
+    def _column(self, role: str) -> Any:
+        return getattr(getattr(self.source, "columns", None), role, None)
 
     def _is_truth(self, column: str) -> bool:
         """Whether labels are read from this column of the predictions themselves."""
@@ -264,46 +273,38 @@ class MonitorConfig(Settings):
             for _, labeling in labelers_of(self.labeling)
         )
 
-    @model_validator(mode="after")
-    def _each_item_has_one_labeler(self) -> MonitorConfig:
+    def _labeler_conflicts(self) -> Iterator[tuple[str, str]]:
         labeling = self.labeling
-        if not isinstance(labeling, SeveralLabelers):
-            if labeling.items is not None:
-                message = "a labeler that is alone answers for all items; leave it out"
-                raise SettingRefused(setting="labeling.for", why=message)
-            if getattr(labeling, "checks", None):
-                message = (
-                    "nobody is asked; make labeling a list: this column `for: otherwise`, and a "
-                    'line such as {for: checks, kind: page, question: "..."}'
-                )
-                raise SettingRefused(setting="labeling.checks", why=message)
-            return self
-        segments = getattr(getattr(self.source, "columns", None), "segments", ())
-        why = why_unclear([part.items for part in labeling.parts], segments)
-        if why is not None:
-            raise SettingRefused(setting="labeling", why=why)
-        return self
+        if isinstance(labeling, SeveralLabelers):
+            rules = [part.items for part in labeling.parts]
+            if why := why_unclear(rules, self._column("segments") or ()):
+                yield "labeling", why
+            return
+        if labeling.items is not None:
+            yield "labeling.for", "a labeler that is alone answers for all items; leave it out"
+        if getattr(labeling, "checks", None):
+            yield (
+                "labeling.checks",
+                "nobody is asked; make labeling a list: this column `for: otherwise`, and a "
+                'line such as {for: checks, kind: page, question: "..."}',
+            )
 
-    @model_validator(mode="after")
-    def _all_labels_can_be_counted(self) -> MonitorConfig:
+    def _uncountable_labels(self) -> Iterator[tuple[str, str]]:
         if self.sample.max_labels == "all" and (why := self._why_not_all()):
-            raise SettingRefused(setting="sample.max_labels", why=f"all {why}; give a number")
-        return self
+            yield "sample.max_labels", f"all {why}; give a number"
 
-    @model_validator(mode="after")
-    def _segments_can_be_explored(self) -> MonitorConfig:
-        if self.sample.segments is not None and (why := self._why_not_explored()):
-            raise SettingRefused(setting="sample.segments", why=why)
-        return self
-
-    def _why_not_explored(self) -> str | None:
+    def _unexplored_segments(self) -> Iterator[tuple[str, str]]:
+        if self.sample.segments is None:
+            return
         if self.sample.max_labels == "all":
-            return "max_labels: all labels every item, so none is left to explore; leave it out"
+            why = "max_labels: all labels every item, so none is left to explore; leave it out"
+            yield "sample.segments", why
         if self.classes is not None:
-            return "a block of classes has one sample, which no class may change; leave it out"
-        if not getattr(getattr(self.source, "columns", None), "segments", ()):
-            return "there is no segment to explore; list columns in source.columns.segments"
-        return None
+            why = "a block of classes has one sample, which no class may change; leave it out"
+            yield "sample.segments", why
+        if not self._column("segments"):
+            why = "there is no segment to explore; list columns in source.columns.segments"
+            yield "sample.segments", why
 
     def _why_not_all(self) -> str | None:
         if not isinstance(self.labeling, ColumnSettings):
@@ -312,33 +313,24 @@ class MonitorConfig(Settings):
             return "is not for a block of classes, whose averages are computed from drawn items"
         if self.source.challenged_by is not None:
             return "leaves no items by which a challenger could be compared"
-        if self._released is not None:
+        if self._column("released") is not None:
             return "counts flagged items that were not released, whose outcome nobody can observe"
         if isinstance(self.judge, OnDemandSettings):
             return "leaves no items that the judge could be asked about"
         return None
 
-    @model_validator(mode="after")
-    def _the_truth_is_somewhere(self) -> MonitorConfig:
+    def _conflicts_by_labeler(self) -> Iterator[tuple[str, str]]:
         for where, labeling in labelers_of(self.labeling):
-            if not isinstance(labeling, ColumnSettings) or labeling.paths:
-                continue
-            if not self.source.has_truths:
-                raise SettingRefused(setting=f"{where}.path", why=NO_TRUTHS)
-        return self
-
-    @model_validator(mode="after")
-    def _gold_items_resemble_others(self) -> MonitorConfig:
-        for where, labeling in labelers_of(self.labeling):
-            if getattr(labeling, "gold", None) is None or self.source.shows_texts_only:
-                continue
-            message = (
-                "gold items show texts only, so people would know them from items that "
-                "source.columns.show shows as another kind or as a table; leave out gold, or show "
-                "texts"
-            )
-            raise SettingRefused(setting=f"{where}.gold", why=message)
-        return self
+            by_column = isinstance(labeling, ColumnSettings) and not labeling.paths
+            if by_column and not self.source.has_truths:
+                yield f"{where}.path", NO_TRUTHS
+            if getattr(labeling, "gold", None) is not None and not self.source.shows_texts_only:
+                yield (
+                    f"{where}.gold",
+                    "gold items show texts only, so people would know them from items that "
+                    "source.columns.show shows as another kind or as a table; leave out gold, or "
+                    "show texts",
+                )
 
     @property
     def _judge_of_rounds(self) -> Judge | OnDemandJudge | None:
@@ -365,31 +357,27 @@ class MonitorConfig(Settings):
         return MonitorSettings(
             name=self.name,
             round=RoundSettings(
-                model=self.model,
+                **{name: getattr(self, name) for name in _OF_MONITOR},
+                **{name: getattr(self.labeling, name) for name in _OF_LABELING},
                 threshold=self.source.threshold,
                 challenger=self.source.challenged_by,
-                released=self._released is not None,
+                released=self._column("released") is not None,
                 judge=self._judge_of_rounds,
-                schedule=self.schedule,
                 sample=sample,
-                pooling=self.pooling,
-                limits=self.limits,
-                threshold_target=self.threshold_target,
                 reference=provided,
-                deadline=self.labeling.deadline,
-                late_labels=self.labeling.late_labels,
                 matures=getattr(self.labeling, "matures", timedelta(0)),
-                overlap=self.labeling.overlap,
-                adjudicator=self.labeling.adjudicator,
-                audit=self.labeling.audit,
                 labeling=self.labeling.own(),
-                bad_rows_max=self.bad_rows_max,
                 grace=self.source.grace,
-                hooks=self.hooks,
-                block=self._block,
             ),
         )
 
+
+_OF_MONITOR = (
+    *("model", "schedule", "pooling", "limits", "threshold_target", "bad_rows_max", "hooks"),
+    "block",
+)
+_OF_LABELING = ("deadline", "late_labels", "overlap", "adjudicator", "audit")
+"""Settings that rounds freeze as they are."""
 
 SHORTEST_PROMISE = 2  # Rounds: a promise of more than one false alarm in every second round is none
 
@@ -437,43 +425,43 @@ class Config(Settings):
         return literal_address(self.store, self.folder)
 
     @model_validator(mode="after")
-    def _one_promise(self) -> Config:
+    def _sections_fit_together(self) -> Config:
+        for setting, why in (*self._promise_conflicts(), *self._page_conflicts()):
+            raise SettingRefused(setting=setting, why=why)
+        return self
+
+    def _promise_conflicts(self) -> Iterator[tuple[str, str]]:
         if self.false_alarms is None:
-            return self
+            return
         both = [m.name for m in self.monitors if "false_alarm_every" in m.limits.model_fields_set]
         if both:
-            message = (
-                f"it promises for all monitors together, so leave "
-                f"limits.false_alarm_every out of {', '.join(both)}"
+            yield (
+                "false_alarms",
+                "it promises for all monitors together, so leave limits.false_alarm_every out of "
+                f"{', '.join(both)}",
             )
-            raise SettingRefused(setting="false_alarms", why=message)
         if self.false_alarm_every(self.monitors[0]) < SHORTEST_PROMISE:
-            message = (
+            yield (
+                "false_alarms",
                 f"at most {self.false_alarms.at_most:g} in that time is more than "
-                "one in every second round; promise fewer, or name a longer time in per"
+                "one in every second round; promise fewer, or name a longer time in per",
             )
-            raise SettingRefused(setting="false_alarms", why=message)
-        return self
 
-    @model_validator(mode="after")
-    def _an_address_each(self) -> Config:
+    def _page_conflicts(self) -> Iterator[tuple[str, str]]:
         page, web = self.pages, self.web
-        if page is not None and web is not None and page.address.port == web.address.port:
-            message = f"port {page.address.port} is that of web.listen; choose another one"
-            raise SettingRefused(setting="pages.listen", why=message)
-        return self
-
-    @model_validator(mode="after")
-    def _accounts_to_ask_for(self) -> Config:
-        login, uri = None if self.pages is None else self.pages.login, self.mlflow.tracking_uri
-        if login is not None and login.kind == "mlflow" and not takes_passwords(uri):
-            message = (
+        if page is None:
+            return
+        if web is not None and page.address.port == web.address.port:
+            why = f"port {page.address.port} is that of web.listen; choose another one"
+            yield "pages.listen", why
+        accounts = page.login is not None and page.login.kind == "mlflow"
+        if accounts and not takes_passwords(self.mlflow.tracking_uri):
+            yield (
+                "pages.login",
                 "accounts are those of an MLflow server, and no password is sent to one without "
                 "encryption; set mlflow.tracking_uri to its https:// address (http:// on this "
-                "machine only), or take kind: users"
+                "machine only), or take kind: users",
             )
-            raise SettingRefused(setting="pages.login", why=message)
-        return self
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:
         """Return the rounds per false alarm that a monitor promises, alone or as its share.

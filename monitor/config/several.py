@@ -70,7 +70,6 @@ def read_labeling(value: object, info: ValidationInfo) -> object:
 
 
 def _refuse_misfits(parts: Sequence[Labeling]) -> None:
-    """Refuse what one round cannot have of several labelers."""
     kinds = [str(part.own()["kind"]) for part in parts]
     for index, kind in enumerate(kinds):
         if kind not in _SEPARATE and kind in kinds[:index]:
@@ -92,7 +91,6 @@ def _refuse_misfits(parts: Sequence[Labeling]) -> None:
 
 
 def _refuse_checks(parts: Sequence[Labeling]) -> None:
-    """Refuse checks that nobody makes or that speak of no class, and a checker without any."""
     checks = checks_of(SeveralLabelers(parts=tuple(parts)).own())
     kinds = [part.own()["kind"] for part in parts]
     for index, part in enumerate(parts):

@@ -101,7 +101,6 @@ def _columns(chosen: Chosen) -> list[str]:
 
 
 def _negative(chosen: Chosen, described: Described) -> list[str]:
-    """Name the values of the other class, as the predictions have them now."""
     values = described.class_values(chosen.predicted or "")
     if values and chosen.positive not in values:
         close = get_close_matches(str(chosen.positive).lower(), [v.lower() for v in values], 1)

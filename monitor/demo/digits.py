@@ -133,7 +133,6 @@ class Camera:
 
     @cached_property
     def _halves(self) -> tuple[_Handwriting, _Handwriting]:
-        """Handwriting to learn from, and handwriting for the traffic."""
         from sklearn.datasets import load_digits  # noqa: PLC0415  a second, the demo only
         from sklearn.model_selection import train_test_split  # noqa: PLC0415
 
@@ -181,8 +180,6 @@ class Camera:
 
 @dataclass(frozen=True, slots=True)
 class _Handwriting:
-    """Images as people wrote them."""
-
     images: Values
     is_eight: Truths
 

@@ -96,7 +96,6 @@ def ui_command(folder: Path) -> str:
 
 
 def _mlflow() -> str:
-    """Name the MLflow that is installed beside this program."""
     # Another mlflow may come first on the path, and its version may not read this store.
     adjacent = Path(sys.executable).parent / "mlflow"
     executable = shutil.which("mlflow")

@@ -71,8 +71,6 @@ class DemoRound:
 
 
 class _Listener:
-    """Takes the notices that would go to the log."""
-
     def __init__(self) -> None:
         self.notices: list[Notice] = []
 

@@ -1,7 +1,9 @@
-"""Monitors that one block of the config stands for, told from one another by a value each."""
+"""Monitors that one block of the config stands for, and what their rounds share."""
 
 from __future__ import annotations
 
+import hashlib
+from datetime import datetime
 from typing import Literal
 
 from monitor.domain.setting_types import Settings
@@ -19,3 +21,14 @@ class Block(Settings):
     kind: Literal["for_each", "classes"]
     value: str
     values: tuple[str, ...]
+
+
+def seed_of(store: str, monitor_id: int, slot: datetime, block: Block | None = None) -> str:
+    """Fix all that is random in the round of a slot.
+
+    Monitors of one block have the same, so that they draw in the same order and their samples
+    overlap.
+    """
+    drawing = monitor_id if block is None else f"block {block.name}"
+    text = f"{store}/{drawing}/{slot.isoformat()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -6,8 +6,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field, model_validator
 
-from monitor.domain.payload import Report
-from monitor.domain.setting_types import Settings
+from monitor.domain.setting_types import Report, Settings
 
 Ends: TypeAlias = tuple[float, float, float]  # Point, low and high
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from monitor.domain.payload import Report
+from monitor.domain.setting_types import Report
 
 
 class ClassRow(Report):

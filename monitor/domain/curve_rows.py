@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.domain.payload import Report
+from monitor.domain.setting_types import Report
 
 if TYPE_CHECKING:
     import numpy as np

@@ -130,7 +130,6 @@ def other_forms(item: str, styles: IdStyles) -> Iterator[tuple[str, str]]:
 
 
 def _scientific(item: str, exponents: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Write a long number as a spreadsheet shows it."""
     for decimals, sign in exponents:
         mantissa, _, exponent = f"{Decimal(item):.{decimals}E}".partition("E+")
         for text in {mantissa, mantissa.rstrip("0").rstrip(".")}:

@@ -21,8 +21,7 @@ from pydantic import (
 )
 
 from monitor.domain.model import Verdict
-from monitor.domain.payload import Report
-from monitor.domain.setting_types import Duration, Settings
+from monitor.domain.setting_types import Duration, Report, Settings
 
 Ends: TypeAlias = tuple[float, float, float]  # Point, low and high
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from monitor.domain.payload import Report
+from monitor.domain.setting_types import Report
 
 
 class Notice(Report):

@@ -15,8 +15,8 @@ from pydantic import ConfigDict, Field
 from monitor.domain.challenger import ChallengerRow
 from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
 from monitor.domain.judge import Ends, JudgeRow
-from monitor.domain.payload import Report
 from monitor.domain.sample_settings import Explored
+from monitor.domain.setting_types import Report
 
 
 class Status(StrEnum):

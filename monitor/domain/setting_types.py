@@ -1,10 +1,10 @@
-"""What settings are made of: their base class, and values such as durations and shares."""
+"""What settings and payloads are made of: base classes, and values such as durations."""
 
 from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -102,3 +102,15 @@ def _says_something(value: str) -> str:
 
 Question = Annotated[str, Field(max_length=300), AfterValidator(_says_something)]
 """A question that "yes" and "no" answer."""
+
+
+class Report(BaseModel):
+    """Base of all payloads of effects."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def taken_from(cls, source: object, **others: Any) -> Self:
+        """Take the fields that an object has under the same names; ``others`` are given."""
+        names = [name for name in cls.model_fields if name not in others and hasattr(source, name)]
+        return cls(**{name: getattr(source, name) for name in names}, **others)

@@ -30,8 +30,6 @@ _abandoned: dict[str, _ReadingThread[object]] = {}
 
 
 class _ReadingThread(threading.Thread, Generic[T]):
-    """A thread that reads, and keeps the result."""
-
     def __init__(self, read: Callable[[], T], location: str) -> None:
         super().__init__(name="reading", daemon=True)  # one that hangs must not keep us from ending
         self.location = location

@@ -38,20 +38,10 @@ databases)."""
 
 DOUBTFUL = frozenset(
     (
-        *(
-            "none",
-            "nil",
-            "undefined",
-            "missing",
-            "unknown",
-            "pending",
-            "open",
-            "tbd",
-            "todo",
-            "skip",
-        ),
-        *("skipped", "unlabeled", "unlabelled", "unsure", "undecided", "error", "-", "--", "?"),
-        *("#value!", "#ref!", "#div/0!", "#name?", "#null!", "#num!", "(null)", "(none)"),
+        *("none", "nil", "undefined", "missing", "unknown", "pending", "open", "tbd", "todo"),
+        *("skip", "skipped", "unlabeled", "unlabelled", "unsure", "undecided", "error"),
+        *("-", "--", "?", "(null)", "(none)"),
+        *("#value!", "#ref!", "#div/0!", "#name?", "#null!", "#num!"),
     )
 )
 """Words, in lower case, that may say that there is no label yet, or that it is a negative one."""

@@ -114,7 +114,6 @@ class MemorySource:
     def _sorted_out(
         self, rows: Iterable[Row], strata: Sequence[Stratum]
     ) -> tuple[dict[str, list[Candidate]], Counter[BadRow]]:
-        """Candidates of each stratum by its name, and how many rows are in none for each reason."""
         members: dict[str, list[Candidate]] = {stratum.name: [] for stratum in strata}
         bad: Counter[BadRow] = Counter()
         taken: set[str] = set()

@@ -1,19 +1,10 @@
 """Arguments that cannot be: the sentence, and the exit code."""
 
-import json
 from datetime import timedelta
 
 import pytest
 
 from tests.cli.workplace import PEOPLE
-
-MATRIX = {"tp": 1, "fp": 2, "fn": 3, "tn": 4, "flagged-size": 20, "passed-size": 100}
-
-
-def options(**values):
-    """Write a matrix as the options of `estimate`."""
-    given = MATRIX | {name.replace("_", "-"): value for name, value in values.items()}
-    return [word for name, value in given.items() for word in (f"--{name}", value)]
 
 
 def test_a_slot_that_is_none_names_its_neighbours(place):
@@ -27,14 +18,6 @@ def test_a_slot_that_is_none_names_its_neighbours(place):
         f"are {before} and {after} UTC"
     )
     assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
-
-
-def test_a_slot_whose_round_has_ended_stays_as_it_is(closed):
-    again = closed.run("run-once", "--slot", f"{closed.slot:%Y-%m-%dT%H:%M}")
-
-    ended = f"mail: the round due {closed.at(closed.slot)} UTC is closed; it stays as it is"
-    assert ended in again.err.splitlines()
-    assert len(json.loads(closed.run("rounds", "--json").out)["rounds"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -87,16 +70,3 @@ def test_a_round_that_is_not_there(place):
     assert round_7.lines == ["pr-monitor: mail has no round 7; its rounds lie between 1 and 1"]
     assert version_4.lines == ["pr-monitor: round 1 of mail has no version 4; the newest is 1"]
     assert {each.code for each in (before, round_7, version_4)} == {65}
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"tp": -1}, "tp is -1; it counts labeled items, so it is 0 or more"),
-        ({"level": 95}, "level must lie strictly between 0 and 1, got 95.0"),
-    ],
-)
-def test_an_estimate_of_counts_that_cannot_be(bare, changes, sentence):
-    done = bare.run("estimate", *options(**changes))
-
-    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])

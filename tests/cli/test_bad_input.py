@@ -23,29 +23,6 @@ def test_where_may_ask_for_one_of_several_letters(place):
     assert any(line.startswith("ok       source of mail: 100 pred") for line in checked.lines)
 
 
-def test_a_window_without_rows_is_waited_for(place):
-    place.predictions(rows=0)
-
-    checked, ran = place.run("check"), place.run("run-once")
-
-    window = f"{place.at(place.slot - timedelta(days=1))} to {place.at(place.slot)} UTC"
-    found = f"no predictions in the newest window, {window}; none at all yet"
-    assert f"ok       source of mail: {found}" in checked.lines
-    reason = f"no predictions from {window}, and none at all yet (is the source up to date?)"
-    assert f"mail: {reason}" in ran.err.splitlines()
-    status = place.run("status")
-    assert "mail: STALE" in status.lines
-    until = place.until(status)
-    assert f"  problem: round 1 waits until {until} UTC: {reason}" in status.lines
-    again = place.run("run-once")
-    due = f"round 1 (due {place.at(place.slot)} UTC)"
-    assert again.lines == [
-        f"mail: {due} is open and waits until {until} UTC",
-        f"mail: {reason}",
-    ]
-    assert (ran.code, again.code) == (65, 65)
-
-
 def test_the_first_commands_on_an_old_file_abandon_no_round_and_say_what_to_run(place):
     """A file that is not written to any more, as one tries a program with."""
     old = f"timestamptz '{(place.slot - timedelta(days=4)).isoformat()}' + i * interval 5 minute"
@@ -83,27 +60,6 @@ def test_an_abandoned_round_is_done_again_by_hand_though_the_schedule_is_another
 # The labels
 
 
-def test_a_label_maybe_an_unknown_task_and_a_row_twice_are_refused_by_row(asked):
-    first, second = [line.split(",")[0] for line in asked.run("labels", "export").lines[1:3]]
-    rows = [f"{first},maybe", f"{second},1", f"{second},1", f"{second},0", "feed,1"]
-    asked.write("filled.csv", "\n".join(["task,label", *rows]))
-
-    done = asked.run("labels", "import", "filled.csv")
-
-    assert done.code == 65
-    assert done.lines == [
-        "refused: filled.csv row 2: label 'maybe' is not known; a label is 1 (positive), 0 "
-        "(negative) or 'cannot tell', and empty until answered",
-        "refused: filled.csv row 4: repeats row 3: the same task, annotator and label",
-        "refused: filled.csv row 5: contradicts row 3, which says '1' for the same task and "
-        "annotator and counts; keep one row per task, or name both annotators",
-        "refused: filled.csv row 6: there is no task 'feed'; it is of no round that takes labels "
-        "now; copy the column task as it was exported",
-        "1 new answer, 0 known already, 4 rows refused",
-        "pr-monitor run-once brings them into the estimates",
-    ]
-
-
 def test_a_file_that_may_hold_answers_is_not_written_over(place):
     place.config(PEOPLE)
     place.write("todo.csv", "half filled")
@@ -122,12 +78,7 @@ def test_a_file_that_may_hold_answers_is_not_written_over(place):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["run-once"],
-        ["show", 1],
-        ["labels", "export"],
-        ["backfill", "--from", "2026-01-01"],
-    ],
+    [["run-once"], ["show", 1]],
 )
 def test_a_monitor_that_the_config_does_not_have(bare, words):
     bare.config(PEOPLE)

@@ -1,7 +1,6 @@
 """A store, an MLflow or a folder that cannot be reached: the sentence, and the exit code."""
 
 import json
-import sqlite3
 
 import pytest
 
@@ -10,38 +9,6 @@ from tests.cli.workplace import NOWHERE
 
 POSTGRES = "postgresql+psycopg://me@127.0.0.1:9/monitor"
 NO_MLFLOW = f"MLflow at {NOWHERE} does not answer (connection refused)"
-
-
-def test_a_store_of_a_newer_version(place):
-    place.run("db", "upgrade")
-    with sqlite3.connect("monitor.db") as store:
-        store.execute("update monitor_schema_version set version_num = '9999'")
-    store.close()
-
-    done = [place.run(*words) for words in (["run-once"], ["db", "check"], ["db", "upgrade"])]
-
-    sentence = (
-        f"pr-monitor: the store sqlite:///{place.folder}/monitor.db has schema 9999, which this "
-        "version does not know: it was upgraded by a newer mlflow-pr-monitor. Install that "
-        "version again"
-    )
-    assert [(each.code, each.lines) for each in done] == [(78, [sentence])] * 3
-
-
-def test_a_store_of_an_older_version(place, monkeypatch):
-    place.run("db", "upgrade")
-    current = schema._head()
-    monkeypatch.setattr(schema, "_head", lambda: "0999")
-
-    done = place.run("status")
-
-    assert (done.code, done.lines) == (
-        78,
-        [
-            f"pr-monitor: the store sqlite:///{place.folder}/monitor.db has schema {current}, "
-            "this program 0999; run: pr-monitor db upgrade"
-        ],
-    )
 
 
 def test_a_store_without_tables_is_told_by_db_check(storeless):

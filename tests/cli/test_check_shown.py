@@ -1,11 +1,5 @@
 """What `check`, `run-once` and `show` say of what people are to be shown."""
 
-import os
-from unittest import mock
-
-import pytest
-
-from tests.cli.workplace import PEOPLE
 from tests.pictures import png
 
 SHOWN = "show: [subject]"
@@ -21,11 +15,6 @@ def with_photos(place, labeling=PAGE, *, missing="false", **changes):
     (place.folder / "photos" / "a.png").write_bytes(png())
 
 
-def line_of(done, start):
-    [line] = [line for line in done.lines if start in line]
-    return line
-
-
 def test_pictures_that_cannot_be_shown_are_waited_for(place):
     with_photos(place, missing="i % 2 = 0")
 
@@ -34,37 +23,10 @@ def test_pictures_that_cannot_be_shown_are_waited_for(place):
     again = place.run("run-once")
 
     why = "items have a picture that cannot be shown ("
-    assert "PROBLEM" in line_of(checked, why)
-    assert "more than bad_rows_max = 0.01 allows" in line_of(ran, why)
+    assert "PROBLEM" in checked.line(why)
+    assert "more than bad_rows_max = 0.01 allows" in ran.line(why)
     assert (checked.code, ran.code, again.code) == (65, 65, 0)
     assert "is labeling" in again.out
-
-
-def test_a_few_pictures_that_cannot_be_shown_are_said_of_the_round(place):
-    sample = "sample: {max_labels: 40,"
-    with_photos(place, missing="i % 9 = 0", more=(sample, f"bad_rows_max: 0.5\n    {sample}"))
-
-    checked, _, shown = place.run("check"), place.run("run-once"), place.run("show", 1)
-
-    why = "items have a picture that cannot be shown ("
-    assert "PROBLEM" not in line_of(checked, why)
-    assert line_of(shown, why).startswith("note: ")
-
-
-@pytest.mark.parametrize(
-    ("labeling", "where"),
-    [
-        (PEOPLE, "label files"),
-        (PAGE.replace("page", "mlflow"), "MLflow"),
-        (PAGE.replace("page", f"label_studio, url: {NOBODY}, token: '${{TOKEN}}'"), "Label Studio"),
-    ],
-)
-def test_pictures_are_said_to_be_paths_where_labelers_show_texts_only(place, labeling, where):
-    with_photos(place, labeling)
-    with mock.patch.dict(os.environ, TOKEN="0123456789" * 4):
-        checked = place.run("check")
-
-    line_of(checked, f"pictures (photo) stand in {where} by their paths or as a remark")
 
 
 def test_gold_items_with_other_columns_than_tasks_are_pointed_out(place):
@@ -72,8 +34,8 @@ def test_gold_items_with_other_columns_than_tasks_are_pointed_out(place):
 
     checked = place.run("check")
 
-    line_of(
-        checked, "gold items of labeling.gold do not look like tasks: only one of both has 'subjct'"
+    checked.line(
+        "gold items of labeling.gold do not look like tasks: only one of both has 'subjct'"
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from monitor.config.load import load_config
 from monitor.sources.table_settings import DuckdbSettings
-from tests.cli.workplace import NOWHERE, PEOPLE
+from tests.cli.workplace import NOWHERE
 
 
 def only_source(config):
@@ -77,24 +77,6 @@ def test_init_names_the_values_of_the_other_class_too(bare):
     assert wrote.code == 0
     source = only_source("config.yaml")
     assert (source.positive, source.negative) == ("spam", ("ham", "news: daily"))
-
-
-def test_init_says_which_columns_it_took_by_their_values(bare):
-    with duckdb.connect() as connection:
-        connection.execute(
-            "copy (select 'x' || i as txn, now()::timestamp as at, i / 100 as p_callback "
-            "from range(90) t(i)) to 'calls.csv.gz'"
-        )
-
-    wrote = bare.run("init", "calls.csv.gz")
-
-    assert wrote.lines[:3] == [
-        "took 'txn' as the id, the only column whose values are all different (90 rows read)",
-        "took 'p_callback' as the score, the only column of numbers from 0 to 1",
-        "took 0.5 as the threshold: items are flagged from it on",
-    ]
-    source = only_source("config.yaml")
-    assert (source.columns.id, source.columns.score) == ("txn", "p_callback")
 
 
 def test_the_command_that_init_asks_with_can_be_copied(bare):
@@ -180,25 +162,6 @@ def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
     assert row.startswith(f"{begin}  mail     recall at least 0.95  resolved  round ")
     assert row.endswith(": the label rule changed")
     assert re.search(r"predictions of \S+ \S+ to \S+ \S+, fired \S+ \S+, until ", row)
-
-
-def test_an_export_of_nothing_writes_nothing(place):
-    place.config(PEOPLE)
-
-    done = place.run("labels", "export", "--out", "todo.csv")
-
-    assert done.lines == ["no item waits for an answer; todo.csv is not written"]
-    assert not (place.folder / "todo.csv").exists()
-
-
-def test_estimate_prints_one_line_for_each_metric(bare):
-    matrix = "--tp 138 --fp 22 --fn 108 --tn 4732 --flagged-size 1600 --passed-size 48400"
-
-    done = bare.run("estimate", *matrix.split())
-
-    assert done.lines[0].split() == ["metric", "rate", "window"]
-    assert done.lines[2].startswith("precision    0.863 [0.80")
-    assert len(done.lines) == 8
 
 
 def test_the_variable_names_the_config_where_no_option_does(place, monkeypatch):

@@ -83,9 +83,6 @@ def test_flagged_items_are_counted_where_the_file_has_the_window(labeled):
     ("words", "code", "sentence"),
     [
         ([], 65, "nothing to compare with; give a threshold, or predictions: a file"),
-        (["-t", "0.5", "--predicted", "x"], 65, "predicted names a column of predictions, a file"),
-        (["-t", "nan"], 65, "threshold is nan; it is a finite number"),
-        (["-t", "0.5", "--round"], 2, "No such option"),
         (["-p", "away.parquet"], 65, "no file matches away.parquet"),
         (["-p", "other.txt"], 65, "--predictions: path: 'other.txt' has no suffix"),
         (["-p", "x.duckdb"], 65, "--predictions: x.duckdb is a DuckDB file; give Parquet or CSV"),

@@ -1,14 +1,10 @@
 """What MLflow and hooks have not taken: listed, tried again, given up; hooks tested."""
 
 import json
-from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import text, update
 from standardwebhooks import Webhook
 
-from monitor.storage.database import Database
-from monitor.storage.tables import effects
 from tests.hooks.alertmanagers import StandIn, now
 from tests.hooks.receivers import TOKEN, Receiver
 
@@ -17,24 +13,15 @@ SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
 
 def kill(place):
     """Declare the first effect that waits, one of MLflow's, dead."""
-    database = Database(f"sqlite:///{place.folder}/monitor.db")
-    with database.write() as connection:
-        connection.execute(
-            text(
-                "update effects set status = 'dead', tries = 7, last_error = 'it is gone'"
-                " where id = (select min(id) from effects where status = 'waiting')"
-            )
-        )
-    database.close()
+    place.query(
+        "update effects set status = 'dead', tries = 7, last_error = 'it is gone'"
+        " where id = (select min(id) from effects where status = 'waiting')"
+    )
 
 
 def put_off(place):
     """Let all that waits be tried in an hour."""
-    later = datetime.now(UTC) + timedelta(hours=1)
-    database = Database(f"sqlite:///{place.folder}/monitor.db")
-    with database.write() as connection:
-        connection.execute(update(effects).values(next_try=later))
-    database.close()
+    place.query("update effects set next_try = datetime('now', '+1 hour')")
 
 
 def listed(place, *words):

@@ -114,12 +114,3 @@ def test_who_still_hangs_is_not_asked_again(monkeypatch):
 
     assert asked == [1]
     assert within(timedelta(seconds=60), "p", lambda: "read") == "read"
-
-
-def test_what_is_wrong_with_a_source_is_said_as_without_a_limit():
-    def broken():
-        message = "as it was raised"
-        raise ValueError(message)
-
-    with pytest.raises(ValueError, match="as it was raised"):
-        within(timedelta(seconds=60), "p", broken)

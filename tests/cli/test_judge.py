@@ -14,11 +14,6 @@ def with_judge(place, judge, show=None, **columns):
     place.config(**changes, **({} if show is None else {"show": show}))
 
 
-def line_of(done, start):
-    [line] = [line for line in done.lines if start in line]
-    return line
-
-
 VERDICT = "case when score > 0.4 then 'yes' when score > 0.05 then 'no' end"
 
 
@@ -32,10 +27,10 @@ def test_show_has_the_judge_of_a_round_and_check_its_verdicts(bare):
     page = json.loads(bare.run("show", 2, "--json").out)["judge"]
     planned = json.loads(bare.run("plan", "--json").out)["strata"]
 
-    assert "the judge says yes to " in line_of(checked, "ok       source of mail")
-    assert line_of(shown, "Judge: verdict = yes (prompt 1)")
-    assert line_of(shown, "says yes to positives")
-    assert line_of(shown, "the estimates rest on people's labels")
+    assert "the judge says yes to " in checked.line("ok       source of mail")
+    assert shown.line("Judge: verdict = yes (prompt 1)")
+    assert shown.line("says yes to positives")
+    assert shown.line("the estimates rest on people's labels")
     assert page["pooled"]["rounds"] == 2
     assert page["missing"] > 0
     assert all(row["size"] for row in planned)  # nothing flagged is without a verdict
@@ -47,37 +42,7 @@ def test_check_refuses_a_judge_without_any_verdict(bare):
     checked = bare.run("check")
 
     assert checked.code == 65
-    assert "has no column 'verdikt' (judge.column)" in line_of(checked, "PROBLEM  source of mail")
-
-
-@pytest.mark.parametrize(
-    ("judge", "said"),
-    [
-        ("{column: verdict}", "wanted either positive or threshold"),
-        ("{column: score, threshold: 0.5}", "'score' is the score column"),
-        ("{column: subject, positive: spam}", "label what the judge said"),
-        ("{column: v, positive: a, negative: [a, b]}", "both in positive and in"),
-        ("{column: is_travel, positive: 1}", "is labeling.value, the truth"),
-    ],
-)
-def test_a_judge_that_can_be_none_is_refused_where_it_stands(bare, judge, said):
-    with_judge(bare, judge)
-
-    refused = bare.run("check")
-
-    assert refused.code == 78
-    assert said in refused.err
-    assert "monitors[mail].judge" in refused.err
-
-
-def test_a_limit_on_the_rate_of_no_judge_is_refused(bare):
-    bare.predictions()
-    bare.config(limits=(SCHEDULE, f"    limits: {{judge_tpr: 0.7}}\n{SCHEDULE}"))
-
-    refused = bare.run("check")
-
-    assert refused.code == 78
-    assert "limits.judge_tpr: the monitor has no judge whose rate could be limited" in refused.err
+    assert "has no column 'verdikt' (judge.column)" in checked.line("PROBLEM  source of mail")
 
 
 def test_plan_tells_what_an_assumed_judge_would_save(bare):
@@ -142,17 +107,10 @@ def test_plan_reads_the_rates_of_a_judge_from_a_pilot_by_predicted_class(bare):
             (),
             "the pilot names the column 'label', but the data has",
         ),
-        (
-            "verdict,label\nmaybe,1\nno,0\n",
-            (),
-            "column 'verdict' of the pilot: 'maybe' at position 0",
-        ),
-        ("verdict,label\nyes,1\nno,\n", (), "column 'label' of the pilot: no label in 1 of 2 rows"),
-        ("verdict,label\nyes,1\nno,1\n", (), "column 'label' of the pilot"),
         ("", (), "the pilot pilot.csv cannot be read as CSV or Parquet"),
         ("verdict,label\nyes,1\nno,0\n", ("--judge-tpr", 0.8, "--judge-fpr", 0.1), "leave out"),
     ],
-    ids=["no label", "word", "missing", "no negative", "empty", "rates too"],
+    ids=["no label", "empty", "rates too"],
 )
 def test_a_pilot_that_cannot_be_used_is_refused_with_the_reason(bare, text, options, said):
     values = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)

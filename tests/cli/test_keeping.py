@@ -7,7 +7,6 @@ from contextlib import closing
 
 import pytest
 
-from monitor.storage.database import Database
 from tests.cli.workplace import PEOPLE, read, save
 
 
@@ -115,13 +114,10 @@ def test_an_item_of_a_monitor_that_was_removed_is_forgotten_but_for_its_files(as
 
 def test_a_round_that_somebody_works_on_is_left_alone_and_said(asked):
     item, *_ = some_item(asked)
-    database = Database(f"sqlite:///{asked.folder}/monitor.db")
-    with database.write() as connection:
-        connection.exec_driver_sql(
-            "update rounds set claimed_by = 'another machine',"
-            " claimed_until = (strftime('%s', 'now') + 600) * 1000"
-        )
-    database.close()
+    asked.query(
+        "update rounds set claimed_by = 'another machine',"
+        " claimed_until = (strftime('%s', 'now') + 600) * 1000"
+    )
 
     done = asked.run("forget", item)
 

@@ -37,38 +37,3 @@ def test_rounds_show_in_mlflow_without_it_and_status_says_so_until_the_config_is
     assert mail["waiting"] == []
     nope.config(mlflow="sqlite:///mlflow.db")
     assert "not tagged" not in nope.run("status", "--json").out
-
-
-ALIAS = "models:/mail-travel@champion"
-BY_ALIAS = ("    labeling", f"    model: {ALIAS}\n    labeling")
-
-
-@pytest.fixture
-def champion(place, mlflow_tables):
-    """A folder whose model is an alias of version 1."""
-    shutil.copy(mlflow_tables, place.folder / "mlflow.db")
-    models = registry(place)
-    models.create_registered_model("mail-travel")
-    for _ in range(2):
-        models.create_model_version("mail-travel", source="s3://models/somewhere")
-    models.set_registered_model_alias("mail-travel", "champion", "1")
-    place.config(mlflow="sqlite:///mlflow.db", model=BY_ALIAS)
-    return place
-
-
-def registry(place):
-    from mlflow import MlflowClient  # noqa: PLC0415
-
-    uri = f"sqlite:///{place.folder / 'mlflow.db'}"
-    return MlflowClient(uri, uri)
-
-
-def test_a_round_does_not_wait_for_an_mlflow_that_never_answered(place):
-    place.config(model=BY_ALIAS)
-
-    place.run("run-once")
-    status = place.run("status", "--json")
-
-    [mail] = json.loads(status.out)["monitors"]
-    assert mail["estimates"]
-    assert "the alias champion could not be looked up" in str(mail)

@@ -5,7 +5,6 @@ import json
 import pytest
 
 import monitor
-from tests.cli.test_output import on_terminal
 from tests.cli.workplace import PEOPLE
 from tests.drawing import looking
 
@@ -144,12 +143,6 @@ def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     assert found["alerts"] == []
     assert "40 labels." in shown
     assert any("no margin can be predicted" in line for line in shown)
-
-
-def test_a_plan_fits_into_80_columns(bare):
-    shown = on_terminal(bare, 80, *ASSUMED.split(), "--labels", 700, "--passed-cost", 2.5)
-
-    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_the_figure_is_written_and_named(bare):

@@ -122,20 +122,6 @@ def test_too_few_released_items_say_so(bare):
     assert "of 20 flagged items 5 were let through" in checked.out
 
 
-@pytest.mark.parametrize("probability", [None, 0, 1.5, "let_through", "score"])
-def test_a_config_without_a_probability_of_release_is_refused_with_the_reason(bare, probability):
-    bare.predictions(let_through=LET_THROUGH)
-    changes = {} if probability is None else {"probability": declared(probability)}
-    bare.config(NEGATIVE, mark=MARK, **changes)
-
-    checked = bare.run("check")
-
-    assert checked.code != 0
-    assert "released_with" in checked.out + checked.err
-    if probability is None:
-        assert "not observable" in checked.out + checked.err
-
-
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [

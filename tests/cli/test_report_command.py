@@ -1,7 +1,6 @@
 """`pr-monitor report`: which round it writes, and where."""
 
 import re
-from datetime import timedelta
 
 
 def written(place, name):
@@ -24,16 +23,3 @@ def test_before_any_round_has_closed_it_says_so(asked):
     assert asked.run("report", 1).err == (
         "pr-monitor: round 1 of mail has no report yet: it is labeling\n"
     )
-
-
-def test_a_round_that_was_given_up_has_a_report_that_says_why(place):
-    place.config("{kind: files, deadline: 1h}")
-    place.run_at(place.slot, "run-once")
-    place.run_at(place.slot + timedelta(hours=2), "run-once")
-
-    ended = place.run("report")
-
-    assert ended.out == "mail-round-1.html: mail, round 1, version 1\n"
-    text = written(place, "mail-round-1.html")
-    assert text.startswith("STALE mail, round 1 There is no estimate of this round: ")
-    assert "Until a later round has an estimate, nothing watches mail." in text

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 SHOWN = "show: [subject]"
 SEGMENTS = (SHOWN, f"{SHOWN}, segments: [team]")
 
@@ -33,23 +31,6 @@ def test_show_has_a_table_of_the_segments_largest_first_and_its_json_a_row_for_e
     assert rows[0]["labeled"] + rows[2]["labeled"] == 40
     assert rows[0]["low"] < rows[0]["point"] < rows[0]["high"]
     assert rows[0]["margin"] == 0.1
-
-
-@pytest.mark.parametrize(
-    ("asked", "sentence"),
-    [
-        ("[score]", "segments: 'score' is the score column; a segment is a column with few values"),
-        ("[team, team]", "segments: 'team' stands there twice; name each column once"),
-    ],
-)
-def test_columns_that_are_no_segments_are_refused(bare, asked, sentence):
-    bare.predictions()
-    bare.config(segments=(SHOWN, f"{SHOWN}, segments: {asked}"))
-
-    checked = bare.run("check")
-
-    assert checked.code == 78
-    assert sentence in checked.err
 
 
 def test_tables_that_take_no_account_of_missing_answers_say_so(bare):

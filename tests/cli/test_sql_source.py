@@ -21,26 +21,9 @@ DATABASE = ("path: predictions.parquet", "kind: sql\n      url: {url}\n      tab
 @pytest.fixture
 def stored(bare):
     """A folder with a SQLite file of predictions."""
-    step = timedelta(days=4) / 800
-    with sqlite3.connect(bare.folder / "p.sqlite") as connection:
-        connection.execute(
-            "create table scored (mail_id text, scored_at text, score real, verdict text, "
-            "subject text)"
-        )
-        connection.executemany(
-            "insert into scored values (?, ?, ?, ?, ?)",
-            [
-                (
-                    f"m{i:04}",
-                    (bare.now - timedelta(days=4) + i * step).isoformat(),
-                    (i % 100) / 100,
-                    "spam" if i % 10 == 0 else "ham",
-                    f"subject {i}",
-                )
-                for i in range(800)
-            ],
-        )
-    connection.close()
+    verdict = "case when i % 10 = 0 then 'spam' else 'ham' end"
+    bare.predictions(score="(i % 100) / 100", verdict=verdict)
+    bare.stored_predictions()
     return bare
 
 
@@ -163,18 +146,6 @@ def test_truth_that_arrives_in_another_table_closes_a_round_as_the_same_in_a_fil
     assert by_table["state"] == "closed"
     assert by_table["version"] == by_file["version"] == 1
     assert by_table["estimates"] == by_file["estimates"]
-
-
-def test_a_file_source_without_a_path_of_labels_is_refused_with_a_sentence(stored):
-    stored.predictions()
-    stored.config("{kind: column, id: mail_id, value: is_travel, matures: 1s}")
-
-    checked = stored.run("check")
-
-    assert checked.code == 78
-    assert "labeling.path: this setting is missing: this kind of source reads no labels" in (
-        " ".join(checked.err.split())
-    )
 
 
 def test_a_password_in_the_address_is_told_nobody(stored, monkeypatch):

@@ -146,62 +146,6 @@ def test_status_says_when_the_threshold_in_use_has_stopped_being_allowed(tmp_pat
     assert json.loads(place.run("status", "--json").out)["monitors"][0]["alerts"] == []
 
 
-@pytest.mark.parametrize(
-    ("target", "problem"),
-    [
-        ("{precision: 0.8, recall: 0.5}", "give either precision or recall"),
-        ("{rounds: 3}", "give either precision or recall"),
-        ("{precision: 80}", "threshold_target.precision"),
-    ],
-)
-def test_a_target_is_one_share(tmp_path, monkeypatch, target, problem):
-    place = Workplace(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    place.predictions()
-    place.config(COLUMN, target=("    labeling:", f"    threshold_target: {target}\n    labeling:"))
-
-    ended = place.run("check")
-
-    assert ended.code != 0
-    assert problem in ended.err + ended.out
-
-
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        (
-            {
-                "threshold": ("      threshold: 0.5\n", ""),
-                "columns": ("score: score,", "score: score, predicted: predicted,"),
-            },
-            "no threshold that could keep it",
-        ),
-        (
-            {
-                "judge": (
-                    "    schedule:",
-                    "    judge: {column: predicted, positive: 1}\n    schedule:",
-                )
-            },
-            "a judge cuts the strata",
-        ),
-    ],
-)
-def test_a_target_that_no_threshold_can_be_tested_for_is_refused(
-    tmp_path, monkeypatch, changes, problem
-):
-    place = Workplace(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    place.predictions(predicted="(i % 10 = 0)::int")
-    target = ("    labeling:", "    threshold_target: {recall: 0.8}\n    labeling:")
-    place.config(COLUMN, target=target, **changes)
-
-    ended = place.run("check")
-
-    assert ended.code != 0
-    assert problem in ended.err + ended.out
-
-
 @pytest.fixture
 def labels(tmp_path, monkeypatch):
     """A folder with 1,000 labels of either predicted class, whose scores are the chances."""
@@ -252,8 +196,8 @@ def test_of_a_labeled_file_weights_say_the_same_as_sizes_and_prevalence_moves_pr
         ((*OF_FILE, "--random", "--precision", 0.8, "--rounds", 2), "--rounds 2 is of a monitor's"),
         ((*OF_FILE, "--flagged-size", 9000, "--recall", 0.8), "give both"),
         ((*BY_CLASS, "--capacity", 30), "a labeled set has no days"),
-        ((*BY_CLASS, "--precision", 0.8, "--score", "points"), "--score names the column 'points'"),
-        (("--labels", "none.csv", "--precision", 0.8), "none.csv cannot be read"),
+        ((*BY_CLASS, "--precision", 0.8, "--weight", "w"), "--weight names the column 'w'"),
+        (("--labels", "none.csv", "--threshold", 0.5, "--precision", 0.8), "none.csv cannot be"),
         (("--labels", "labels.csv", "--random", "--precision", 0.8), "needs --threshold"),
         (("--random", "--precision", 0.8), "give --labels too"),
     ],

@@ -30,11 +30,6 @@ def fill(place):
     return place.run("labels", "import", "todo.csv")
 
 
-def line_of(done, words):
-    [line] = [line for line in done.lines if words in line]
-    return line
-
-
 def test_each_command_says_which_wave_is_out_and_what_follows(banded):
     drawn = banded.run("run-once")
     waiting = banded.run("run-once")
@@ -44,28 +39,17 @@ def test_each_command_says_which_wave_is_out_and_what_follows(banded):
     shown_after = banded.run("show", "1")
     after = banded.run("run-once")
 
-    assert "in two waves of which this is the first" in line_of(drawn, "round 1")
+    assert "in two waves of which this is the first" in drawn.line("round 1")
     assert re.search(
         r"waits for 80 answers of 80 to its first wave, and hands out 120 more items then, at "
         r"\S+ \S+ UTC at the latest",
-        line_of(waiting, "round 1"),
+        waiting.line("round 1"),
     )
-    assert line_of(second, "round 1").endswith("its second wave of items is out now")
-    assert re.search(r"waits for 120 answers of 200, until", line_of(after, "round 1"))
+    assert second.line("round 1").endswith("its second wave of items is out now")
+    assert re.search(r"waits for 120 answers of 200, until", after.line("round 1"))
     assert "two waves: 80 of the 200 items are out" in shown.out
     assert "the first of two waves: 120 more follow" in shown.out
     assert "two waves: 80 of the 200 items went out first" in shown_after.out
-
-
-def test_show_says_that_a_second_wave_never_went_out(banded):
-    banded.run("run-once")
-    fill(banded)
-    banded.run_at(banded.now + 6 * DAY, "run-once")
-
-    shown = banded.run_at(banded.now + 6 * DAY, "show", "1")
-
-    assert "two waves, of which the second never went out" in shown.out
-    assert "labeling: no second wave goes out: the deadline has passed" in shown.out
 
 
 def test_nothing_is_called_a_census_of_which_only_the_first_wave_is_out(bare):

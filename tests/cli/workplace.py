@@ -84,6 +84,11 @@ class Ended:
         """Lines of both outputs."""
         return [*self.out.splitlines(), *self.err.splitlines()]
 
+    def line(self, words):
+        """The only line that holds these words."""
+        [line] = [line for line in self.lines if words in line]
+        return line
+
 
 @dataclass
 class Workplace:

@@ -61,10 +61,19 @@ def test_round_settings_hold_everything_that_shapes_a_round_and_no_secret(load):
     assert RoundSettings.model_validate_json(of_round.model_dump_json()) == of_round
 
 
-def test_without_a_score_each_class_is_one_stratum(load):
-    text = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
+BY_CLASS = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
 
-    bands = load(text).monitors[0].settings().round.sample.bands
+
+def test_a_target_needs_a_threshold_that_could_keep_it(refused):
+    [line] = refused(BY_CLASS.replace("pooling: {hazard", "threshold_target: {recall"))
+
+    assert line.startswith(
+        "config.yaml:18, monitors[mail-travel].threshold_target: source.threshold"
+    )
+
+
+def test_without_a_score_each_class_is_one_stratum(load):
+    bands = load(BY_CLASS).monitors[0].settings().round.sample.bands
 
     assert (bands.flagged, bands.passed) == (1, 1)
 
@@ -75,33 +84,27 @@ def test_without_a_score_each_class_is_one_stratum(load):
     ids=["asked", "column"],
 )
 def test_without_a_score_estimated_sizes_count_as_they_do_in_cells(load, judge, cells):
-    text = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
     named = f'    judge: {{{judge}, positive: "yes"}}\n    labeling:'
-    text = text.replace("    labeling:", named, 1)
+    text = BY_CLASS.replace("    labeling:", named, 1)
 
     assert load(text).monitors[0].settings().round.sample.cells == cells
 
 
 @pytest.mark.parametrize("strata", ["bands", "cells"])
 def test_strata_by_score_without_a_score_are_refused_rather_than_ignored(refused, strata):
-    text = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
     asked = f"max_labels: 2000, {strata}: {{flagged: 1, passed: 4}}"
 
-    assert refused(text.replace("max_labels: 2000", asked)) == [
+    assert refused(BY_CLASS.replace("max_labels: 2000", asked)) == [
         f"config.yaml:13, monitors[mail-travel].sample.{strata}: the source has no score to cut "
         f"{strata} by; leave {strata} out, or name the column in source.columns.score"
     ]
 
 
-def test_segments_are_explored_only_where_there_are_some(load, refused):
+def test_a_fifth_of_the_labels_explores_segments(load):
     asked = changed("max_labels: 2000", "max_labels: 2000, segments: explore")
     explored = asked.replace("score: score, ", "score: score, segments: [country], ")
 
     assert load(explored).monitors[0].settings().round.sample.base == 1600
-    assert refused(asked) == [
-        "config.yaml:14, monitors[mail-travel].sample.segments: there is no segment to explore; "
-        "list columns in source.columns.segments"
-    ]
 
 
 @pytest.mark.parametrize(

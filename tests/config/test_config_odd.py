@@ -222,15 +222,6 @@ def test_gold_items_are_refused_where_people_would_know_them_from_others(refused
     assert "gold items show texts only" in line
 
 
-def test_what_is_done_with_gold_items_is_refused_where_there_are_none(refused):
-    [line] = refused(_on_page(PAGE.replace("}", ", gold_share: 0.1}")))
-
-    assert line == (
-        "config.yaml:15, monitors[mail-travel].labeling.gold_share: "
-        "there are no gold items; name their file with gold, or leave this out"
-    )
-
-
 def _on_page(section):
     line = next(line for line in TEXT.splitlines() if line.strip().startswith("labeling:"))
     return TEXT.replace(line.strip(), section)
@@ -278,9 +269,6 @@ def test_a_password_with_an_at_sign_is_refused_and_no_part_of_it_shown(
     ("entry", "where", "why"),
     [
         ("{column: a, kind: svg}", "[0].kind", "it should be 'text', 'json', 'image', 'html'"),
-        ("{colunm: a}", "[0].colunm", "there is no such setting here; did you mean column?"),
-        ("{table: a}", "[0].table", "it should be a valid list, found 'a'; write [a]"),
-        ("{column: a, folder: x}", "[0].folder", "only a column of kind: image has files"),
         ("{column: a, table: [b]}", "[0]", "wanted either a column with its kind, or a table"),
         ("5", "[0]", "it should be a valid string, found a number; put it in quotes"),
         ("{table: [score]}", "", "'score' is the score column; people who see it label what"),

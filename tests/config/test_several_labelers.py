@@ -128,8 +128,6 @@ def test_a_round_of_one_labeler_is_not_read_by_one_that_answers_for_the_rest(loa
     [
         ("{for: passed, kind: files, deadline: 5}", "[1].deadline", "5 has no unit"),
         ("{kind: files}", "", "labeler 2 does not say for which items"),
-        ("{for: flagged, kind: files}", "", "labeler 2 gets no item"),
-        ("{for: {land: CZ}, kind: files}", "", "'land' is no segment column"),
         ("{for: rest, kind: files}", "[1].for", "flagged"),
         ("{for: pased, kind: files}", "[1].for", "found 'pased'; did you mean passed?"),
         ("{for: passed, kind: fils}", "[1].kind", "did you mean files?"),
@@ -182,15 +180,6 @@ def test_a_list_that_cannot_be_used_is_refused_at_its_line(load, second, where, 
     assert why in line
 
 
-def test_a_column_that_is_alone_has_nobody_who_checks_it(load, tmp_path):
-    column = COLUMN.replace("for: flagged, ", "").replace("30d", "30d, checks: 9")
-    alone = TEXT.replace("\n      - {}\n      - {}", " {}").format(column)
-    (tmp_path / "config.yaml").write_text(alone)
-
-    with pytest.raises(ConfigRefused, match=r"labeling.checks: nobody is asked; make labeling a"):
-        load_config(tmp_path / "config.yaml", {})
-
-
 def test_the_page_of_the_list_checks_unless_a_line_does(load):
     checked = COLUMN.replace("30d", "30d, checks: 9")
     of_list = load(checked, FILES)
@@ -199,13 +188,3 @@ def test_the_page_of_the_list_checks_unless_a_line_does(load):
     checks = [checks_of(config.monitors[0].labeling.own()) for config in (of_list, own)]
 
     assert [each[0] for each in checks] == [(9, 1, (True,)), (9, 1, (True,))]
-
-
-def test_a_labeler_that_is_alone_names_no_items(load, tmp_path):
-    alone = TEXT.replace("\n      - {}\n      - {}", " {}").format(COLUMN)
-    (tmp_path / "config.yaml").write_text(alone)
-
-    with pytest.raises(
-        ConfigRefused, match=r"labeling.for: a labeler that is alone answers for all items"
-    ):
-        load_config(tmp_path / "config.yaml", {})

@@ -110,11 +110,3 @@ def test_an_alias_is_read_as_what_it_stands_for_with_the_lines_of_that(tmp_path,
             ("e", 0): 2, ("e", 0, "c"): 3, ("e", 0, "c", 0): 1, ("e", 1): 4, ("2",): 4,
         },
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("parser", PARSERS)
-@pytest.mark.parametrize("tagged", ["!x 1", "!!int 1", "! 1", "!!map {}", "!!python/tuple []"])
-def test_a_tag_is_refused(tmp_path, parser, tagged):
-    problem = read(tmp_path, f"a: {tagged}\n", parser).problems[("a",)]
-
-    assert problem == (1, "tags (words that begin with !) mean nothing here; leave it out")

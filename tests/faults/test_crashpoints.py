@@ -26,7 +26,7 @@ CHANGE_NOTHING = {
     ("rounds/forecast/simulate.py", "_window_size"),
     ("cli/commands/hook_tests.py", "_tested"),
     ("labeling/censuses.py", "_by_id"),
-    ("cli/commands/judge_check.py", "_an_item"),
+    ("cli/commands/data_checks.py", "_an_item"),
     ("sources/sql_reading.py", "reading"),
 }
 """Functions of no round, or within a call that has its points: they cannot be half done."""

@@ -37,6 +37,7 @@ for name, module in sorted(sys.modules.items()):
                 print(wanted, "by", name)
 """
 ELSEWHERE = {
+    "monitor.api",  # for notebooks and commands
     "monitor.config.adapters",  # with the config
     "monitor.service.loop",  # with the pages, before they have a thread
     "monitor.service.runtime",

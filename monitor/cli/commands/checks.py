@@ -8,19 +8,30 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.cli.commands.data_checks import (
+    CheckResult,
+    check_judge,
+    check_source,
+    check_truth,
+    rule_warnings,
+)
+from monitor.cli.commands.page_checks import page_checks
+from monitor.cli.commands.results import promise_lines
 from monitor.domain.errors import DeliveryFailed, MonitorError
 from monitor.domain.ports import Checkable
 from monitor.domain.registered import alias_of
 from monitor.labeling.column import ColumnLabeler
+from monitor.presentation.forecasts import assured_text, smallest_drop_texts
+from monitor.presentation.status import last_named_line
+from monitor.rounds.forecast.simulate import detected_soon, expected_round
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
+from monitor.stats.detection.power import WITHIN
 from monitor.storage import schema
 from monitor.storage.overview import alias_store
 from monitor.wiring import Application, check_labels, mlflow_handler
 
 if TYPE_CHECKING:
-    from monitor.cli.commands.data_checks import CheckResult
-    from monitor.config.model import Config
     from monitor.domain.label_parts import AssignedLabeler
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
@@ -55,11 +66,6 @@ class Check:
 
 def checks(application: Application, config: Path) -> Iterator[Check]:
     """Try one after the other, so that each is shown when it is known."""
-    from monitor.cli.commands.data_checks import (
-        check_source,  # scipy, of which status needs nothing
-    )
-    from monitor.cli.commands.page_checks import page_checks
-
     yield Check("config", "; ".join([str(config), *promise_lines(application.config)]))
     store = _tried("store", partial(_store, application.database))
     yield store
@@ -69,7 +75,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         name = context.settings.name
         yield _tried(f"source of {name}", partial(check_source, context))
         if context.judge is not None:
-            yield _tried(f"judge of {name}", partial(_judge, context))
+            yield _tried(f"judge of {name}", partial(check_judge, context))
         for one in context.today:
             what = f"labels of {name}, {one.title}" if one.title else f"labels of {name}"
             yield _tried(what, partial(_labels, context, one))
@@ -77,7 +83,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
     reached = _tried("MLflow", partial(_mlflow, application))
     yield reached
     yield from _aliases(application) if reached.problem else _models(application)
-    for what, act in page_checks(application).items():
+    for what, act in page_checks(application):
         yield _tried(what, act)
     for name in application.config.hooks:
         handler = application.handlers[name]
@@ -96,8 +102,6 @@ def _models(application: Application) -> Iterator[Check]:
 
 def _aliases(application: Application) -> Iterator[Check]:
     """Return what the aliases named last, which counts while MLflow is away."""
-    from monitor.presentation.status import last_named_line
-
     for context in application.monitors:
         model = context.settings.round.model
         if model is None or alias_of(model) is None:
@@ -113,22 +117,11 @@ def _aliases(application: Application) -> Iterator[Check]:
             )
 
 
-def promise_lines(config: Config) -> list[str]:
-    """Return how many false alarms a year all monitors together promise; nothing without limits."""
-    promised = config.false_alarms_a_year()
-    if not promised:
-        return []
-    over = "" if len(promised) == 1 else f" over {len(promised)} monitors with limits"
-    return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
-
-
 def _forecast(context: MonitorContext) -> Iterator[Check]:
     """Return the assurance of the next rounds, and the drops that their labels can find."""
     settings, name = context.settings.round, context.settings.name
     if not settings.limits.bounds and not settings.sample.margin.wanted():
         return
-    from monitor.rounds.forecast.simulate import expected_round
-
     try:
         upcoming = expected_round(context, None, None)
     except MonitorError:
@@ -138,11 +131,9 @@ def _forecast(context: MonitorContext) -> Iterator[Check]:
             yield Check(f"{what} of {name}", line)
 
 
-def plan_line(expected_round: ExpectedRound) -> str | None:
+def plan_line(upcoming: ExpectedRound) -> str | None:
     """Describe the half-widths expected and the assurance of the margins; None without margins."""
-    from monitor.presentation.forecasts import assured_text
-
-    plan = expected_round.plan
+    plan = upcoming.plan
     sure = assured_text(plan.margins, plan.asked, plan.assured)
     if not sure:
         return None
@@ -150,23 +141,19 @@ def plan_line(expected_round: ExpectedRound) -> str | None:
     return f"{plan.total:,} labels a round once its strata are known: {sure}{more}"
 
 
-def alerts_line(context: MonitorContext, expected_round: ExpectedRound) -> str | None:
+def alerts_line(context: MonitorContext, upcoming: ExpectedRound) -> str | None:
     """Describe which drops a monitor's labels can find; None without limits from below."""
     limits = context.settings.round.limits
     if not limits.bounds:
         return None
-    from monitor.presentation.forecasts import smallest_drop_texts
-    from monitor.rounds.forecast.simulate import detected_soon
-    from monitor.stats.detection.power import WITHIN
-
     shown = smallest_drop_texts(
-        detected_soon(expected_round, limits.watched(), limits.every_of_classifier())
+        detected_soon(upcoming, limits.watched(), limits.every_of_classifier())
     )
     if not shown:
         return None
     return (
         f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(shown)} "
-        f"({expected_round.scenario.labels:,} labels a round; more by simulate)"
+        f"({upcoming.scenario.labels:,} labels a round; more by simulate)"
     )
 
 
@@ -182,21 +169,11 @@ def _tried(what: str, act: Callable[[], CheckResult | str]) -> Check:
 
 def _labels(context: MonitorContext, assigned: AssignedLabeler) -> CheckResult | str:
     if isinstance(assigned.labeler, ColumnLabeler):
-        from monitor.cli.commands.data_checks import check_truth
-
         return check_truth(context, assigned.labeler, assigned)
     location = check_labels(assigned.labeler)
     if not isinstance(assigned.rules[assigned.part], dict):
         return location
-    from monitor.cli.commands.data_checks import CheckResult, rule_warnings
-
     return CheckResult(location, (*rule_warnings(context, assigned),))
-
-
-def _judge(context: MonitorContext) -> str:
-    from monitor.cli.commands.judge_check import check_judge
-
-    return check_judge(context)
 
 
 def _store(database: Database) -> str:

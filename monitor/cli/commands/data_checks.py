@@ -1,4 +1,4 @@
-"""What `pr-monitor check` says of a monitor's predictions, and of a truth that is in a column.
+"""What `pr-monitor check` says of a monitor's predictions, its judge, and a truth in a column.
 
 It asks what the next draw will ask, and what that finds too late: whether ids are unique, and
 whether the truth joins.
@@ -7,18 +7,20 @@ whether the truth joins.
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from monitor.domain.errors import LabelsRefused, SourceRefused
+from monitor.domain.errors import LabelsRefused, SourceRefused, TryLater
 from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.judge import Judge
-from monitor.domain.model import BandEdges, Frame, Window
+from monitor.domain.judging import JudgeFailed
+from monitor.domain.model import BandEdges, Frame, Verdict, Window
 from monitor.domain.ports import ExcludesRows
-from monitor.domain.shown import Shown, is_picture
+from monitor.domain.shown import Shown
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.labeling.page import PageLabeler
@@ -32,7 +34,6 @@ from monitor.rounds.labels.truth_reach import (
     near_misses_concern,
     reach_of,
     refuse_unreached,
-    windows_before,
 )
 from monitor.rounds.opening.setting_changes import version_change
 from monitor.rounds.sampling.baseline import check_baseline
@@ -47,9 +48,21 @@ if TYPE_CHECKING:
 
 _COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
 _CHECKED = 50  # items of each class of which pictures are tried
-_TEXTS_ONLY = {"files": "label files", "mlflow": "MLflow", "label_studio": "Label Studio"}
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
+
+_JUDGE_SECONDS = 120.0
+_HINTS = {
+    "it answered 401": "is judge.key the right one?",
+    "it answered 403": "is judge.key the right one?",
+    "it answered 404": "is judge.url whole, without /chat/completions, and judge.model there?",
+    "the connection failed": "is judge.url right, and may this machine reach it?",
+    "malformed": 'a reply must be {"verdict": ...} with one value of judge.positive or .negative',
+    "it cannot be run": "judge.command starts with a program that may be run, from this folder",
+    "it ended with exit code": "run it by hand with an item as a JSON line",
+    "the model failed": "is it in MLflow, and does it take the columns of source.columns.show?",
+}
+"""What somebody can do about a fault, by how it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,23 +151,15 @@ def _reference_warnings(context: MonitorContext) -> Iterator[str]:
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
-    """Describe what people would not see of some items."""
     settings = context.settings.round
     if not context.asks_people(settings):
         return
     ids = [candidate.id for part in frame.strata for candidate in part.candidates[:_CHECKED]]
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
-    pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
-    for labeler in [one.labeler for one in context.today]:
-        text_only = _TEXTS_ONLY.get(labeler.name)
-        if pictures and text_only is not None:
-            yield (
-                f"pictures ({', '.join(pictures)}) stand in {text_only} by their paths or as a "
-                "remark; labeling of kind page shows them"
-            )
-        if isinstance(labeler, PageLabeler):
-            yield from _gold_warnings(labeler, shown)
+    for one in context.today:
+        if isinstance(one.labeler, PageLabeler):
+            yield from _gold_warnings(one.labeler, shown)
 
 
 def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
@@ -188,6 +193,52 @@ def _nothing(context: MonitorContext, window: Window) -> CheckResult:
     )
     is_late = span[1] < window.end
     return CheckResult(f"no predictions in {newest}; {latest}", (late,) if is_late else ())
+
+
+class JudgeSilent(TryLater):
+    """A judge gave no verdict on an item; rounds go on without."""
+
+
+def check_judge(context: MonitorContext) -> str:
+    """Ask a judge about one item of the last window that has any, and say what it answered.
+
+    Raises `JudgeSilent` if that is no verdict.
+    """
+    judge, settings = context.judge, context.settings.round.judge
+    assert judge is not None  # noqa: S101  asked by the caller
+    assert settings is not None  # noqa: S101
+    item = _an_item(context)
+    if item is None:
+        return f"{settings.title}; there is no item to ask about"
+    try:
+        resolved = judge.resolved()
+    except JudgeFailed as error:
+        message = f"{settings.title}: {error}"
+        raise JudgeSilent(message) from error
+    began = time.monotonic()
+    session = judge.session(calls=1, tokens=1, seconds=_JUDGE_SECONDS)
+    [opinion] = session.ask([item])
+    if opinion is None or opinion.verdict is Verdict.MISSING:
+        why = session.stopped if opinion is None else opinion.fault
+        hint = next((f"; {hint}" for fault, hint in _HINTS.items() if why.startswith(fault)), "")
+        message = f"{settings.title} gave no verdict on an item of the last window: {why}{hint}"
+        raise JudgeSilent(message)
+    version = "" if resolved is None else f", version {resolved}"
+    tokens = f", {plural(session.tokens, 'token')}" if session.tokens else ""
+    seconds = time.monotonic() - began
+    return (
+        f"{settings.title}{version} says {opinion.verdict} to an item of the last window "
+        f"({seconds:.1f} s{tokens})"
+    )
+
+
+def _an_item(context: MonitorContext) -> Shown | None:
+    window = _joined_window(context, timedelta(0))
+    if window is None:
+        return None
+    frame = context.source.scan(window, BandEdges().strata(), 1, "check")
+    ids = [each.id for part in frame.strata for each in part.candidates]
+    return next(iter(context.source.show(ids, window).values()), None)
 
 
 def check_truth(
@@ -230,7 +281,7 @@ def check_truth(
         *warnings,
         *_join_warnings(join),
         *(sentence for sentence in (near, unclear) if sentence is not None),
-        *_class_warnings(context, reader, join),
+        *_class_warnings(join),
         *_unmatched_warnings(context, labeler),
     )
     if not reach.flagged.size + reach.passed.size:
@@ -291,8 +342,7 @@ def _join_warnings(join: _Join) -> Iterator[str]:
         yield f"none of the {reach.known} known is positive; is labeling.positive right?"
 
 
-def _class_warnings(context: MonitorContext, reader: TruthReader, join: _Join) -> Iterator[str]:
-    """Compare the share of items with a label between the classes, and with the window before."""
+def _class_warnings(join: _Join) -> Iterator[str]:
     flagged, passed = join.reach.flagged, join.reach.passed
     if join.has_a_row_each and _is_fewer(passed, flagged):
         yield (
@@ -300,20 +350,6 @@ def _class_warnings(context: MonitorContext, reader: TruthReader, join: _Join) -
             "labels that exist for flagged items more often bias recall where the choice of "
             "passed items depends on what they are"
         )
-    previous = next(iter(windows_before(context.settings.round.schedule, join.window)), None)
-    if previous is None:
-        return
-    previous_reach = reach_of(context, reader, previous)
-    pairs = (
-        ("flagged", flagged, previous_reach.flagged),
-        ("passed", passed, previous_reach.passed),
-    )
-    for name, now, then in pairs:
-        if _is_fewer(now, then):
-            yield (
-                f"{_share(now)} {name} items from {join.window} have a label, where "
-                f"{_share(then)} have one in the window before; are all rows there?"
-            )
 
 
 def _is_fewer(reach: ClassReach, baseline: ClassReach) -> bool:
@@ -371,7 +407,6 @@ def _joined_window(context: MonitorContext, matures: timedelta) -> Window | None
 
 
 def _unjoined(join: _Join) -> str:
-    """Show both sides of a join that finds too little."""
     predicted, labeled = (
         ", ".join(map(repr, each[:_SHOWN])) for each in (sorted(join.ids), join.examples)
     )

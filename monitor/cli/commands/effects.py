@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, minute, opened
+from monitor.api import opened
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    argument,
+    flag,
+    minute,
+    option,
+)
 from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import plural
@@ -18,12 +28,9 @@ if TYPE_CHECKING:
 
     from monitor.storage.outbox.effect_admin import OpenEffect
 
-IdArgument = Annotated[
-    int | None, typer.Argument(help="Id of an effect, as the list has it.", metavar="ID")
-]
+IdArgument = Annotated[int | None, argument("ID", "Id of an effect, as the list has it.")]
 SinkOption = Annotated[
-    str | None,
-    typer.Option("--sink", help="All that waits for this: mlflow, log or a hook.", metavar="NAME"),
+    str | None, option("NAME", "All that waits for this: mlflow, log or a hook.", "--sink")
 ]
 
 
@@ -61,7 +68,7 @@ def effects(
 def retry(
     number: IdArgument = None,
     sink: SinkOption = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that waits or is dead.")] = False,
+    everything: Annotated[bool, flag("--all", "All that waits or is dead.")] = False,
     config: ConfigOption = CONFIG,
     json: JsonOption = False,
 ) -> None:
@@ -80,7 +87,7 @@ def retry(
 
 
 def drop(
-    reason: Annotated[str, typer.Option("--reason", help="Why they are given up.", metavar="TEXT")],
+    reason: Annotated[str, option("TEXT", "Why they are given up.")],
     number: IdArgument = None,
     sink: SinkOption = None,
     config: ConfigOption = CONFIG,

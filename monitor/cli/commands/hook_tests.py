@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.cli.logs import set_up_logs
 from monitor.cli.views.printing import echo
 from monitor.config.load import load_config
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, DeliveryFailed, InputRefused
@@ -37,7 +36,6 @@ class Tested:
 
 def try_hooks(path: Path, only: str | None) -> list[Tested]:
     """Send a test through each hook of a config, one after the other."""
-    set_up_logs()
     config = load_config(path)
     if only is not None and only not in config.hooks:
         names = ", ".join(config.hooks) or "none"

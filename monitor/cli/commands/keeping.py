@@ -7,9 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
+from monitor.api import opened
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, argument, flag
 from monitor.cli.views.printing import echo, echo_answer, echo_json
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import plural
@@ -29,11 +28,9 @@ OUT_OF_REACH = (
 
 
 def backup(
-    path: Annotated[Path, typer.Argument(help="The file to write.", metavar="PATH")],
+    path: Annotated[Path, argument("PATH", "The file to write.")],
     config: ConfigOption = CONFIG,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace the file if it is there.")
-    ] = False,
+    replace: Annotated[bool, flag("--replace", "Replace the file if it is there.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Copy a SQLite store while it is in use.
@@ -52,7 +49,7 @@ def backup(
 
 
 def forget(
-    item: Annotated[str, typer.Argument(help="Id of the item.", metavar="ITEM_ID")],
+    item: Annotated[str, argument("ITEM_ID", "Id of the item.")],
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     json: JsonOption = False,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
@@ -18,7 +19,8 @@ from monitor.cli.common import (
     MonitorOption,
     account,
     chosen_monitors,
-    opened,
+    flag,
+    option,
 )
 from monitor.cli.views.printing import echo, echo_error, echo_json
 from monitor.domain.errors import InputRefused
@@ -32,14 +34,9 @@ PORT = 8089
 _POLL_SECONDS = 0.5
 
 PortOption = Annotated[
-    int,
-    typer.Option(
-        "--port", help="Where it listens, on 127.0.0.1.", min=1, max=65_535, metavar="PORT"
-    ),
+    int, option("PORT", "Where it listens, on 127.0.0.1.", "--port", min=1, max=65_535)
 ]
-NoBrowserOption = Annotated[
-    bool, typer.Option("--no-browser", help="Print the link and open nothing.")
-]
+NoBrowserOption = Annotated[bool, flag("--no-browser", "Print the link and open nothing.")]
 
 
 def label(
@@ -47,8 +44,7 @@ def label(
     monitor: MonitorOption = None,
     port: PortOption = PORT,
     name: Annotated[
-        str | None,
-        typer.Option("--as", help="Your name, else that of your account.", metavar="NAME"),
+        str | None, option("NAME", "Your name, else that of your account.", "--as")
     ] = None,
     no_browser: NoBrowserOption = False,
     json: JsonOption = False,
@@ -149,7 +145,6 @@ def _server(
 
 
 def _on_the_page(application: Application, monitor: str | None) -> list[str]:
-    """Name the monitors that people label on the page: today, or in a round opened before."""
     from monitor.labeling.page import PageLabeler
     from monitor.rounds.labels.collect import labelers_in_use
 

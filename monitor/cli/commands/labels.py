@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
     JsonOption,
     MonitorOption,
+    argument,
     chosen_monitors,
-    opened,
+    flag,
+    option,
     writing,
 )
 from monitor.cli.views.printing import echo, echo_json
@@ -38,22 +41,15 @@ def export(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="File to write: .csv, .xlsx or .jsonl.", metavar="FILE"),
+        Path | None, option("FILE", "File to write: .csv, .xlsx or .jsonl.", "--out", "-o")
     ] = None,
     tool: Annotated[
         str | None,
-        typer.Option(
-            "--for",
-            help=f"Labeling tool that reads the .jsonl: {', '.join(TOOLS)}.",
-            metavar="TOOL",
-        ),
+        option("TOOL", f"Labeling tool that reads the .jsonl: {', '.join(TOOLS)}.", "--for"),
     ] = None,
-    second: Annotated[
-        bool, typer.Option("--second", help="Second copies, for another person.")
-    ] = False,
+    second: Annotated[bool, flag("--second", "Second copies, for another person.")] = False,
     disputed: Annotated[
-        bool, typer.Option("--disputed", help="Items that people label differently, to decide.")
+        bool, flag("--disputed", "Items that people label differently, to decide.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -99,7 +95,6 @@ def export(
 
 
 def _format(out: Path | None, tool: str | None) -> Format:
-    """How the file is filled, by the tool that reads it, else by the end of its name."""
     ending = ".csv" if out is None else out.suffix
     if tool is None:
         return cast("Format", ending.removeprefix("."))
@@ -146,9 +141,7 @@ def _echo_written(out: Path, tasks: int, tool: str | None) -> None:
 
 
 def import_(
-    file: Annotated[
-        Path, typer.Argument(help="The filled file: .csv, .xlsx or .jsonl.", metavar="FILE")
-    ],
+    file: Annotated[Path, argument("FILE", "The filled file: .csv, .xlsx or .jsonl.")],
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     json: JsonOption = False,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from monitor.cli.commands.data_checks import CheckResult
@@ -21,18 +22,15 @@ if TYPE_CHECKING:
     from monitor.wiring import Application
 
 
-def page_checks(application: Application) -> dict[str, Callable[[], CheckResult | str]]:
-    """Name what there is to try, by what it is about; nothing without pages."""
+def page_checks(
+    application: Application,
+) -> Iterator[tuple[str, Callable[[], CheckResult | str]]]:
+    """Name what there is to try, and how; nothing without pages."""
     settings = application.config.pages
-    if settings is None:
-        return {}
-    result: dict[str, Callable[[], CheckResult | str]] = {
-        "pages": lambda: _pages(application, settings)
-    }
-    if settings.login is not None:
-        login = settings.login
-        result["login of pages"] = lambda: _login(application, login)
-    return result
+    if settings is not None:
+        yield "pages", partial(_pages, application, settings)
+        if settings.login is not None:
+            yield "login of pages", partial(_login, application, settings.login)
 
 
 def _pages(application: Application, settings: PagesSettings) -> CheckResult:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from monitor.cli.common import (
-    ASSUMED_SIZE,
     CONFIG,
     ConfigOption,
     FlaggedRateOption,
@@ -16,50 +15,10 @@ from monitor.cli.common import (
     MonitorArgument,
     PrecisionOption,
     RecallOption,
-    share_option,
+    SizeOption,
+    option,
 )
 from monitor.cli.views.printing import echo, echo_document, echo_json
-
-MarginOption = Annotated[
-    float | None, share_option("--margin", "Half-width wanted of both intervals.")
-]
-PrecisionMarginOption = Annotated[
-    float | None, share_option("--precision-margin", "Half-width for precision.")
-]
-RecallMarginOption = Annotated[
-    float | None, share_option("--recall-margin", "Half-width for recall.")
-]
-LabelsOption = Annotated[
-    int | None, typer.Option("--labels", help="Labels that there are.", metavar="COUNT", min=2)
-]
-FlaggedCostOption = Annotated[
-    float | None,
-    typer.Option("--flagged-cost", help="Of a label of a flagged item, else 1.", metavar="COST"),
-]
-PassedCostOption = Annotated[
-    float | None,
-    typer.Option("--passed-cost", help="Of a label of a passed item, else 1.", metavar="COST"),
-]
-JudgeTprOption = Annotated[
-    float | None,
-    share_option("--judge-tpr", "Of the positives, to which an assumed judge says yes."),
-]
-JudgeFprOption = Annotated[
-    float | None,
-    share_option("--judge-fpr", "Of the negatives, to which that judge says yes."),
-]
-JudgePilotOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--judge-pilot",
-        help="In place of these: items with the columns verdict and label, and predicted if known.",
-        metavar="FILE",
-    ),
-]
-PlotOption = Annotated[
-    Path | None,
-    typer.Option("--plot", help="Write an SVG picture of the widths there.", metavar="FILE"),
-]
 
 
 def plan(
@@ -68,17 +27,33 @@ def plan(
     precision: PrecisionOption = None,
     recall: RecallOption = None,
     flagged_rate: FlaggedRateOption = None,
-    size: Annotated[int | None, ASSUMED_SIZE] = None,
-    margin: MarginOption = None,
-    precision_margin: PrecisionMarginOption = None,
-    recall_margin: RecallMarginOption = None,
-    labels: LabelsOption = None,
-    flagged_cost: FlaggedCostOption = None,
-    passed_cost: PassedCostOption = None,
-    judge_tpr: JudgeTprOption = None,
-    judge_fpr: JudgeFprOption = None,
-    judge_pilot: JudgePilotOption = None,
-    plot: PlotOption = None,
+    size: SizeOption = None,
+    margin: Annotated[float | None, option("SHARE", "Half-width wanted of both intervals.")] = None,
+    precision_margin: Annotated[float | None, option("SHARE", "Half-width for precision.")] = None,
+    recall_margin: Annotated[float | None, option("SHARE", "Half-width for recall.")] = None,
+    labels: Annotated[int | None, option("COUNT", "Labels that there are.", min=2)] = None,
+    flagged_cost: Annotated[
+        float | None, option("COST", "Of a label of a flagged item, else 1.")
+    ] = None,
+    passed_cost: Annotated[
+        float | None, option("COST", "Of a label of a passed item, else 1.")
+    ] = None,
+    judge_tpr: Annotated[
+        float | None, option("SHARE", "Of the positives, to which an assumed judge says yes.")
+    ] = None,
+    judge_fpr: Annotated[
+        float | None, option("SHARE", "Of the negatives, to which that judge says yes.")
+    ] = None,
+    judge_pilot: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "In place of these: items with the columns verdict and label, and predicted if known.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, option("FILE", "Write an SVG picture of the widths there.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Print how many labels a round needs, and what they buy.
@@ -88,9 +63,7 @@ def plan(
     without config or data. Asks for the config's margin and labels unless others are given.
     """
     import monitor as functions
-    from monitor.cli.logs import set_up_logs
 
-    set_up_logs()
     _refuse_plot(plot)
     result = functions.plan(
         monitor,

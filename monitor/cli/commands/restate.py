@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.commands.results import only_monitor
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, account, opened
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    JsonOption,
+    MonitorOption,
+    account,
+    argument,
+    flag,
+    option,
+)
 from monitor.cli.views.printing import echo, echo_json
 from monitor.domain.errors import EXIT_INPUT
 from monitor.presentation.numbers import plural
@@ -25,33 +35,17 @@ _LONGEST_REASON = 300
 
 
 def restate(
-    reason: Annotated[
-        str, typer.Option("--reason", help="Why, for all who read the numbers.", metavar="TEXT")
-    ],
-    numbers: Annotated[
-        list[int] | None, typer.Argument(help="Numbers of the rounds.", metavar="ROUND")
-    ] = None,
+    reason: Annotated[str, option("TEXT", "Why, for all who read the numbers.")],
+    numbers: Annotated[list[int] | None, argument("ROUND", "Numbers of the rounds.")] = None,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
-    since: Annotated[
-        int | None, typer.Option("--from", help="This round and all after it.", metavar="ROUND")
-    ] = None,
-    labels: Annotated[
-        Path | None, typer.Option("--labels", help="A file with corrected answers.", metavar="FILE")
-    ] = None,
-    truth: Annotated[
-        bool, typer.Option("--truth", help="Read the column of the truth again.")
-    ] = False,
-    without: Annotated[
-        str | None,
-        typer.Option("--without", help="Take out what this annotator said.", metavar="NAME"),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option("--by", help="Who asks; the user's name unless given.", metavar="NAME"),
-    ] = None,
+    since: Annotated[int | None, option("ROUND", "This round and all after it.", "--from")] = None,
+    labels: Annotated[Path | None, option("FILE", "A file with corrected answers.")] = None,
+    truth: Annotated[bool, flag("--truth", "Read the column of the truth again.")] = False,
+    without: Annotated[str | None, option("NAME", "Take out what this annotator said.")] = None,
+    by: Annotated[str | None, option("NAME", "Who asks; the user's name unless given.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+        bool, flag("--dry-run", "Show what would change, and change nothing.")
     ] = False,
     json: JsonOption = False,
 ) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
+from monitor.api import opened
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute
 from monitor.cli.views.printing import echo, echo_error, echo_json
 from monitor.domain.errors import MonitorError, gravest
 from monitor.domain.state import RoundState

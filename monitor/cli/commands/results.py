@@ -10,15 +10,17 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from monitor import api
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
     JsonOption,
     MonitorOption,
+    argument,
     chosen_monitors,
-    column_option,
+    flag,
     minute,
-    opened,
+    option,
 )
 from monitor.cli.views.printing import (
     echo,
@@ -32,6 +34,7 @@ from monitor.domain.errors import InputRefused, gravest
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
+    from monitor.config.model import Config
     from monitor.domain.alerting import StoredAlert
     from monitor.domain.class_report import ClassOverview
     from monitor.domain.settings import MonitorSettings
@@ -41,10 +44,9 @@ if TYPE_CHECKING:
 
 LISTED = 100  # Rounds that a list has unless others are asked for, of all monitors together
 
-RoundArgument = Annotated[int, typer.Argument(help="Number of the round.", metavar="ROUND")]
+RoundArgument = Annotated[int, argument("ROUND", "Number of the round.")]
 VersionOption = Annotated[
-    int | None,
-    typer.Option("--version", help="An earlier version of it.", min=1, metavar="NUMBER"),
+    int | None, option("NUMBER", "An earlier version of it.", "--version", min=1)
 ]
 
 
@@ -57,7 +59,6 @@ def status(
     something about the newest round needs a look, though rounds go on. learning: no limits are
     set yet. ok: none of these.
     """
-    from monitor.cli.commands.checks import promise_lines
     from monitor.cli.views.status_page import echo_status, status_json, with_links
     from monitor.rounds.opening.removed_monitors import removed_monitors
     from monitor.rounds.status import overviews
@@ -85,17 +86,10 @@ def status(
 def rounds(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
-    last: Annotated[
-        int | None,
-        typer.Option("--last", help="Only the newest of each monitor.", min=1, metavar="NUMBER"),
-    ] = None,
-    before: Annotated[
-        int | None, typer.Option("--before", help="Only those before this round.", metavar="ROUND")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
-    skipped: Annotated[
-        bool, typer.Option("--skipped", help="Also those that were skipped.")
-    ] = False,
+    last: Annotated[int | None, option("NUMBER", "Only the newest of each monitor.", min=1)] = None,
+    before: Annotated[int | None, option("ROUND", "Only those before this round.")] = None,
+    everything: Annotated[bool, flag("--all", "All of them.")] = False,
+    skipped: Annotated[bool, flag("--skipped", "Also those that were skipped.")] = False,
     json: JsonOption = False,
 ) -> None:
     """List rounds with their precision and recall.
@@ -160,19 +154,15 @@ def show(
 
 def report(
     number: Annotated[
-        int | None,
-        typer.Argument(help="Number of the round; the newest otherwise.", metavar="ROUND"),
+        int | None, argument("ROUND", "Number of the round; the newest otherwise.")
     ] = None,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     version: VersionOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            help="Where to; otherwise MONITOR-round-NUMBER.html in this folder.",
-            dir_okay=False,
-            metavar="FILE",
+        option(
+            "FILE", "Where to; otherwise MONITOR-round-NUMBER.html in this folder.", dir_okay=False
         ),
     ] = None,
     json: JsonOption = False,
@@ -208,21 +198,17 @@ def compare(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     threshold: Annotated[
-        float | None,
-        typer.Option("--threshold", "-t", help="Flag scores from here on.", metavar="SCORE"),
+        float | None, option("SCORE", "Flag scores from here on.", "--threshold", "-t")
     ] = None,
     predictions: Annotated[
-        Path | None,
-        typer.Option(
-            "--predictions", "-p", help="Predictions of another classifier.", metavar="FILE"
-        ),
+        Path | None, option("FILE", "Predictions of another classifier.", "--predictions", "-p")
     ] = None,
-    id_column: Annotated[str | None, column_option("--id", "Its column of ids.")] = None,
+    id_column: Annotated[str | None, option("COLUMN", "Its column of ids.", "--id")] = None,
     score: Annotated[
-        str | None, column_option("--score", "Its column of scores; score if not given.")
+        str | None, option("COLUMN", "Its column of scores; score if not given.")
     ] = None,
     predicted: Annotated[
-        str | None, column_option("--predicted", "Its column of predicted classes, 1 or 0.")
+        str | None, option("COLUMN", "Its column of predicted classes, 1 or 0.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -235,9 +221,7 @@ def compare(
     monitor's own if not given).
     """
     import monitor as functions
-    from monitor.cli.logs import set_up_logs
 
-    set_up_logs()
     result = functions.compare(
         number,
         monitor=monitor,
@@ -255,19 +239,13 @@ def compare(
 
 
 def estimate(
-    tp: Annotated[int, typer.Option(help="Labeled positive among the flagged.", metavar="COUNT")],
-    fp: Annotated[int, typer.Option(help="Labeled negative among the flagged.", metavar="COUNT")],
-    fn: Annotated[int, typer.Option(help="Labeled positive among the passed.", metavar="COUNT")],
-    tn: Annotated[int, typer.Option(help="Labeled negative among the passed.", metavar="COUNT")],
-    flagged_size: Annotated[
-        int, typer.Option(help="All predicted positives, labeled or not.", metavar="COUNT")
-    ],
-    passed_size: Annotated[
-        int, typer.Option(help="All predicted negatives, labeled or not.", metavar="COUNT")
-    ],
-    level: Annotated[
-        float, typer.Option(help="Probability inside each interval.", metavar="SHARE")
-    ] = 0.95,
+    tp: Annotated[int, option("COUNT", "Labeled positive among the flagged.")],
+    fp: Annotated[int, option("COUNT", "Labeled negative among the flagged.")],
+    fn: Annotated[int, option("COUNT", "Labeled positive among the passed.")],
+    tn: Annotated[int, option("COUNT", "Labeled negative among the passed.")],
+    flagged_size: Annotated[int, option("COUNT", "All predicted positives, labeled or not.")],
+    passed_size: Annotated[int, option("COUNT", "All predicted negatives, labeled or not.")],
+    level: Annotated[float, option("SHARE", "Probability inside each interval.")] = 0.95,
     json: JsonOption = False,
 ) -> None:
     """Estimate from one labeled matrix; needs no config.
@@ -314,10 +292,8 @@ def alerts(
 
 
 def resolve(
-    alert: Annotated[
-        str, typer.Argument(help="Id of the alert, or how it begins.", metavar="ALERT")
-    ],
-    reason: Annotated[str, typer.Option("--reason", help="Why it ends.", metavar="TEXT")],
+    alert: Annotated[str, argument("ALERT", "Id of the alert, or how it begins.")],
+    reason: Annotated[str, option("TEXT", "Why it ends.")],
     config: ConfigOption = CONFIG,
     json: JsonOption = False,
 ) -> None:
@@ -347,9 +323,7 @@ def resolve(
 
 def hook_test(
     config: ConfigOption = CONFIG,
-    hook: Annotated[
-        str | None, typer.Option("--hook", help="Only this hook.", metavar="NAME")
-    ] = None,
+    hook: Annotated[str | None, option("NAME", "Only this hook.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Send a test notice through each hook.
@@ -366,10 +340,18 @@ def hook_test(
     raise typer.Exit(gravest(tested.exit_code for tested in tests))
 
 
+def promise_lines(config: Config) -> list[str]:
+    """Return how many false alarms a year all monitors together promise; nothing without limits."""
+    promised = config.false_alarms_a_year()
+    if not promised:
+        return []
+    over = "" if len(promised) == 1 else f" over {len(promised)} monitors with limits"
+    return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
+
+
 def _blocks(
     application: Application, monitor_settings: Sequence[MonitorSettings]
 ) -> list[ClassOverview]:
-    """Read how the blocks of classes stand that these monitors belong to."""
     from monitor.rounds.round_page import class_overviews
 
     names = {each.round.block.name for each in monitor_settings if each.round.block is not None}

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
     JsonOption,
     MonitorOption,
     chosen_monitors,
+    flag,
     minute,
-    opened,
+    option,
     parse_time,
 )
 from monitor.cli.views.printing import echo, echo_error, echo_json
@@ -39,15 +41,10 @@ def run_once(
     monitor: MonitorOption = None,
     slot: Annotated[
         str | None,
-        typer.Option(
-            "--slot",
-            help="Run the round of this slot: due, skipped, or abandoned without any label.",
-            metavar="TIME",
-        ),
+        option("TIME", "Run the round of this slot: due, skipped, or abandoned without any label."),
     ] = None,
     metrics_file: Annotated[
-        Path | None,
-        typer.Option("--metrics-file", help="Write metrics for the node exporter.", metavar="PATH"),
+        Path | None, option("PATH", "Write metrics for the node exporter.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -91,12 +88,8 @@ def run_once(
 
 
 def backfill(
-    start: Annotated[
-        str, typer.Option("--from", help="Where the first window may begin.", metavar="DATE")
-    ],
-    end: Annotated[
-        str | None, typer.Option("--to", help="The last slot, else the present.", metavar="DATE")
-    ] = None,
+    start: Annotated[str, option("DATE", "Where the first window may begin.", "--from")],
+    end: Annotated[str | None, option("DATE", "The last slot, else the present.", "--to")] = None,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     json: JsonOption = False,
@@ -140,7 +133,7 @@ def backfill(
 
 def serve(
     config: ConfigOption = CONFIG,
-    json: Annotated[bool, typer.Option("--json", help="Write log lines as JSON.")] = False,
+    json: Annotated[bool, flag("--json", "Write log lines as JSON.")] = False,
 ) -> None:
     """Do all that is due every minute, until SIGTERM.
 
@@ -228,7 +221,6 @@ def _slot_exit_code(application: Application, result: Pass, slot: str) -> int:
 
 
 def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
-    """Read the round of a slot, perhaps by a schedule of before."""
     from monitor.storage.rounds import round_store
 
     with context.database.read() as connection:
@@ -239,7 +231,6 @@ def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
 def _with_progress(
     steps: Iterable[tuple[datetime, Round | None]], what: str, total: int
 ) -> Iterator[tuple[datetime, Round | None]]:
-    """Show how far long work is, on terminals."""
     if not sys.stderr.isatty() or not total:
         yield from steps
         return
@@ -254,7 +245,6 @@ def _with_progress(
 def _backfill_sentences(
     context: MonitorContext, slots: Sequence[datetime], rounds: Sequence[Round]
 ) -> Iterator[str]:
-    """Describe what a backfill did, and what the rounds that it opened wait for."""
     name = context.settings.name
     if not rounds:
         why = "rounds that ended before stay as they are"
@@ -274,7 +264,6 @@ def _backfill_sentences(
 
 
 def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
-    """Describe what rounds that wait for people need, and by when."""
     from monitor.labeling.files import FilesLabeler
     from monitor.labeling.page import PageLabeler
     from monitor.rounds.open_rounds import open_rounds

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.commands.labeling import PORT, NoBrowserOption, PortOption, label_demo
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, column_option, opened, writing
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, flag, option, writing
 from monitor.cli.views.printing import echo, echo_answer, echo_json
 from monitor.domain.errors import InputRefused, gravest
 
@@ -18,45 +19,11 @@ if TYPE_CHECKING:
     from monitor.cli.commands.checks import Check
     from monitor.config.column_guess import Described
 
-PredictionsArgument = Annotated[
-    str,
-    typer.Argument(
-        help="Parquet, CSV or DuckDB file of predictions, a pattern such as 'p/*.csv', or the "
-        "address of a database.",
-        metavar="PREDICTIONS",
-    ),
-]
-ThresholdOption = Annotated[
-    float | None,
-    typer.Option("--threshold", help="Score from which on items are flagged.", metavar="SCORE"),
-]
-PositiveOption = Annotated[
-    str | None,
-    typer.Option("--positive", help="Predicted value that means flagged.", metavar="VALUE"),
-]
-TableOption = Annotated[
-    str | None, typer.Option("--table", help="Table or view of a database.", metavar="NAME")
-]
-IdOption = Annotated[str | None, column_option("--id", "Column of the item id.")]
-TimeOption = Annotated[str | None, column_option("--time", "Column of the time.")]
-ScoreOption = Annotated[str | None, column_option("--score", "Column of the score.")]
-PredictedOption = Annotated[
-    str | None, column_option("--predicted", "Column of the predicted class.")
-]
-ClassesOption = Annotated[
-    str | None, column_option("--classes", "Column of several classes, each to be a monitor.")
-]
-LabelOption = Annotated[
-    str | None, column_option("--label", "Column of the true class, if it is there.")
-]
-
 
 def demo(
-    folder: Annotated[
-        Path, typer.Argument(help="Where the demo may write.", metavar="FOLDER")
-    ] = Path("demo"),
+    folder: Annotated[Path, argument("FOLDER", "Where the demo may write.")] = Path("demo"),
     label: Annotated[
-        bool, typer.Option("--label", help="Label 30 pictures in the browser, and see what moves.")
+        bool, flag("--label", "Label 30 pictures in the browser, and see what moves.")
     ] = False,
     port: PortOption = PORT,
     no_browser: NoBrowserOption = False,
@@ -68,10 +35,8 @@ def demo(
     --label eight weeks pass, and the pictures of the ninth are yours: one key each, a minute in
     all; then see the estimates before and after.
     """
-    from monitor.cli.logs import set_up_logs
     from monitor.demo.play import play
 
-    set_up_logs()
     if label:
         label_demo(folder, port=port, no_browser=no_browser, json=json)
         return
@@ -81,17 +46,30 @@ def demo(
 
 
 def init(
-    predictions: PredictionsArgument,
+    predictions: Annotated[
+        str,
+        argument(
+            "PREDICTIONS",
+            "Parquet, CSV or DuckDB file of predictions, a pattern such as 'p/*.csv', or the "
+            "address of a database.",
+        ),
+    ],
     config: ConfigOption = CONFIG,
-    id_: IdOption = None,
-    time: TimeOption = None,
-    score: ScoreOption = None,
-    predicted: PredictedOption = None,
-    positive: PositiveOption = None,
-    threshold: ThresholdOption = None,
-    label: LabelOption = None,
-    classes: ClassesOption = None,
-    table: TableOption = None,
+    id_: Annotated[str | None, option("COLUMN", "Column of the item id.", "--id")] = None,
+    time: Annotated[str | None, option("COLUMN", "Column of the time.")] = None,
+    score: Annotated[str | None, option("COLUMN", "Column of the score.")] = None,
+    predicted: Annotated[str | None, option("COLUMN", "Column of the predicted class.")] = None,
+    positive: Annotated[str | None, option("VALUE", "Predicted value that means flagged.")] = None,
+    threshold: Annotated[
+        float | None, option("SCORE", "Score from which on items are flagged.")
+    ] = None,
+    label: Annotated[
+        str | None, option("COLUMN", "Column of the true class, if it is there.")
+    ] = None,
+    classes: Annotated[
+        str | None, option("COLUMN", "Column of several classes, each to be a monitor.")
+    ] = None,
+    table: Annotated[str | None, option("NAME", "Table or view of a database.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Write a commented config for a file or a table of predictions.
@@ -132,11 +110,9 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     the MLflow experiments where there are none.
     """
     from monitor.cli.commands.checks import checks
-    from monitor.cli.logs import set_up_logs
     from monitor.config.load import load_config
     from monitor.wiring import build
 
-    set_up_logs()
     application = build(load_config(config))
     tried = []
     for check in checks(application, config):

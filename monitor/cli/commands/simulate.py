@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.api import opened
 from monitor.cli.common import (
-    ASSUMED_SIZE,
     CONFIG,
     ConfigOption,
     FlaggedRateOption,
@@ -17,7 +17,8 @@ from monitor.cli.common import (
     MonitorArgument,
     PrecisionOption,
     RecallOption,
-    opened,
+    SizeOption,
+    option,
 )
 from monitor.cli.views.printing import echo_json
 from monitor.domain.errors import InputRefused
@@ -32,36 +33,21 @@ def simulate(
     monitor: MonitorArgument = None,
     config: ConfigOption = CONFIG,
     drop: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--drop", help="A metric and its change: precision=-0.10.", metavar="METRIC=CHANGE"
-        ),
+        list[str] | None, option("METRIC=CHANGE", "A metric and its change: precision=-0.10.")
     ] = None,
     prevalence: Annotated[
-        str | None,
-        typer.Option(
-            "--prevalence", help="Positives that many times as common: x2.", metavar="TIMES"
-        ),
+        str | None, option("TIMES", "Positives that many times as common: x2.")
     ] = None,
     limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--limit", help="In place of the config's: precision=0.80.", metavar="METRIC=LIMIT"
-        ),
+        list[str] | None, option("METRIC=LIMIT", "In place of the config's: precision=0.80.")
     ] = None,
-    rounds: Annotated[
-        int, typer.Option(help="Rounds to look at.", min=1, max=520, metavar="COUNT")
-    ] = 52,
+    rounds: Annotated[int, option("COUNT", "Rounds to look at.", min=1, max=520)] = 52,
     precision: PrecisionOption = None,
     recall: RecallOption = None,
     flagged_rate: FlaggedRateOption = None,
-    size: Annotated[int | None, ASSUMED_SIZE] = None,
-    paths: Annotated[
-        int, typer.Option(help="Simulated histories.", min=100, max=100_000, metavar="COUNT")
-    ] = 2000,
-    seed: Annotated[
-        int, typer.Option(help="Fixes the simulated labels.", min=0, metavar="NUMBER")
-    ] = 0,
+    size: SizeOption = None,
+    paths: Annotated[int, option("COUNT", "Simulated histories.", min=100, max=100_000)] = 2000,
+    seed: Annotated[int, option("NUMBER", "Fixes the simulated labels.", min=0)] = 0,
     json: JsonOption = False,
 ) -> None:
     """Try a drift: how soon it is found, and false alarms without it.

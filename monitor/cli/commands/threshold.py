@@ -5,17 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from monitor.api import opened
 from monitor.cli.commands.results import only_monitor
-from monitor.cli.common import (
-    CONFIG,
-    ConfigOption,
-    JsonOption,
-    MonitorArgument,
-    opened,
-    share_option,
-)
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorArgument, flag, option
 from monitor.cli.views.printing import echo_document, echo_json
 from monitor.domain.errors import InputRefused
 
@@ -23,65 +15,36 @@ if TYPE_CHECKING:
     from monitor.rounds.forecast.threshold import Goal, Proposal
 
 
-def _number(name: str, what: str, unit: str) -> object:
-    return typer.Option(name, help=what, metavar=unit)
-
-
 def threshold(
     monitor: MonitorArgument = None,
     config: ConfigOption = CONFIG,
-    precision: Annotated[
-        float | None, share_option("--precision", "Propose the lowest that keeps it.")
-    ] = None,
-    recall: Annotated[
-        float | None, share_option("--recall", "Propose the highest that keeps it.")
-    ] = None,
-    cost_fp: Annotated[
-        float | None, _number("--cost-fp", "Cost of a false positive.", "COST")
-    ] = None,
-    cost_fn: Annotated[
-        float | None, _number("--cost-fn", "Cost of a false negative.", "COST")
-    ] = None,
-    capacity: Annotated[
-        float | None, _number("--capacity", "Flag at most so many a day.", "COUNT")
-    ] = None,
-    confidence: Annotated[
-        float, share_option("--confidence", "Probability that the guarantee is kept.")
-    ] = 0.95,
+    precision: Annotated[float | None, option("SHARE", "Propose the lowest that keeps it.")] = None,
+    recall: Annotated[float | None, option("SHARE", "Propose the highest that keeps it.")] = None,
+    cost_fp: Annotated[float | None, option("COST", "Cost of a false positive.")] = None,
+    cost_fn: Annotated[float | None, option("COST", "Cost of a false negative.")] = None,
+    capacity: Annotated[float | None, option("COUNT", "Flag at most so many a day.")] = None,
+    confidence: Annotated[float, option("SHARE", "Probability that the guarantee is kept.")] = 0.95,
     number: Annotated[
-        int | None, _number("--round", "A closed round, else the newest.", "ROUND")
+        int | None, option("ROUND", "A closed round, else the newest.", "--round")
     ] = None,
     rounds: Annotated[
-        int | None,
-        typer.Option(
-            "--rounds", help="Closed rounds to pool, up to that one [1].", metavar="COUNT", min=1
-        ),
+        int | None, option("COUNT", "Closed rounds to pool, up to that one [1].", min=1)
     ] = None,
-    labels: Annotated[
-        Path | None, _number("--labels", "A file of labels, in place of rounds.", "FILE")
-    ] = None,
-    score: Annotated[str | None, _number("--score", "Column of scores [score].", "COLUMN")] = None,
-    label: Annotated[
-        str | None, _number("--label", "Column of labels, 1 or 0 [label].", "COLUMN")
-    ] = None,
+    labels: Annotated[Path | None, option("FILE", "A file of labels, in place of rounds.")] = None,
     in_use: Annotated[
-        float | None, _number("--threshold", "In use now: lowest flagged score.", "SCORE")
+        float | None, option("SCORE", "In use now: lowest flagged score.", "--threshold")
     ] = None,
     flagged_size: Annotated[
-        int | None, _number("--flagged-size", "All flagged items, labeled or not.", "COUNT")
+        int | None, option("COUNT", "All flagged items, labeled or not.")
     ] = None,
-    passed_size: Annotated[
-        int | None, _number("--passed-size", "All passed items, labeled or not.", "COUNT")
-    ] = None,
+    passed_size: Annotated[int | None, option("COUNT", "All passed items, labeled or not.")] = None,
     weight: Annotated[
-        str | None, _number("--weight", "Column of items that a label counts for.", "COLUMN")
+        str | None, option("COLUMN", "Column of items that a label counts for.")
     ] = None,
     prevalence: Annotated[
-        float | None, share_option("--prevalence", "Positives, if drawn by actual class.")
+        float | None, option("SHARE", "Positives, if drawn by actual class.")
     ] = None,
-    random: Annotated[
-        bool, typer.Option("--random", help="The labels are a plain random sample.")
-    ] = False,
+    random: Annotated[bool, flag("--random", "The labels are a plain random sample.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Propose a threshold with a guarantee for precision or recall.
@@ -89,7 +52,8 @@ def threshold(
     Give one goal: --precision, --recall, both costs, or --capacity. The command tests the edges of
     the score strata, in an order that no label decides; it may propose to keep the present one.
     Rounds are pooled within one history: one model version, one threshold. With --labels, give a
-    file and how its labels were drawn, as for monitor.evaluate; quantiles of its scores are tested.
+    file with columns score and label, and how its labels were drawn, as for monitor.evaluate;
+    quantiles of its scores are tested.
     """
     from monitor.results.threshold_proposal import goal_of, proposal_document, proposal_json
 
@@ -102,8 +66,6 @@ def threshold(
         confidence=confidence,
     )
     of_file = {
-        "score": score,
-        "label": label,
         "threshold": in_use,
         "flagged-size": flagged_size,
         "passed-size": passed_size,
@@ -139,12 +101,6 @@ def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
     from monitor.evaluation.rows import Column, column_of, read_rows, read_table
     from monitor.evaluation.threshold import propose_from_labels
 
-    frame = read_table(path, "the labeled file")
-
-    def column(option: str) -> Column:
-        name = options[option] or option
-        return Column(f"column {name!r}", column_of(frame, name, f"--{option}"))
-
     if options["threshold"] is None:
         message = "--labels needs --threshold, the score from which on items are flagged now"
         raise InputRefused(message)
@@ -152,15 +108,20 @@ def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
     if len([size for size in sizes.values() if size is None]) == 1:
         message = "--flagged-size and --passed-size go together: give both"
         raise InputRefused(message)
+    frame, weight = read_table(path, "the labeled file"), options["weight"]
+
+    def column(name: str, option: str = "--labels") -> Column:
+        return Column(f"column {name!r}", column_of(frame, name, option))
+
     rows = read_rows(
         column("label"),
         score=column("score"),
         threshold=options["threshold"],
-        weight=None if options["weight"] is None else column("weight"),
+        weight=None if weight is None else column(weight, "--weight"),
     )
     drawn = EvaluationSample(
         random=bool(options["random"]),
-        has_weights=options["weight"] is not None,
+        has_weights=weight is not None,
         sizes=None if sizes["flagged"] is None else sizes,
         prevalence=options["prevalence"],
     )

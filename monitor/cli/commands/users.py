@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
+from monitor.api import opened
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, minute, option
 from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import plural
@@ -19,18 +20,12 @@ from monitor.service.pages.roles import Role
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-NameArgument = Annotated[
-    str, typer.Argument(help="Their name; answers are kept under it.", metavar="NAME")
-]
-RoleOption = Annotated[
-    Role, typer.Option("--role", help="labeler, viewer or admin.", metavar="ROLE")
-]
-RoleArgument = Annotated[Role, typer.Argument(help="labeler, viewer or admin.", metavar="ROLE")]
+NameArgument = Annotated[str, argument("NAME", "Their name; answers are kept under it.")]
 
 
 def add(
     name: NameArgument,
-    role: RoleOption = Role.LABELER,
+    role: Annotated[Role, option("ROLE", "labeler, viewer or admin.")] = Role.LABELER,
     config: ConfigOption = CONFIG,
     json: JsonOption = False,
 ) -> None:
@@ -76,7 +71,10 @@ def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
 
 
 def give_role(
-    name: NameArgument, role: RoleArgument, config: ConfigOption = CONFIG, json: JsonOption = False
+    name: NameArgument,
+    role: Annotated[Role, argument("ROLE", "labeler, viewer or admin.")],
+    config: ConfigOption = CONFIG,
+    json: JsonOption = False,
 ) -> None:
     """Give somebody another role, from their next request on."""
     from monitor.storage.pages import people_store
@@ -117,7 +115,6 @@ def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption
 
 
 def _refuse_similar_name(connection: Connection, name: str) -> None:
-    """Refuse a name that people would confuse with another user's."""
     from monitor.service.pages.accounts import similar_name
     from monitor.storage.pages import people_store
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.domain.block import seed_of
 from monitor.domain.crashpoint import outside
-from monitor.domain.seeds import seed_of
 from monitor.domain.slots import newest_slot, slots_between, window_of
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation import moves

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, select, update
 
+from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Verdict
-from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import change, insert_all, insert_all_new, remove
 from monitor.storage.rounds.round_claims import Claim, hold, is_held, wait_for_monitor

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
 
+from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
 from monitor.domain.label_parts import OTHERWISE, Rule, part_of
 from monitor.domain.model import CHECK_SLOT, BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
-from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState
 from monitor.storage.database import change, chunks, insert_all, insert_all_new, listed, remove
 from monitor.storage.queries import picked

@@ -26,7 +26,7 @@ OFTEN = """
 from datetime import timedelta
 from pathlib import Path
 
-from monitor.cli.common import opened
+from monitor.api import opened
 from monitor.cli.logs import set_up_logs
 from monitor.service.loop import serve
 
