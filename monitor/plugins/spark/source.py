@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,6 +95,14 @@ class SparkSource(TableSource):
                 field.name: field.dataType.simpleString() for field in fields(reading.connection)
             }
         )
+
+    def truth_reading(
+        self,
+        reading: Reading,  # noqa: ARG002  a process has one session
+        truths: TableSource,
+    ) -> AbstractContextManager[Reading] | None:
+        """Give the rows of a truth a name in the same session."""
+        return truths.opened() if isinstance(truths, SparkSource) else None
 
     def truths(self, truth_columns: TruthColumns) -> _SparkTruths:
         """Return the truth that some columns have, read in the same session."""
