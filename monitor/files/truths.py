@@ -40,7 +40,10 @@ class TableTruths:
         self._asked = truth_columns
         self._where = dict(where or {})
 
-    can_be_joined = True
+    @property
+    def can_be_joined(self) -> bool:
+        """Whether another table can be joined by its connection."""
+        return True
 
     def opened(self, *, shared: OpenTable | None = None) -> AbstractContextManager[OpenTable]:
         """Open the table, by the connection of another one if a query is to join both."""
@@ -194,7 +197,7 @@ class FileTruths(TableTruths):
 
     @property
     def can_be_joined(self) -> bool:
-        """Whether another table can be joined: a DuckDB file has another connection."""
+        """Whether another table can be joined; a DuckDB file has its own connection."""
         return self.files.kind != "duckdb"
 
     def opened(self, *, shared: OpenTable | None = None) -> AbstractContextManager[OpenTable]:
