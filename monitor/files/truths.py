@@ -40,8 +40,13 @@ class TableTruths:
         self._asked = truth_columns
         self._where = dict(where or {})
 
-    def opened(self) -> AbstractContextManager[OpenTable]:
-        """Open the table."""
+    @property
+    def can_be_joined(self) -> bool:
+        """Whether another table can be joined by its connection."""
+        return True
+
+    def opened(self, *, shared: OpenTable | None = None) -> AbstractContextManager[OpenTable]:
+        """Open the table, by the connection of another one if a query is to join both."""
         raise NotImplementedError
 
     def columns(self) -> Mapping[str, str]:
@@ -108,6 +113,10 @@ class TableTruths:
             f"{self._value} as value, {style} as style, {time} as known from {table.relation} "
             f"where {self._counts} and {among}) where value is not null group by id, value, style"
         )
+
+    def relation(self, table: OpenTable) -> str:
+        """Write the values of all items so that a query of another table can join them."""
+        return self.values_of_items(table)
 
     def rows_of(self, of_item: Iterable[tuple[str, int | None, str | None]]) -> list[TruthRow]:
         """Make rows of the truth of what was read of one item."""
@@ -186,9 +195,14 @@ class FileTruths(TableTruths):
         columns = self._asked
         return json.dumps([self.place, columns.table, columns.id, columns.value, columns.time])
 
-    def opened(self) -> AbstractContextManager[OpenTable]:
+    @property
+    def can_be_joined(self) -> bool:
+        """Whether another table can be joined; a DuckDB file has its own connection."""
+        return self.files.kind != "duckdb"
+
+    def opened(self, *, shared: OpenTable | None = None) -> AbstractContextManager[OpenTable]:
         """Open the files."""
-        return opened(self.files)
+        return opened(self.files, shared)
 
     def state(self, now: datetime) -> str:  # noqa: ARG002  files change whenever they do
         """Return what differs between states of the files, found without reading them."""

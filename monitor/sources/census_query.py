@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, Subquery, func, select
+from sqlalchemy import FromClause, Select, Subquery, func, or_, select
 
 from monitor.domain.census import JoinedItems
 from monitor.domain.truth import TruthRow
@@ -42,13 +42,10 @@ def joined_items(
 
     Those of an item with one value are counted by the engine, and read if it has several.
     """
-    query, version = scan.query, _newest_version(reading, scan, window)
-    items = _items(query, window, scan.strata, version)
-    of_item = _values(truth, missing)
+    version = _newest_version(reading, scan, window)
+    singles, several = joins(scan.query, window, scan.strata, version, truth, missing)
     has_several = False
-    for bucket, count, value, values, *segments in reading.connection.execute(
-        _singles(query, items, of_item)
-    ):
+    for bucket, count, value, values, *segments in reading.connection.execute(singles):
         if (values or 0) > 1:
             has_several = True
             continue
@@ -56,14 +53,27 @@ def joined_items(
         truths = [TruthRow(label, 0)] if label else []
         yield JoinedItems(bucket, tuple(segments), truths, int(count))
     if has_several:
-        statement = _several(query, items, of_item, truth)
-        yield from _of_each(reading.connection.execute(statement), rows_of)
+        yield from _of_each(reading.connection.execute(several), rows_of)
+
+
+def joins(
+    query: Query,
+    window: Window,
+    strata: Sequence[Stratum],
+    version: str | None,
+    truth: FromClause,
+    missing: Collection[str],
+) -> tuple[Select[Any], Select[Any]]:
+    """Count items with one value or none and mark those with several; and list the latter."""
+    items, of_item = _items(query, window, strata, version), _values(truth, missing)
+    return _singles(query, items, of_item), _several(query, items, of_item, truth)
 
 
 def padded(query: Query, window: Window) -> Select[Any]:
     """Count the rows of a window whose id has blanks around it."""
     item_id = query.rows_of({"id": query.parts()["id"]}, window).c.id
-    return select(func.count()).where(item_id != bare(query, item_id))
+    ends = (written(end, item_id).in_([*BLANKS]) for end in query.table.dialect.ends)
+    return select(func.count()).where(or_(*ends))
 
 
 def _newest_version(reading: Reading, scan: Scan, window: Window) -> str | None:
@@ -82,7 +92,9 @@ def _items(
     chosen = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
     first = (func.min(rows.c[name]).label(name) for name in ("bucket", *query.segments))
     once = select(rows.c.id, *first).where(*chosen).group_by(rows.c.id).subquery()
-    return select(*once.c, bare(query, once.c.id).label("key")).subquery()
+    bare = query.table.dialect.bare
+    key = written(bare, once.c.id) if bare else once.c.id
+    return select(*once.c, key.label("key")).subquery()
 
 
 def _values(truth: FromClause, missing: Collection[str]) -> Subquery:
@@ -121,8 +133,3 @@ def _of_each(
     for (_, bucket, *segments), of_item in by_item.items():
         truths = rows_of(sorted(of_item, key=str))
         yield JoinedItems(bucket, tuple(segments), truths, 1)
-
-
-def bare(query: Query, item_id: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Write an id without the blanks around it."""
-    return written(query.table.dialect.bare, item_id)

@@ -16,8 +16,6 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import IdentifierPreparer
 from sqlalchemy.sql.functions import FunctionElement
 
-from monitor.files.missing_markers import bare_text
-
 if TYPE_CHECKING:
     from sqlalchemy.sql import Executable
     from sqlalchemy.types import TypeEngine
@@ -33,7 +31,9 @@ class Dialect:
     md5: The md5 of a text's UTF-8 bytes, as lower-case hex.
     double: A number as 64-bit floating point.
     nan, infinite: Whether a number is one of these; a database that knows none has none.
-    bare: An id without `BLANKS` around it; empty where predictions are not joined with a truth.
+    ends: The first and the last character of a text; empty where no text can be compared with all
+        of `BLANKS`, so that predictions are not joined with a truth.
+    bare: An id without `BLANKS` around it; empty where only ids without any are joined.
     length: Zero for an empty text, and only for one.
     start: The beginning of a text, by which segments are told apart.
     greatest: The function of the greatest of two values or more; empty where monitors share no
@@ -56,6 +56,7 @@ class Dialect:
     double: str = "cast({0} as double)"
     nan: str = ""
     infinite: str = ""
+    ends: tuple[str, ...] = ("left({0}, 1)", "right({0}, 1)")
     bare: str = ""
     length: str = "length({0})"
     start: str = "substr({0}, 1, 100)"
@@ -70,7 +71,7 @@ class Dialect:
 
     def hashing_bytes(self) -> Dialect:
         """Return the dialect for a PostgreSQL whose texts are not stored as UTF-8."""
-        return replace(self, bare="", md5="md5(convert_to({0}, 'UTF8')) collate \"C\"")
+        return replace(self, ends=(), md5="md5(convert_to({0}, 'UTF8')) collate \"C\"")
 
 
 _POSTGRESQL = Dialect(
@@ -89,7 +90,6 @@ _POSTGRESQL = Dialect(
         "set local jit = off",  # which every process of a parallel scan would do anew
     ),
     sees_one_state=True,
-    bare=bare_text("{0}"),
 )
 
 
@@ -115,6 +115,8 @@ def _mysql(collation: str, limit: str) -> Dialect:
     )
 
 
+_BY_POSITION = ("substr({0}, 1, 1)", "substr({0}, -1, 1)")
+
 # A number that a column holds as 7.0 is the 7 of another row, or of the same column elsewhere.
 _SQLITE_TEXT = (
     "cast(case when typeof({0}) = 'real' and {0} = cast({0} as integer) "
@@ -132,7 +134,7 @@ DIALECTS = {
         greatest="max",
         double="case when typeof({0}) in ('real', 'integer') then cast({0} as real) end",
         infinite="{0} in (9e999, -9e999)",
-        bare=bare_text("{0}"),
+        ends=_BY_POSITION,
         begin=("pragma query_only = on", "begin"),
         sees_one_state=True,
         has_booleans=False,
@@ -145,7 +147,6 @@ DIALECTS = {
         text="cast({0} as varchar(65535))",
         boolean="case {0} when true then 'true' when false then 'false' end",
         md5="md5({0})",
-        bare="",
         begin=("set transaction read only", "set statement_timeout to %(ms)d"),
     ),
     "mssql": Dialect(
@@ -186,6 +187,7 @@ DIALECTS = {
         aware=frozenset({"TIMESTAMP"}),
     ),
     "trino": Dialect(
+        ends=_BY_POSITION,
         md5="lower(to_hex(md5(to_utf8({0}))))",
         nan="is_nan({0})",
         infinite="is_infinite({0})",

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, cast
 
 from monitor.domain.time_limit import OF_FILES, T, within
-from monitor.sources.duckdb_query import DUCKDB, DuckdbQuery, DuckdbTable, Statements, table_info
-from monitor.sources.sql_draw import groups_of
+from monitor.files.truths import TableTruths
+from monitor.sources.census_query import joined_items
+from monitor.sources.duckdb_query import (
+    DUCKDB,
+    DuckdbQuery,
+    DuckdbTable,
+    Statements,
+    table_info,
+    truth_relation,
+)
+from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_reading import Reading
 from monitor.sources.table_source import CachedScan, TableSource
 
 if TYPE_CHECKING:
+    from monitor.domain.census import JoinedItems
     from monitor.domain.model import Frame, Stratum, Window
+    from monitor.domain.ports import TruthTable
     from monitor.files.relations import OpenTable
-    from monitor.sources.frames import BucketCount
-    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
 
@@ -52,19 +61,10 @@ class EngineSource(TableSource):
         """Make what builds the statements."""
         return DuckdbQuery(cast("DuckdbTable", table), self.settings, times, shown)
 
-    def groups_of(
-        self,
-        reading: Reading,
-        scan: Scan,
-        window: Window,
-        seed: str,
-        before: Frame | None,
-    ) -> list[BucketCount]:
-        """Count and draw; the candidates of a frame before are taken if nothing changed since."""
+    def still_stands(self, window: Window, seed: str) -> bool:
+        """Whether nothing changed since a window was drawn; note what is drawn now."""
         scanned, self._scanned = self._scanned, (window, seed, self.state())
-        usable = before if scanned == self._scanned else None
-        [groups] = groups_of(reading, [scan], window, seed, usable)
-        return groups
+        return scanned == self._scanned
 
     def cache(self, scan: CachedScan) -> None:
         """Let the next scan return a frame, whose candidates need not be drawn again either."""
@@ -78,3 +78,22 @@ class EngineSource(TableSource):
         They are where files changed since: candidates and sizes must be of the same rows.
         """
         return self.scan_table(before.window, strata, at_most, seed, before)
+
+    def joined(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        truths: TruthTable,
+        missing: Collection[str],
+    ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
+        """Join the items of a window with a truth that the same engine reads."""
+        if not isinstance(truths, TableTruths) or not truths.can_be_joined:
+            return None
+
+        def read(reading: Reading, query: Query) -> list[JoinedItems]:
+            with truths.opened(shared=reading.connection.table) as table:
+                truth = truth_relation(truths.relation(table))
+                scan = Scan(self, query, strata, 0)
+                return [*joined_items(reading, scan, window, truth, missing, truths.rows_of)]
+
+        return self.settings.columns.segments, self.read_window(read, window)

@@ -150,21 +150,6 @@ class FrameBuilder:
             judge_fault=query.judge_fault,
         )
 
-    def frame_or_none(self, scan: Scan, counts: Sequence[BucketCount] | None) -> Frame | None:
-        """Build the frame of a scan that was shared; None if its own scan has to explain.
-
-        Counts that are shared come without examples of what cannot be read.
-        """
-        if counts is None:
-            return None
-        is_unreadable = rows_in(counts, SCORE_UNREADABLE) > 0
-        if is_unreadable and not rows_in(counts, *range(len(scan.strata))):
-            return None
-        try:
-            return self.frame(scan, counts)
-        except SourceRefused:
-            return None
-
     def _timed_rows(self, query: Query, counts: Sequence[BucketCount]) -> int:
         """Count all rows with a time, on which nothing depends unless some have none."""
         if not rows_in(counts, *UNTIMED):

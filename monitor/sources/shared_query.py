@@ -1,4 +1,4 @@
-"""The SQL that counts and draws for several monitors of one table, each row of which is read once.
+"""The SQL that counts and draws for the monitors of one table, each row of which is read once.
 
 Monitors are known by their positions. To be counted, a row is there once for each of them, with
 the place as ``k``; drawn, it comes back once, with its bucket and its score for each.
@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
+from monitor.sources import frames
 from monitor.sources.sql_query import (
     ALL,
     Query,
@@ -42,7 +43,11 @@ if TYPE_CHECKING:
     from monitor.domain.model import Window
     from monitor.sources.sql_query import Leaf, Scan
 
-_OWN = ("score", "predicted", "score_text", "judged", "challenged", "challenger_score")
+_SCORE, _DECISION, _CHANCE = "score", "challenged", "chance"
+_OWN = (
+    *(_SCORE, "predicted", "score_text", "judged", _DECISION, "challenger_score"),
+    *("released", _CHANCE),
+)
 """Parts of a row that each monitor has of its own; all others are the same for all."""
 
 MOST_MONITORS = 100  # Of one reading: SQLite compares no more than 127 bounds
@@ -54,7 +59,7 @@ MOST_CANDIDATES = 250_000
 
 @dataclass(frozen=True, slots=True)
 class SharedQuery:
-    """Builds statements for several monitors, whose queries differ in what decides the class."""
+    """Builds statements for one monitor or more, whose queries differ in what decides the class."""
 
     scans: Sequence[Scan]
 
@@ -64,45 +69,65 @@ class SharedQuery:
         return self.scans[0].query
 
     def tally(self, window: Window) -> Select[Any]:
-        """Count each bucket and model version for each monitor; newest times for the first."""
+        """Count each bucket and model version for each monitor, with the newest times of the first.
+
+        Columns: monitor, bucket, version, rows, newest time, an unreadable score; then, where any
+        monitor has them, what challengers decided, least and sum of the probability of release.
+        """
         rows = self._counted(window)
-        newest = self.common.newest(case((rows.c.k == code_of(0), rows.c.t)))
+        time = rows.c.t if len(self.scans) == 1 else case((rows.c.k == code_of(0), rows.c.t))
+        unreadable: ColumnElement[Any] = null()
+        if "score_text" in rows.c:
+            is_so = rows.c.bucket == code_of(frames.SCORE_UNREADABLE)
+            unreadable = func.min(case((is_so, rows.c.score_text)))
+        chance = rows.c.get(_CHANCE)
         groups = (rows.c.k, rows.c.bucket, rows.c.version)
-        decisions = decisions_of(rows.c) if self.has_challenger else []
-        return select(*groups, func.count(), newest, *decisions).group_by(*groups)
+        return select(
+            *(*groups, func.count(), self.common.newest(time), unreadable),
+            *(decisions_of(rows.c) if _DECISION in rows.c else []),
+            *([] if chance is None else [func.min(chance), func.sum(chance)]),
+        ).group_by(*groups)
 
     def values_of(self, index: int, window: Window, version: str | None) -> Select[Any]:
         """Count the rows of each monitor's strata by the values of a segment column."""
         rows = self._counted(window)
         groups = (rows.c.k, rows.c.bucket, rows.c[f"segment_{index}"])
-        in_strata = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
+        is_in = rows.c.bucket >= code_of(0)
+        if any(scan.query.settings.columns.released is not None for scan in self.scans):
+            is_in |= rows.c.bucket <= code_of(frames.WITHHELD)
+        in_strata = [is_in, *of_version(rows, version)]
         return select(*groups, func.count()).where(*in_strata).group_by(*groups)
 
     def draw(
         self,
         window: Window,
         seed: str,
-        bounds: Mapping[int, Mapping[int, str]],
+        bounds: Sequence[Mapping[int, str]],
         version: str | None,
     ) -> Select[Any]:
-        """Take the rows whose md5 is below the bound of their stratum for any of some monitors.
+        """Take the rows whose md5 is below the bound of their stratum for any of the monitors.
 
-        Most rows are above all bounds, which is seen before they are put into strata.
+        A row has md5 and id, its segments, then its bucket for each of them, its score for each,
+        and so what challengers decided and the probability of release. Most rows are above all
+        bounds, which is seen before they are put into strata.
         """
         rows = self.rows(window)
         drawn = self.common.hashed(seed, rows.c.id)
-        of_each = [self.placed(rows, index, bound_leaf(bounds[index])) for index in bounds]
-        greatest_of: Any = getattr(func, self.common.table.dialect.greatest)
+        of_each = [self.placed(rows, index, bound_leaf(of)) for index, of in enumerate(bounds)]
+        greatest_of: Any = getattr(func, self.common.table.dialect.greatest or "greatest")
         greatest = of_each[0] if len(of_each) == 1 else greatest_of(*of_each)
-        highest = max(bound for of in bounds.values() for bound in of.values())
+        highest = max(bound for of in bounds for bound in of.values())
         below = [] if highest == ALL else [drawn < bound_of(highest)]
-        buckets = [self.placed(rows, index, code_of).label(f"bucket_{index}") for index in bounds]
-        names = ["score", *(["challenged"] if self.has_challenger else [])]
-        own = [self.own(rows, name, index) for name in names for index in bounds]
-        segments = [rows.c[name] for name in self.common.segments]
-        return select(drawn.label("h"), rows.c.id, *segments, *buckets, *own).where(
-            *below, drawn < greatest, *of_version(rows, version)
-        )
+        names = (_SCORE, _DECISION, _CHANCE)
+        return select(
+            *(drawn.label("h"), rows.c.id, *(rows.c[name] for name in self.common.segments)),
+            *(self.placed(rows, index, code_of).label(f"bucket_{index}") for index in self.indexes),
+            *(
+                self.own(rows, name, index).label(f"{name}_{index}")
+                for name in names
+                for index in self.indexes
+            ),
+        ).where(*below, drawn < greatest, *of_version(rows, version))
 
     def rows(self, window: Window) -> Subquery:
         """Rows of a window with the columns of each monitor, under names with its position."""
@@ -114,25 +139,17 @@ class SharedQuery:
 
     def _counted(self, window: Window) -> Subquery:
         rows = self.for_each(self.rows(window))
-        bucket = self.chosen(rows, [self.placed(rows, index, code_of) for index in self.positions])
+        bucket = self.chosen(rows, [self.placed(rows, index, code_of) for index in self.indexes])
         segments = [rows.c[name] for name in self.common.segments]
+        names = ("score_text", _DECISION, "challenger_score", _CHANCE)
+        own = (
+            self.chosen(rows, [self.own(rows, name, index) for index in self.indexes]).label(name)
+            for name in names
+            if any(f"{name}_{index}" in rows.c for index in self.indexes)
+        )
         return select(
-            *(rows.c.k, rows.c.t, rows.c.version, *segments, bucket.label("bucket")),
-            *self.decided(rows),
+            *(rows.c.k, rows.c.t, rows.c.version, *segments, bucket.label("bucket"), *own)
         ).subquery()
-
-    @property
-    def has_challenger(self) -> bool:
-        """Whether one of the monitors has a challenger, so that decisions are read."""
-        return any(scan.query.challenger is not None for scan in self.scans)
-
-    def decided(self, rows: Subquery) -> list[ColumnElement[Any]]:
-        """Write what the challenger of a row's monitor decided on it, if one has any."""
-        return [
-            self.chosen(rows, [self.own(rows, name, index) for index in self.positions]).label(name)
-            for name in ("challenged", "challenger_score")
-            if self.has_challenger
-        ]
 
     @staticmethod
     def own(rows: Subquery, name: str, index: int) -> ColumnElement[Any]:
@@ -141,17 +158,19 @@ class SharedQuery:
 
     def for_each(self, rows: Subquery) -> Subquery:
         """Repeat each row once for every monitor, whose position it has as ``k``."""
+        if len(self.scans) == 1:
+            return select(*rows.c, code_of(0).label("k")).subquery()
         monitors = union_all(
-            *(select(code_of(index).label("k")) for index in self.positions)
+            *(select(code_of(index).label("k")) for index in self.indexes)
         ).subquery()
         return select(*rows.c, monitors.c.k).select_from(Crossed(rows, monitors)).subquery()
 
     def chosen(self, rows: Subquery, of_each: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
         """Choose what the monitor of a row has, of what each has."""
-        return halved(rows.c.k, [code_of(index) for index in self.positions[1:]], of_each)
+        return halved(rows.c.k, [code_of(index) for index in self.indexes[1:]], of_each)
 
     @property
-    def positions(self) -> range:
+    def indexes(self) -> range:
         """The positions of the monitors."""
         return range(len(self.scans))
 

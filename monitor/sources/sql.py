@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.sources.census_query import Row, joined_items, padded
-from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_reading import Reading, SqlDatabase, slow
 from monitor.sources.sql_table import TableInfo, find_table
 from monitor.sources.table_source import TableSource, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
-    from monitor.domain.census import JoinedItems
-    from monitor.domain.model import Stratum, Window
-    from monitor.domain.ports import TruthTable
-    from monitor.domain.truth import TruthColumns, TruthRow
+    from monitor.domain.model import Window
+    from monitor.domain.truth import TruthColumns
     from monitor.sources.table_settings import SqlSettings
 
 
@@ -52,37 +47,12 @@ class SqlSource(TableSource):
         """Find the table or view by reflection."""
         return find_table(reading, self.place, self._sql.table)
 
-    def joined(
-        self,
-        window: Window,
-        strata: Sequence[Stratum],
-        truths: TruthTable,
-        missing: Collection[str],
-    ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
-        """Join the items of a window with a truth in the same database.
-
-        None where an id has blanks around it, which are looked up in two spellings.
-        """
-        if not isinstance(truths, TableTruths) or not isinstance(truths.source, SqlSource):
-            return None
-        if truths.source.database.address != self.database.address:
-            return None
-
-        def read(reading: Reading, query: Query) -> list[JoinedItems] | None:
-            if not reading.dialect.bare or reading.connection.scalar(padded(query, window)):
-                return None
-            truth_query, truth = truths.in_reading(reading)
-            scan, instant = Scan(self, query, strata, 0), truth_query.times.instant
-
-            def rows_of(rows: Iterable[Row]) -> list[TruthRow]:
-                return truths.rows_of(
-                    (value, None if at is None else instant(at), style) for value, at, style in rows
-                )
-
-            return [*joined_items(reading, scan, window, truth, missing, rows_of)]
-
-        items = self.read_window(read, window)
-        return None if items is None else (self.settings.columns.segments, items)
+    def truth_reading(
+        self, reading: Reading, truths: TableSource
+    ) -> AbstractContextManager[Reading] | None:
+        """Read a truth in the same database by the same transaction."""
+        is_here = isinstance(truths, SqlSource) and truths.database.address == self.database.address
+        return nullcontext(reading) if is_here else None
 
     def truths(self, truth_columns: TruthColumns) -> TableTruths:
         """Return the truth that some columns of a table in this database have."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,10 @@ from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, W
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
 from monitor.sources.shared_query import SharedQuery
-from monitor.sources.sql_query import ALL, Query, Scan
+from monitor.sources.sql_query import ALL
 
 if TYPE_CHECKING:
+    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_reading import Reading
 
     Groups = list[list[frames.BucketCount]]
@@ -48,70 +49,49 @@ def groups_of(
     as of a view that uses ``random()``.
     """
     shared = SharedQuery(scans)
-    drawn = of_one_state(
-        shared.common,
-        window,
-        lambda: tallied(reading, shared, window),
-        lambda counted: drawn_from(reading, shared, window, seed, counted, before),
-        lambda drawn: all(map(has_all, drawn, [scan.at_most for scan in scans])),
-    )
-    without_time = untimed(reading, shared.common)
-    return [[*groups, *without_time] for groups in drawn]
-
-
-def of_one_state(
-    query: Query,
-    window: Window,
-    count: Callable[[], Groups],
-    draw: Callable[[Groups], Groups],
-    is_whole: Callable[[Groups], bool],
-) -> Groups:
-    """Count and draw; repeat while rows are missing (`has_all`), or may be of another state."""
+    table = shared.common.table
     for _ in range(ATTEMPTS):
-        counted = count()
-        drawn = draw(counted)
-        if is_whole(drawn) and (query.table.is_unchanged() or count() == counted):
-            return drawn
+        counted = tallied(reading, shared, window)
+        drawn = drawn_from(reading, shared, window, seed, counted, before)
+        is_whole = all(map(_has_all, drawn, [scan.at_most for scan in scans]))
+        if is_whole and (table.is_unchanged() or tallied(reading, shared, window) == counted):
+            without_time = _untimed(reading, shared.common)
+            return [[*groups, *without_time] for groups in drawn]
     view = ", or name a table where this is a view that computes its rows anew each time"
     message = (
-        f"{query.table.place}: rows of {window} changed while they were counted and drawn, "
-        f"{ATTEMPTS} times; it is tried again{view if query.table.is_unchanged() else ''}"
+        f"{table.place}: rows of {window} changed while they were counted and drawn, "
+        f"{ATTEMPTS} times; it is tried again{view if table.is_unchanged() else ''}"
     )
     raise SourceUnavailable(message)
 
 
-def has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
+def _has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
     """Whether as many rows were drawn of each stratum as were counted, or are wanted."""
     per_stratum = max(1, at_most)
     return all(
         # Of items with a probability each, some are left out.
         group.chance is not None or len(group.candidates) == min(per_stratum, group.rows)
-        for group in current(drawn)
+        for group in _current(drawn)
     )
 
 
 def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
-    """Count the buckets of a window for each monitor."""
-    if len(shared.scans) > 1:
-        rows = reading.connection.execute(shared.tally(window))
-        return _tally_of(((*row[:5], None, *row[5:]) for row in map(tuple, rows)), shared)
-    [scan] = shared.scans
-    rows = reading.connection.execute(scan.query.tally(window, scan.strata))
-    return _tally_of(((0, *row) for row in rows), shared)
+    """Count the buckets of a window for each monitor.
 
-
-def _tally_of(rows: Iterable[Sequence[Any]], shared: SharedQuery) -> Groups:
-    """Make groups of counts, whose newest times belong to the same model version.
-
-    These are counted for the first monitor alone; of a version nothing else is asked.
+    Each group has the newest time of its model version: nothing else is asked of the times.
     """
     counted: Groups = [[] for _ in shared.scans]
     newest: dict[str | None, int] = {}
     instant = shared.common.times.instant
-    for k, bucket, version, count, at, example, *more in rows:
-        query = shared.scans[k].query
+    for k, bucket, version, count, at, example, *more in reading.connection.execute(
+        shared.tally(window)
+    ):
+        _, query, strata, _ = shared.scans[k]
         challenged = None if query.challenger is None else Decisions(*more[:4])
-        chance = (more[-2], more[-1]) if query.has_chances and more[-1] is not None else None
+        # A passed item was let through for certain, whatever its row says.
+        is_passed = bucket >= 0 and not strata[bucket].flagged
+        has_chance = query.has_chances and not is_passed and more[-1] is not None
+        chance = (more[-2], more[-1]) if has_chance else None
         counted[k].append(
             frames.BucketCount(
                 *(bucket, version, count), example=example, challenged=challenged, chance=chance
@@ -143,43 +123,43 @@ def drawn_from(
     ]
     wanting = {index: draw for index, draw in enumerate(draws) if draw.bounds}
     version = next((draw.version for draw in wanting.values()), None)
-    if len(wanting) > 1:
-        bounds = {index: draw.bounds for index, draw in wanting.items()}
-        rows = reading.connection.execute(shared.draw(window, seed, bounds, version))
-        _deal(rows, [(shared.scans[index].query, draw) for index, draw in wanting.items()])
-        for index, draw in wanting.items():
-            draw.settle(seed, shared.scans[index].query)
-    for index, draw in wanting.items():
-        finish(draw, reading, shared.scans[index], window, seed, is_first=len(wanting) == 1)
-    values = values_of(reading, shared, window, version) if wanting else {}
+    options: dict[str, Any] = {}
+    parts = [dict(wanting)] if wanting else []
+    while parts:
+        for part in parts:
+            of_part = SharedQuery([shared.scans[index] for index in part])
+            statement = of_part.draw(window, seed, [draw.bounds for draw in part.values()], version)
+            rows = reading.connection.execute(statement, execution_options=options)
+            _deal(rows, len(shared.common.segments), [*part.values()])
+            for index, draw in part.items():
+                draw.settle(seed, shared.scans[index].query)
+        # Of a stratum of which there were too few, many may come.
+        options = _STREAMED
+        parts = [{index: draw} for index, draw in wanting.items() if draw.bounds]
+    values = _values_of(reading, shared, window, version) if wanting else {}
     return [draw.groups(values.get(index, {})) for index, draw in enumerate(draws)]
 
 
-def _deal(rows: Iterable[Sequence[Any]], draws: Sequence[tuple[Query, Draw]]) -> None:
-    """Give each row to the monitors whose bounds lie above its md5.
-
-    It has md5 and id, its segments, then its bucket for each of them, its score for each, and what
-    the challenger of each decided if one has any.
-    """
-    shared_columns, monitors = 2 + len(draws[0][0].segments), len(draws)
+def _deal(rows: Iterable[Sequence[Any]], segments: int, draws: Sequence[Draw]) -> None:
+    """Give each row (`SharedQuery.draw`) to the monitors whose bounds lie above its md5."""
     for row in rows:
-        values = tuple(row)
-        md5, item_id, *segments = values[:shared_columns]
-        for index, (query, draw) in enumerate(draws, shared_columns):
-            bucket = values[index]
+        md5, item_id, *values = row
+        for index, draw in enumerate(draws, segments):
+            bucket, score, challenged, chance = values[index :: len(draws)]
             if md5 < draw.bounds.get(bucket, ""):
-                decided = () if query.challenger is None else (values[index + 2 * monitors],)
-                draw.add((bucket, md5, item_id, values[index + monitors], *segments, *decided))
+                carried = (*values[:segments], challenged, chance)
+                draw.add((bucket, md5, item_id, score, *carried))
 
 
-def values_of(
+def _values_of(
     reading: Reading, shared: SharedQuery, window: Window, version: str | None
 ) -> Mapping[int, dict[int, tuple[Mapping[str, int], ...]]]:
     """Count each monitor's strata by the values of each segment column."""
     columns: list[defaultdict[tuple[int, int], dict[str, int]]] = []
     for column, _ in enumerate(shared.common.segments):
         counted: defaultdict[tuple[int, int], dict[str, int]] = defaultdict(dict)
-        for k, bucket, value, count in _value_rows(reading, shared, column, window, version):
+        statement = shared.values_of(column, window, version)
+        for k, bucket, value, count in reading.connection.execute(statement):
             counted[k, bucket][value] = count
         columns.append(counted)
     return {
@@ -191,16 +171,6 @@ def values_of(
         for k, scan in enumerate(shared.scans)
         if columns
     }
-
-
-def _value_rows(
-    reading: Reading, shared: SharedQuery, column: int, window: Window, version: str | None
-) -> Iterable[Sequence[Any]]:
-    if len(shared.scans) > 1:
-        return reading.connection.execute(shared.values_of(column, window, version))  # type: ignore[no-any-return]
-    [scan] = shared.scans
-    statement = scan.query.values_of(column, window, scan.strata, version)
-    return ((0, *row) for row in reading.connection.execute(statement))
 
 
 class Draw:
@@ -221,7 +191,7 @@ class Draw:
         prior: Mapping[int, Sequence[Candidate]] | None = None,
     ) -> None:
         self._counted = counted
-        self._current = current(counted)
+        self._current = _current(counted)
         self._sizes = {group.bucket: group.rows for group in self._current}
         self._least = _least_chances(counted)
         self._first = _FirstRows(max(1, at_most))
@@ -238,16 +208,12 @@ class Draw:
             if bucket not in self._candidates
         }
 
-    @property
-    def has_rows(self) -> bool:
-        """Whether a stratum has rows."""
-        return bool(self._current)
-
     def add(self, row: tuple[Any, ...]) -> None:
-        """Take a row below the bound of its stratum: bucket, md5, id, score, what is carried.
+        """Take a row below the bound of its stratum.
 
-        Where each row has its own probability of release, the last that is carried, one is left out
-        by the end of its md5 so that every row of the stratum had the least of these probabilities.
+        It is bucket, md5, id, score, segments, what the challenger decided and the probability of
+        release. Where each row has its own, one is left out by the end of its md5 so that every row
+        of the stratum had the least of these probabilities.
         """
         least = self._least.get(row[0])
         if least is None or _uniform(row[1]) < least / row[-1]:
@@ -259,10 +225,10 @@ class Draw:
         for bucket, bound in self.bounds.items():
             rows = self._first.of(bucket)
             if bound != ALL and len(rows) < min(self.wanted, self._sizes[bucket]):
-                short[bucket] = raised(bound)
+                short[bucket] = _hex(_RAISED * (int(bound, 16) + 1) / 16**_DIGITS)
                 continue
-            check_md5(rows, seed, query)
-            self._candidates[bucket] = tuple(candidates_of(rows, query))
+            _check_md5(rows, seed, query)
+            self._candidates[bucket] = tuple(map(_candidate, rows))
         self.bounds = short
         self._first = _FirstRows(self.wanted)
 
@@ -282,21 +248,6 @@ class Draw:
         ]
 
 
-def finish(
-    draw: Draw, reading: Reading, scan: Scan, window: Window, seed: str, *, is_first: bool = True
-) -> None:
-    """Search for rows until none are short; where not for the first time, there may be many."""
-    options: dict[str, Any] = {} if is_first else _STREAMED
-    while draw.bounds:
-        statement = scan.query.draw(
-            window, scan.strata, seed, draw.bounds, draw.version, draw.wanted
-        )
-        for row in reading.connection.execute(statement, execution_options=options):
-            draw.add(tuple(row))
-        draw.settle(seed, scan.query)
-        options = _STREAMED
-
-
 def _cut(
     frame: Frame | None, counted: Sequence[frames.BucketCount], strata: Sequence[Stratum]
 ) -> Mapping[int, Sequence[Candidate]]:
@@ -308,7 +259,7 @@ def _cut(
     cut = defaultdict[int, list[Candidate]](list)
     if frame is None or frame.segment_columns or BadRow.DUPLICATE in frame.bad_rows:
         return cut
-    if sum(group.rows for group in current(counted)) != frame.size:
+    if sum(group.rows for group in _current(counted)) != frame.size:
         return cut
     for part in frame.strata:
         cuts = Cuts.of(strata, flagged=part.stratum.flagged)
@@ -317,7 +268,7 @@ def _cut(
     return cut
 
 
-def current(groups: Iterable[frames.BucketCount]) -> list[frames.BucketCount]:
+def _current(groups: Iterable[frames.BucketCount]) -> list[frames.BucketCount]:
     """Keep the groups that candidates are drawn from: strata, of the newest model version."""
     return [group for group in frames.of_newest_version(groups) if group.bucket >= 0]
 
@@ -342,16 +293,11 @@ def first_bound(expected: int, rows: int) -> str:
     return _hex((expected + 8 * sqrt(expected) + 20) / rows)
 
 
-def raised(bound: str) -> str:
-    """Raise a bound that held too few rows."""
-    return _hex(_RAISED * (int(bound, 16) + 1) / 16**_DIGITS)
-
-
 def _hex(share: float) -> str:
     return ALL if share >= 1 / 2 else f"{int(share * 16**_DIGITS):0{_DIGITS}x}"
 
 
-def untimed(reading: Reading, query: Query) -> list[frames.BucketCount]:
+def _untimed(reading: Reading, query: Query) -> list[frames.BucketCount]:
     """Count the rows of the whole table that have no usable time."""
     statement = query.untimed()
     if statement is None:
@@ -377,17 +323,16 @@ class _FirstRows:
             of_stratum[:] = self.of(row[0])
 
     def of(self, bucket: int) -> list[tuple[Any, ...]]:
-        return sorted(self._kept[bucket], key=in_order)[: self._wanted]
+        return sorted(self._kept[bucket], key=_in_order)[: self._wanted]
 
 
-def in_order(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _in_order(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Sort by md5 and id; of rows with one id the scored one first, with the lowest score."""
     _, drawn, item_id, score, *carried = row
-    carried_order = carried and [(each is None, each) for each in carried]
-    return (drawn, item_id, score is None, score or 0.0, carried_order)
+    return (drawn, item_id, score is None, score or 0.0, [(each is None, each) for each in carried])
 
 
-def check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
+def _check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
     """Refuse a database whose md5 is another one, since no other would draw the same sample."""
     for _, drawn, item_id, *_ in rows:
         ours = hashlib.md5(f"{seed}|{item_id}".encode(), usedforsecurity=False).hexdigest()
@@ -400,10 +345,7 @@ def check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
             raise SourceRefused(message)
 
 
-def candidates_of(rows: Iterable[tuple[Any, ...]], query: Query) -> Iterable[Candidate]:
-    """Make candidates of rows that were drawn."""
-    segment_count = len(query.segments)
-    for _, _, item_id, score, *carried in rows:
-        segments = tuple(carried[:segment_count])
-        decided = None if query.challenger is None else carried[segment_count]
-        yield Candidate(item_id, score, segments, None if decided is None else bool(decided))
+def _candidate(row: tuple[Any, ...]) -> Candidate:
+    _, _, item_id, score, *segments, challenged, _ = row
+    decided = None if challenged is None else bool(challenged)
+    return Candidate(item_id, score, tuple(segments), decided)

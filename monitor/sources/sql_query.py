@@ -71,56 +71,6 @@ class Query:
     judge: Judge | None = None
     judge_fault: str | None = None
 
-    def tally(self, window: Window, strata: Sequence[Stratum]) -> Select[Any]:
-        """Count each bucket and model version of a window, with the newest time."""
-        rows = self.classed(window, strata)
-        unreadable: ColumnElement[Any] = null()
-        if "score_text" in rows.c:
-            is_so = rows.c.bucket == code_of(frames.SCORE_UNREADABLE)
-            unreadable = func.min(case((is_so, rows.c.score_text)))
-        return select(
-            *(rows.c.bucket, rows.c.version, func.count(), self.newest(rows.c.t), unreadable),
-            *self.decisions(rows.c),
-            *([func.min(rows.c.chance), func.sum(rows.c.chance)] if self.has_chances else []),
-        ).group_by(rows.c.bucket, rows.c.version)
-
-    def values_of(
-        self, index: int, window: Window, strata: Sequence[Stratum], version: str | None
-    ) -> Select[Any]:
-        """Count the rows of each stratum by the values of a segment column."""
-        rows = self.classed(window, strata)
-        value = rows.c[f"segment_{index}"]
-        is_in = rows.c.bucket >= code_of(0)
-        if self.settings.columns.released is not None:
-            is_in |= rows.c.bucket <= code_of(frames.WITHHELD)
-        in_strata = [is_in, *of_version(rows, version)]
-        return (
-            select(rows.c.bucket, value, func.count())
-            .where(*in_strata)
-            .group_by(rows.c.bucket, value)
-        )
-
-    def draw(
-        self,
-        window: Window,
-        strata: Sequence[Stratum],
-        seed: str,
-        bounds: Mapping[int, str],
-        version: str | None,
-        expected: int,  # noqa: ARG002  an engine may leave out those that come later by itself
-    ) -> Select[Any]:
-        """Take the rows of some strata whose md5 is below the bound of their stratum."""
-        rows = self._rows(window)
-        drawn = self.hashed(seed, rows.c.id)
-        bound = self.placed(rows.c, strata, bound_leaf(bounds))
-        bucket = self.placed(rows.c, strata, code_of).label("bucket")
-        carried = [rows.c[name] for name in self.carried]
-        highest = max(bounds.values())
-        below = [] if highest == ALL else [drawn < bound_of(highest)]
-        return select(bucket, drawn.label("h"), rows.c.id, rows.c.score, *carried).where(
-            *below, drawn < bound, *of_version(rows, version)
-        )
-
     def hashed(self, seed: str, item_id: ColumnElement[Any]) -> ColumnElement[Any]:
         """Write md5(seed, id) as lower-case hex."""
         return written(self.table.dialect.md5, literal(f"{seed}|", String()) + item_id)
@@ -266,19 +216,9 @@ class Query:
         return [f"segment_{index}" for index in range(len(self.settings.columns.segments))]
 
     @property
-    def carried(self) -> list[str]:
-        """Names of what an item that is drawn has besides its id and score."""
-        decided = [] if self.challenger is None else ["challenged"]
-        return [*self.segments, *decided, *(["chance"] if self.has_chances else [])]
-
-    @property
     def has_chances(self) -> bool:
         """Whether each item has its own probability of release."""
         return isinstance(self.settings.released_with, str)
-
-    def decisions(self, c: Any) -> list[ColumnElement[Any]]:
-        """Count what the challenger decided on some rows, if there is one."""
-        return [] if self.challenger is None else decisions_of(c)
 
     @property
     def _t(self) -> ColumnElement[Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import T, within
+from monitor.sources.census_query import Row, joined_items, padded
 from monitor.sources.frames import FrameBuilder, datetime_of, naive_time
 from monitor.sources.shared_query import readings_of
 from monitor.sources.shown_columns import ShownRows
@@ -18,13 +19,14 @@ from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_times import Times, local_times
 from monitor.sources.table_settings import Columns, TableSettings
+from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
+    from monitor.domain.census import JoinedItems
     from monitor.domain.model import Frame, Stratum, Window
-    from monitor.domain.ports import PlannedScan
+    from monitor.domain.ports import PlannedScan, TruthTable
     from monitor.domain.shown import Shown
-    from monitor.domain.truth import TruthColumns
-    from monitor.sources import frames
+    from monitor.domain.truth import TruthColumns, TruthRow
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_table import TableInfo
 
@@ -125,28 +127,59 @@ class TableSource:
 
         def read(reading: Reading, query: Query) -> Frame:
             scan = Scan(self, query, strata, at_most)
-            groups = self.groups_of(reading, scan, window, seed, before)
+            usable = before if self.still_stands(window, seed) else None
+            [groups] = groups_of(reading, [scan], window, seed, usable)
             return FrameBuilder(reading, window).frame(scan, groups)
 
         return self.read_window(read, window)
 
-    def groups_of(
-        self,
-        reading: Reading,
-        scan: Scan,
-        window: Window,
-        seed: str,
-        before: Frame | None,  # noqa: ARG002  some engines know whether its rows still stand
-    ) -> list[frames.BucketCount]:
-        """Count the buckets of a window and take the first candidates of each stratum by md5."""
-        [groups] = groups_of(reading, [scan], window, seed)
-        return groups
+    def still_stands(self, window: Window, seed: str) -> bool:  # noqa: ARG002  some engines know
+        """Whether what was drawn before of a window still stands; note what is drawn now."""
+        return False
 
-    def shared_groups(
-        self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
-    ) -> Sequence[list[frames.BucketCount] | None]:
-        """Do the same for several monitors; None for one that has to scan by itself."""
-        return groups_of(reading, scans, window, seed)
+    def truth_reading(
+        self,
+        reading: Reading,  # noqa: ARG002  some engines know
+        truths: TableSource,  # noqa: ARG002  as above
+    ) -> AbstractContextManager[Reading] | None:
+        """Open a truth so that statements of a reading can name its rows; None if they cannot."""
+        return None
+
+    def joined(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        truths: TruthTable,
+        missing: Collection[str],
+    ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
+        """Join the items of a window with a truth beside them.
+
+        None where an id has blanks around it, which are looked up in two spellings.
+        """
+        if not isinstance(truths, TableTruths):
+            return None
+        source = truths.source
+
+        def read(reading: Reading, query: Query) -> list[JoinedItems] | None:
+            opened = self.truth_reading(reading, source)
+            if opened is None or not reading.dialect.ends:
+                return None
+            if reading.connection.scalar(padded(query, window)):
+                return None
+            with opened as of_truth:
+                truth_query, truth = truths.in_reading(of_truth)
+                scan, instant = Scan(self, query, strata, 0), truth_query.times.instant
+
+                def rows_of(rows: Iterable[Row]) -> list[TruthRow]:
+                    return truths.rows_of(
+                        (value, None if at is None else instant(at), style)
+                        for value, at, style in rows
+                    )
+
+                return [*joined_items(reading, scan, window, truth, missing, rows_of)]
+
+        items = self.read_window(read, window)
+        return None if items is None else (self.settings.columns.segments, items)
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad."""
@@ -219,18 +252,20 @@ class TableSource:
         table, builder = self.found(reading), FrameBuilder(reading, window)
         if not table.dialect.greatest:
             return []
-        usable = [scan for planned in scans for scan in _usable(planned, table)]
+        usable = []
+        for source, strata, at_most in scans:
+            with suppress(SourceRefused):  # its own scan finds the fault, and says which
+                usable.append(Scan(source, source.query(table), strata, at_most))
         if usable:
             self._check_times(reading, usable[0].query)
         results = []
         for similar in readings_of(usable):
             if len(similar) == 1:
                 continue
-            drawn = self.shared_groups(reading, similar, window, seed)
+            drawn = groups_of(reading, similar, window, seed)
             for scan, groups in zip(similar, drawn, strict=True):
-                frame = builder.frame_or_none(scan, groups)
-                if frame is not None:
-                    results.append((scan, frame))
+                with suppress(SourceRefused):  # its own scan has to explain
+                    results.append((scan, builder.frame(scan, groups)))
         return results
 
     def query(self, table: TableInfo) -> Query:
@@ -313,14 +348,3 @@ def _fault(table: TableInfo, column: str, setting: str, *, is_number: bool) -> s
     except SourceRefused as error:
         return str(error)
     return None
-
-
-def _usable(planned: PlannedScan, table: TableInfo) -> list[Scan]:
-    """Make the scan of a source; none if its own one finds a fault and says which."""
-    try:
-        query = planned.source.query(table)
-    except SourceRefused:
-        return []
-    if query.settings.columns.released is not None:  # it counts what others do not
-        return []
-    return [Scan(planned.source, query, planned.strata, planned.at_most)]

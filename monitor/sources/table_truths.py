@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Subquery, select
+from sqlalchemy import Select, Subquery, select
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.truth import TruthColumns, TruthRow, Truths, bare_ids, of_items, truth_rows
@@ -108,9 +108,7 @@ class TableTruths:
         """Select the values of all items beside what is read: id, value, known, style."""
         query = self._query(reading)
         timed = self._columns.time is not None
-        rows = query.truths(self._columns.value, None, timed=timed).subquery()
-        named = zip(("id", "value", "known", "style"), rows.c, strict=True)
-        return query, select(*(column.label(name) for name, column in named)).subquery()
+        return query, named_truth(query.truths(self._columns.value, None, timed=timed))
 
     def _rows_of(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
         stored = query.stored(ids)
@@ -138,3 +136,9 @@ class TableTruths:
         if columns.time is not None:
             times = table.times(source.settings, "labeling.time")
         return source.query_of(table, times or local_times("UTC"), ())
+
+
+def named_truth(truths: Select[Any]) -> Subquery:
+    """Select what `Query.truths` does by names: id, value, known, style."""
+    named = zip(("id", "value", "known", "style"), truths.subquery().c, strict=True)
+    return select(*(column.label(name) for name, column in named)).subquery()

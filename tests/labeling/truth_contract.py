@@ -9,6 +9,7 @@ import pytest
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer, Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from tests.sources.prediction_files import TWO, WEEK
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 TEXTS = {"item": "text", "outcome": "text", "known_at": "aware"}
@@ -102,6 +103,10 @@ class TruthContract:
         """Return a source that has that table as another than its own."""
         raise NotImplementedError
 
+    def predictions(self, rows):
+        """Write predictions, and return a source of them by country, with a threshold of 0.5."""
+        raise NotImplementedError
+
     table: str
     """What the source names the table of the truth by."""
 
@@ -183,3 +188,26 @@ class TruthContract:
         assert (same.anew, same.events) == (False, ())
         assert [event.answer for event in first.events] == [Answer.POSITIVE, None]
         assert [event.answer for event in after.events] == [Answer.POSITIVE, Answer.NEGATIVE]
+
+    @pytest.mark.parametrize("changes", [{"time": "known_at"}, {"missing_means": "negative"}])
+    def test_a_census_joins_them_where_they_are_and_counts_what_a_look_at_each_id_does(
+        self, monkeypatch, changes
+    ):
+        self.write(rows_of(ROWS), TEXTS)
+        columns = {"predicted": True, "text": "x"}
+        source = self.predictions(
+            {"id": name, "time": MONDAY, "score": n % 7 / 7, "country": "AB"[n % 2], **columns}
+            for n, name in enumerate(NAMES)
+        )
+        labeler = self.labeler(source=source, **changes)
+        labeler._clock = lambda: MONDAY + timedelta(days=90)
+
+        joined = source.joined(WEEK, TWO, labeler.truths, labeler._meanings.missing)
+        census = labeler.census(source, WEEK, TWO, {True, False})
+        monkeypatch.setattr(type(source), "joined", lambda *_: None)
+        by_id = labeler.census(source, WEEK, TWO, {True, False})
+
+        assert sum(of.items for of in joined[1]) == len(NAMES)
+        assert census.cells == by_id.cells
+        assert len(by_id.cells) > 2
+        assert {one.reason for one in census.refused} == {one.reason for one in by_id.refused}

@@ -9,6 +9,8 @@ from monitor.domain.model import BandEdges
 from monitor.files.relations import opened
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_query import ENGINE
+from monitor.sources.shared_query import SharedQuery
+from monitor.sources.sql_query import Scan
 from monitor.sources.table_settings import DuckdbSettings
 from monitor.testing import MemorySource, SourceContract
 from tests.sources.prediction_files import (
@@ -259,7 +261,8 @@ def test_reading_a_week_of_a_year_leaves_most_of_the_file_unread(tmp_path):
     source = parquet_source(tmp_path, select, time_zone="America/New_York")
 
     with source.opened() as reading:
-        statement = source.query(source.found(reading)).draw(WEEK, TWO, "s", {0: "g"}, None, 5)
+        scan = Scan(source, source.query(source.found(reading)), TWO, 5)
+        statement = SharedQuery([scan]).draw(WEEK, "s", [{0: "g"}], None)
         sql, values = ENGINE.compiled(statement)
         [(_, plan)] = reading.connection.table.rows(f"explain analyze {sql}", values)
 

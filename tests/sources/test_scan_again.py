@@ -3,7 +3,7 @@
 import pytest
 
 from monitor.domain.model import BandEdges
-from monitor.sources.duckdb_query import DuckdbQuery
+from monitor.sources.shared_query import SharedQuery
 from monitor.testing import draw_order
 from tests.sources.prediction_files import COLUMNS, WEEK, parquet_source
 
@@ -67,13 +67,13 @@ def test_md5_is_taken_again_only_of_bands_that_lack_items(
     source = parquet_source(tmp_path, mails("'mail-' || i", score=score))
     before = source.scan(WEEK, BandEdges().strata(), spread, "round 1")
     plain = source.scan(WEEK, strata, 90, "round 1")
-    draw, seen = DuckdbQuery.draw, []
+    draw, seen = SharedQuery.draw, []
 
-    def noted(query, window, strata, seed, bounds, *more):
-        seen.append(set(bounds))
-        return draw(query, window, strata, seed, bounds, *more)
+    def noted(query, window, seed, bounds, version):
+        seen.extend(map(set, bounds))
+        return draw(query, window, seed, bounds, version)
 
-    monkeypatch.setattr(DuckdbQuery, "draw", noted)
+    monkeypatch.setattr(SharedQuery, "draw", noted)
     again = source.rescan(before, strata, 90, "round 1")
 
     assert seen == hashed_again

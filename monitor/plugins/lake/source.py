@@ -50,6 +50,7 @@ _MISSING = re.compile(
 """Of files of a snapshot, and of lists of them; a table's own metadata is none of these."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
+_TRUTH = "lake_truth"
 _LONGEST = 300  # characters of another program's message
 
 
@@ -206,13 +207,17 @@ class LakeSource(EngineSource):
 
     @contextmanager
     def open_table(
-        self, window: Window | None = None, *, refused: type[InputRefused] = SourceRefused
+        self,
+        window: Window | None = None,
+        *,
+        refused: type[InputRefused] = SourceRefused,
+        shared: OpenTable | None = None,
     ) -> Iterator[LakeTable]:
         """Open a snapshot, of which files without a row near the window are skipped."""
         with as_ours(self.place, self.lake_settings, self._setting):
             snapshot = self._lake.at(self._snapshot or self._lake.newest())
             near_time = self.settings.columns.time
-            with opened(self.place, snapshot, window, near_time, refused) as table:
+            with opened(self.place, snapshot, window, near_time, refused, shared) as table:
                 yield table
 
     def state(self) -> str | None:
@@ -243,9 +248,15 @@ class LakeTruths(TableTruths):
     def __str__(self) -> str:
         return self.place
 
-    def opened(self) -> AbstractContextManager[OpenTable]:
+    def opened(self, *, shared: OpenTable | None = None) -> AbstractContextManager[OpenTable]:
         """Open the newest snapshot."""
-        return self._source.open_table(refused=LabelsRefused)
+        return self._source.open_table(refused=LabelsRefused, shared=shared)
+
+    def relation(self, table: OpenTable) -> str:
+        """Read all values once: a stream of a snapshot serves no query of another table."""
+        values = self.values_of_items(table)
+        table.rows(f"create or replace temp table {_TRUTH} as {values}", self._bound)
+        return f"select * from {_TRUTH}"  # noqa: S608
 
     def state(self, now: datetime) -> str:  # noqa: ARG002  snapshots come whenever they do
         """Return the newest snapshot, in which no row ever changes."""

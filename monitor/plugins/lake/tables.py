@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
@@ -94,9 +94,11 @@ def opened(
     window: Window | None,
     time_column: str,
     refused: type[InputRefused],
+    shared: OpenTable | None = None,
 ) -> Iterator[LakeTable]:
-    """Open a snapshot for queries on a window, or on all of it."""
-    with session(alone=True) as connection:
+    """Open a snapshot for queries on a window, or on all of it; by another table's connection."""
+    new = session(alone=True) if shared is None else nullcontext(shared.connection)
+    with new as connection:
         with _registered(connection, snapshot((), None)):
             described = connection.execute(f"describe {_ROWS}").fetchall()
         types = {row[0]: row[1] for row in described}

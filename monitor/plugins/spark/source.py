@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
 from monitor.plugins.spark.dialect import SPARK
-from monitor.plugins.spark.draw import groups_of, shared_groups_of
 from monitor.plugins.spark.query import SparkQuery
 from monitor.plugins.spark.reading import fields, found, opened
 from monitor.plugins.spark.session import session_for
@@ -21,11 +20,9 @@ from monitor.sources.table_source import TableSource, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame, Window
+    from monitor.domain.model import Window
     from monitor.domain.truth import TruthColumns
     from monitor.plugins.spark.settings import SparkSettings
-    from monitor.sources.frames import BucketCount
-    from monitor.sources.sql_query import Scan
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
 
@@ -99,22 +96,13 @@ class SparkSource(TableSource):
             }
         )
 
-    def groups_of(
+    def truth_reading(
         self,
-        reading: Reading,
-        scan: Scan,
-        window: Window,
-        seed: str,
-        before: Frame | None,  # noqa: ARG002  its rows may have changed
-    ) -> list[BucketCount]:
-        """Count and draw in one read, where that brings all that is wanted."""
-        return groups_of(reading, scan, window, seed)
-
-    def shared_groups(
-        self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
-    ) -> Sequence[list[BucketCount] | None]:
-        """Do the same for several monitors."""
-        return shared_groups_of(reading, scans, window, seed)
+        reading: Reading,  # noqa: ARG002  a process has one session
+        truths: TableSource,
+    ) -> AbstractContextManager[Reading] | None:
+        """Give the rows of a truth a name in the same session."""
+        return truths.opened() if isinstance(truths, SparkSource) else None
 
     def truths(self, truth_columns: TruthColumns) -> _SparkTruths:
         """Return the truth that some columns have, read in the same session."""

@@ -10,14 +10,21 @@ from tests.labeling.truth_contract import TruthContract, arrow, found, tasks_of
 from tests.plugins.lake.lake_tables import Delta, Iceberg, mails
 
 
-class TestDelta(TruthContract):
+class OfLake(TruthContract):
+    def source(self, **changes):
+        return self.lake(self.folder).source(**changes)
+
+    def predictions(self, rows):
+        self.lake(self.folder).write([*rows])
+        return self.source()
+
+
+class TestDelta(OfLake):
+    lake = Delta
     table = "outcomes"
 
     def write(self, rows, kinds):
         write_deltalake(str(self.folder / "outcomes"), arrow(rows, kinds), mode="overwrite")
-
-    def source(self, **changes):
-        return Delta(self.folder).source(**changes)
 
     def test_a_snapshot_that_stays_is_not_read(self, monkeypatch):
         self.write([{"item": "a", "outcome": "1"}], {"item": "text", "outcome": "text"})
@@ -56,7 +63,8 @@ class TestDelta(TruthContract):
         assert "contradict" in found(both, ["m0", "m7"])[1]["m0"]
 
 
-class TestIceberg(TruthContract):
+class TestIceberg(OfLake):
+    lake = Iceberg
     table = "mail.outcomes"
 
     def write(self, rows, kinds):
@@ -66,6 +74,3 @@ class TestIceberg(TruthContract):
         new = arrow(rows, kinds)
         table = catalog.create_table_if_not_exists("mail.outcomes", new.schema)
         (table.overwrite if table.current_snapshot() else table.append)(new)
-
-    def source(self, **changes):
-        return Iceberg(self.folder).source(**changes)

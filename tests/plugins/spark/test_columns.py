@@ -8,15 +8,12 @@ import pyarrow as pa
 import pytest
 
 from monitor.domain.model import BadRow, BandEdges
-from monitor.plugins.spark import draw as spark_draw
-from monitor.sources import sql_draw
 from monitor.testing.memory import draw_order
 from tests.plugins.spark.places import source_of, write
 from tests.sources.prediction_files import TWO, WEEK
-from tests.sources.sql.databases import BY_CLASS, BY_COUNTRY, COLUMNS, classes, drawn, rows_with
+from tests.sources.sql.databases import BY_CLASS, COLUMNS, classes, drawn, rows_with
 
 pytestmark = pytest.mark.usefixtures("spark")
-BANDS = BandEdges((0.7,), (0.2,)).strata()
 ALIKE = ["a", "A", "a ", " a", "á", "a\u0301", "ß", "ss", "a\t", "İ", "🔑", 'q"', "b\\", "%"]
 IDS: dict[str, tuple[Any, list[Any]]] = {
     "int64": (pa.int64(), [7, -3, 9223372036854775807]),
@@ -94,36 +91,3 @@ def test_columns_may_have_any_name(tmp_path, name):
 
     assert drawn(source.scan(WEEK, TWO, 9, "s")) == ["a"]
     assert source.show(["a"], WEEK) == {"a": {"text": "x"}}
-
-
-ONE_READ: dict[str, tuple[dict[str, Any], bool]] = {
-    "segments": ({"columns": BY_COUNTRY}, True),
-    "versions": ({"columns": {**COLUMNS, "model_version": "version"}}, True),
-    "few rows": ({"where": {"country": "SK"}}, True),
-    "nothing": ({"where": {"country": "XX"}}, True),
-    "an id that stands twice": ({"columns": {**COLUMNS, "id": "twice"}}, False),
-}
-
-
-@pytest.mark.parametrize("changes", ONE_READ)
-def test_one_read_draws_what_counting_before_and_after_does(tmp_path, monkeypatch, changes):
-    rows = rows_with(score=[n % 100 / 100 for n in range(2000)])
-    for n, row in enumerate(rows):
-        row |= {"country": "SK" if n % 90 == 0 else "CZ", "version": f"v{n // 1500}"}
-        row["twice"] = f"i{n // 2}"
-    write(tmp_path, rows, version=pa.string(), twice=pa.string())
-    given, is_one_read = ONE_READ[changes]
-    as_databases = []
-    groups_of = sql_draw.groups_of
-
-    def noted(*arguments):
-        as_databases.append(arguments)
-        return groups_of(*arguments)
-
-    monkeypatch.setattr(sql_draw, "groups_of", noted)
-    frame = source_of(tmp_path, **given).scan(WEEK, BANDS, 7, "s")
-    assert (as_databases == []) == is_one_read
-
-    monkeypatch.setattr(spark_draw, "MOST_AT_ONCE", 0)
-    assert frame == source_of(tmp_path, **given).scan(WEEK, BANDS, 7, "s")
-    assert len(as_databases) == 2 - is_one_read

@@ -1,7 +1,5 @@
 """Monitors of one table of Spark count and draw together what each would have alone."""
 
-from datetime import timedelta
-
 import pyarrow as pa
 import pytest
 
@@ -9,7 +7,6 @@ from monitor.domain.ports import PlannedScan
 from monitor.plugins.spark.reading import SparkStatements
 from tests.plugins.spark.places import source_of, write
 from tests.sources.prediction_files import WEEK
-from tests.sources.sql.databases import AT
 from tests.sources.sql.test_shared_scans import KINDS, SCORES, odd_rows
 
 TYPES = dict.fromkeys((*SCORES, "rare"), pa.float64()) | {"version": pa.string()}
@@ -39,10 +36,7 @@ def scanned(scans):
 
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
 def test_each_monitor_gets_the_frame_of_its_own_scan(spark, tmp_path, jobs, kinds):
-    rows = odd_rows(5, has_nan=True)
-    at = AT + timedelta(hours=1)
-    once = {row["id"]: row | {"time": at} for row in rows if row["id"] != "same"}
-    write(tmp_path, once.values(), **TYPES, topic=pa.string())
+    write(tmp_path, odd_rows(5, has_nan=True), **TYPES, topic=pa.string())
     expected = scanned(planned(tmp_path, kinds))
     together = planned(tmp_path, kinds)
     jobs.clear()
@@ -52,14 +46,3 @@ def test_each_monitor_gets_the_frame_of_its_own_scan(spark, tmp_path, jobs, kind
     assert len(jobs) < 10
     assert [scan.source.cached is not None for scan in together] == [True] * len(together)
     assert scanned(together) == expected
-
-
-def test_ids_that_stand_twice_are_left_to_a_scan_of_their_own(spark, tmp_path):
-    write(tmp_path, odd_rows(5, has_nan=True), **TYPES, topic=pa.string())
-    kinds = KINDS["scores"]
-    together = planned(tmp_path, kinds)
-
-    together[0].source.read_for(together, WEEK, "s33d")
-
-    assert [scan.source.cached is not None for scan in together].count(False) > 0
-    assert scanned(together) == scanned(planned(tmp_path, kinds))

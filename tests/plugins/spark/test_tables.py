@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.plugins.spark.query import SparkQuery
 from monitor.plugins.spark.session import session_for
+from monitor.sources import sql_draw
 from tests.plugins.spark.places import CONFIG, settings_with, source_of, write
 from tests.sources.prediction_files import TWO, WEEK, refused
 from tests.sources.sql.databases import COLUMNS, drawn, rows_with
@@ -72,13 +72,13 @@ def test_an_id_column_that_is_blind_to_case_is_not(spark, tmp_path):
 
 def test_files_that_go_while_they_are_read_are_tried_again(spark, tmp_path, monkeypatch):
     write(tmp_path, rows_with(id=["a"]))
-    count_and_draw = SparkQuery.count_and_draw
+    drawn_from = sql_draw.drawn_from
 
     def after_a_change(*arguments):
         (tmp_path / "scored.parquet").unlink()
-        return count_and_draw(*arguments)
+        return drawn_from(*arguments)
 
-    monkeypatch.setattr(SparkQuery, "count_and_draw", after_a_change)
+    monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
 
     with pytest.raises(SourceUnavailable, match="files of it went while they were read"):
         source_of(tmp_path).scan(WEEK, TWO, 9, "s")
@@ -87,13 +87,13 @@ def test_files_that_go_while_they_are_read_are_tried_again(spark, tmp_path, monk
 def test_files_that_are_added_while_they_are_read_are_not_read(spark, tmp_path, monkeypatch):
     (tmp_path / "days").mkdir()
     write(tmp_path / "days", rows_with(id=["a"]), name="1.parquet")
-    count_and_draw = SparkQuery.count_and_draw
+    drawn_from = sql_draw.drawn_from
 
     def after_a_change(*arguments):
         write(tmp_path / "days", rows_with(id=["b"]), name="2.parquet")
-        return count_and_draw(*arguments)
+        return drawn_from(*arguments)
 
-    monkeypatch.setattr(SparkQuery, "count_and_draw", after_a_change)
+    monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
 
     frame = source_of(tmp_path, path="days").scan(WEEK, TWO, 9, "s")
 

@@ -15,7 +15,8 @@ from tests.labeling.truth_contract import (
     rows_of,
     tasks_of,
 )
-from tests.plugins.spark.places import source_of
+from tests.plugins.spark.places import source_of, write
+from tests.sources.sql.databases import BY_COUNTRY
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -28,6 +29,10 @@ class TestTruths(TruthContract):
 
     def source(self, **changes):
         return source_of(self.folder, **changes)
+
+    def predictions(self, rows):
+        write(self.folder, rows)
+        return self.source(columns=BY_COUNTRY)
 
     def test_a_job_is_run_once_in_its_time_and_for_other_tasks(self, monkeypatch):
         self.write(rows_of([("a", "1", 0)]), TEXTS)

@@ -22,11 +22,13 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from monitor.domain.model import BandEdges, Window
+from monitor.sources.census_query import joins, padded
 from monitor.sources.dialects import DIALECTS, RUN
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_table import TableInfo
 from monitor.sources.table_settings import SqlSettings
+from monitor.sources.table_truths import named_truth
 
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
@@ -108,10 +110,11 @@ def query_for(name):
 def statements(name):
     query = query_for(name)
     bounds = {0: "g", 1: "00aabbccddee", 2: "0123456789ab", 3: "000fffffffff"}
+    one = SharedQuery([Scan(None, query, STRATA, 9)])
     return {
-        "counts of the window": query.tally(WEEK, STRATA),
-        "counts by segment": query.values_of(0, WEEK, STRATA, "v7"),
-        "draw": query.draw(WEEK, STRATA, "s33d", bounds, "v7", 9),
+        "counts of the window": one.tally(WEEK),
+        "counts by segment": one.values_of(0, WEEK, "v7"),
+        "draw": one.draw(WEEK, "s33d", [bounds], "v7"),
         "rows of the window": query.count(WEEK),
         "rows without a time": query.untimed(),
         "rows with a time": query.timed(),
@@ -122,8 +125,19 @@ def statements(name):
         "truth of some ids": query.truths("order", ["a", "b"], timed=True),
         "values of the truth": query.values("order"),
         "first ids": query.ids(3, last=False),
+        **of_a_census(query),
         "rows that another spelling leaves out": query.excluded(WEEK, "tenant"),
         **(for_two_monitors(query, bounds) if DIALECTS[name].greatest else {}),
+    }
+
+
+def of_a_census(query):
+    truth = named_truth(query.truths("order", None, timed=True))
+    singles, several = joins(query, WEEK, STRATA, "v7", truth, ["nan"])
+    return {
+        "ids with blanks around them": padded(query, WEEK),
+        "items by what the truth has of them": singles,
+        "items of which the truth has several values": several,
     }
 
 
@@ -132,7 +146,7 @@ def for_two_monitors(query, bounds):
     return {
         "counts for two monitors": shared.tally(WEEK),
         "counts by segment for two monitors": shared.values_of(0, WEEK, "v7"),
-        "draw for two monitors": shared.draw(WEEK, "s33d", {0: bounds, 1: bounds}, "v7"),
+        "draw for two monitors": shared.draw(WEEK, "s33d", [bounds, bounds], "v7"),
     }
 
 

@@ -96,6 +96,11 @@ KINDS = {
         (by_score("travel") | {"judge": {"column": "no such", "positive": 1}}, JUDGED, 15),
         (by_score("finance"), JUDGED, 15),
     ],
+    "released": [
+        (by_score("travel", released="predicted") | {"released_with": "finance"}, BANDS, 15),
+        (by_score("finance", released="predicted") | {"released_with": 0.3}, TWO, 15),
+        (by_score("sports"), BANDS, 15),
+    ],
     "versions and segments": [
         (by_score(score, model_version="version", segments=segments), BANDS, 15)
         for score in SCORES
@@ -218,8 +223,7 @@ def test_no_statement_binds_more_values_than_it_was_taken_to(sqlite_place, kinds
         for scan in planned(sqlite_place, kinds):
             query = scan.source.query(scan.source.found(reading))
             scans.append(Scan(scan.source, query, scan.strata, scan.at_most))
-    bounds = {place: {0: "0a", 1: "0b"} for place in range(len(scans))}
-    statement = SharedQuery(scans).draw(WEEK, "s33d", bounds, "v2")
+    statement = SharedQuery(scans).draw(WEEK, "s33d", [{0: "0a", 1: "0b"}] * len(scans), "v2")
 
     bound = statement.compile(compile_kwargs={"render_postcompile": True}).params
 

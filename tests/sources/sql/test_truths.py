@@ -8,7 +8,7 @@ from monitor.domain.errors import LabelsRefused, SourceUnavailable
 from monitor.domain.model import Answer
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from tests.labeling.truth_contract import ASKED, MONDAY, TruthContract, found, tasks_of
-from tests.sources.sql.databases import make_table, source_of
+from tests.sources.sql.databases import BY_COUNTRY, make_table, source_of
 
 KINDS = {"integer": "bigint", "boolean": "boolean"}
 
@@ -30,6 +30,10 @@ class TestTruths(TruthContract):
 
     def source(self, **changes):
         return source_of(self.place, **changes)
+
+    def predictions(self, rows):
+        make_table(self.place, [*rows])
+        return self.source(columns=BY_COUNTRY)
 
     def test_of_the_table_of_the_predictions_only_rows_that_count_are_read(self):
         rows = [
