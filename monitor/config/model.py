@@ -43,6 +43,7 @@ from monitor.domain.masking import one_at
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import (
+    LEAST_CONFIDENCE,
     FalseAlarms,
     Labeling,
     Limits,
@@ -199,6 +200,8 @@ class MonitorConfig(Settings):
             message = "source.threshold is not set, so there is no threshold that could keep it"
         elif self.judge is not None:
             message = "a judge cuts the strata, so no threshold can be tested; leave out one"
+        elif (confidence := self.threshold_target.confidence) < LEAST_CONFIDENCE:
+            message = f"of confidence {confidence:g} is mostly broken; 0.5 or more is needed"
         else:
             return self
         raise SettingRefused(setting="threshold_target", why=message)

@@ -148,6 +148,9 @@ def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
     if options["threshold"] is None:
         message = "--labels needs --threshold, the score from which on items are flagged now"
         raise InputRefused(message)
+    if (options["score"] or "score") == (options["label"] or "label"):
+        message = "--score and --label name the same column; the score is what the classifier gave"
+        raise InputRefused(message)
     sizes = {name: options[f"{name}-size"] for name in ("flagged", "passed")}
     if len([size for size in sizes.values() if size is None]) == 1:
         message = "--flagged-size and --passed-size go together: give both"
