@@ -42,6 +42,7 @@ from monitor.domain.masking import one_at
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import (
+    LEAST_CONFIDENCE,
     FalseAlarms,
     Labeling,
     Limits,
@@ -213,6 +214,9 @@ class MonitorConfig(Settings):
             yield "threshold_target", why
         if self.judge is not None:
             why = "a judge cuts the strata, so no threshold can be tested; leave out one"
+            yield "threshold_target", why
+        if (confidence := self.threshold_target.confidence) < LEAST_CONFIDENCE:
+            why = f"of confidence {confidence:g} is mostly broken; 0.5 or more is needed"
             yield "threshold_target", why
 
     def _judge_conflicts(self) -> Iterator[tuple[str, str]]:

@@ -205,6 +205,10 @@ class Limits(Settings):
         return [side for side in self.sides() if side.metric in JUDGE_METRICS]
 
 
+LEAST_CONFIDENCE = 0.5
+"""Of a guarantee; with less it is rather broken than kept."""
+
+
 class ThresholdTarget(Settings):
     """What the threshold in use should surely keep: ``precision`` or ``recall``.
 

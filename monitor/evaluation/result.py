@@ -52,8 +52,29 @@ _FEWEST = 20  # of each kind; of fewer, equal counts are no news
 _ADVICE = "say how the labels were drawn: by sizes, weight or prevalence"
 
 
-def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
-    """Describe what looks as if the labels were drawn otherwise; mostly nothing.
+def labeled_set_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
+    """Describe what looks as if labels were swapped, or drawn otherwise; mostly nothing.
+
+    Raises `InputRefused` if nothing is said of how the labels were drawn, and their balance was
+    chosen.
+    """
+    return [*_swapped(rows), *_balance_warnings(rows, drawn)]
+
+
+def _swapped(rows: LabeledRows) -> list[str]:
+    up, positive = rows.flagged, rows.positive
+    counts = positive[up].sum(), len(rows), positive.sum(), up.sum()
+    if stats.hypergeom.cdf(*counts) >= _LEAST_CHANCE:
+        return []
+    return [
+        f"{percent_text(positive[up].mean())} of the flagged items are labeled 1, and "
+        f"{percent_text(positive[~up].mean())} of the passed ones: see whether 1 is the class that "
+        "is looked for, and flagged its prediction"
+    ]
+
+
+def _balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
+    """Describe what looks as if the labels were drawn otherwise.
 
     Of a set alone little can be known: 1,013 flagged and 987 passed items may be all there are of a
     classifier that flags half, or drawn from one that flags a percent. Only balances that hardly
@@ -144,7 +165,7 @@ class Evaluation(Estimates):
     reference
         ``tp``, ``fp``, ``fn`` and ``tn`` for the `reference` of a monitor.
     warnings
-        What looks as if the labels were drawn otherwise.
+        What looks as if the labels were swapped, or drawn otherwise.
     """
 
     drawn: str
@@ -300,7 +321,7 @@ def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 
     if not isinstance(level, float) or not 0 < level < 1:
         message = f"level is {level!r}; it is the probability inside an interval, such as 0.95"
         raise InputRefused(message)
-    warned = balance_warnings(rows, drawn)
+    warned = labeled_set_warnings(rows, drawn)
     design = design_of(rows, drawn)
     result = estimates(
         design.counts,

@@ -70,7 +70,10 @@ def read_rows(
     positive = _zero_one(labels, "label")
     flagged = _flagged(predicted, scores, threshold)
     _check_both(positive, labels.name, "positive (1)", "negative (0)")
-    _check_both(flagged, _name_of(predicted or score), "flagged", "passed")
+    by = _name_of(predicted or score)
+    if predicted is None and scores is not None:
+        by += f", {scores.min():g} to {scores.max():g}, and the threshold {threshold:g}"
+    _check_both(flagged, by, "flagged", "passed")
     rows = LabeledRows(
         positive=positive,
         flagged=flagged,

@@ -10,7 +10,7 @@ from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.errors import InputRefused
 from monitor.domain.sample_settings import Cells
 from monitor.evaluation.designs import SEED, EvaluationDesign, design_of
-from monitor.evaluation.result import balance_warnings
+from monitor.evaluation.result import labeled_set_warnings
 from monitor.rounds.forecast.threshold import Proposal, proposal_of
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.thresholds import LabeledScores
@@ -45,7 +45,7 @@ def propose_from_labels(rows: LabeledRows, drawn: EvaluationSample, goal: Goal) 
             f"threshold; wanted {FEWEST_FOR_CURVES} of each"
         )
         raise InputRefused(message)
-    warnings = balance_warnings(rows, drawn)
+    warnings = labeled_set_warnings(rows, drawn)
     design = design_of(rows, drawn)
     items = _items(rows, design)
     if np.bincount(items.stratum).min() == 1:

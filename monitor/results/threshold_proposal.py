@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 from monitor.domain.label_parts import checks_of
+from monitor.domain.settings import LEAST_CONFIDENCE
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text
 from monitor.presentation.table import Table
@@ -49,6 +50,12 @@ def goal_of(
         if share is not None and not 0 < share < 1:
             message = f"--{name} is {share:g}; it is a share over 0 and under 1"
             raise InputRefused(message)
+    if confidence < LEAST_CONFIDENCE:
+        message = (
+            f"--confidence is {confidence:g}, so the guarantee would mostly be broken; "
+            f"did you mean {1 - confidence:g}?"
+        )
+        raise InputRefused(message)
     for name, value in (("cost-fp", cost_fp), ("cost-fn", cost_fn), ("capacity", capacity)):
         if value is not None and not 0 < value < float("inf"):
             message = f"--{name} is {value:g}; it is a number over 0"
@@ -135,21 +142,22 @@ def _goal_text(goal: Goal) -> str:
     if goal.costs is not None:
         wrong, missed = goal.costs
         return f"the least cost, {wrong:g} a false positive and {missed:g} a missed one"
-    return f"the lowest threshold that flags at most {goal.capacity:g} items a day"
+    return f"the lowest threshold that flags at most {goal.capacity:,.10g} items a day"
 
 
 def _answer(proposal: Proposal) -> str:
     now = proposal.curve[proposal.current]
     if proposal.proposed is None:
         why = (
-            "no score stratum is that small"
+            f"no threshold is tested that flags so few; {proposal.curve[0].threshold:g} flags "
+            f"{proposal.curve[0].flagged:,.0f} {_unit(proposal)}"
             if proposal.goal.capacity
             else ("these labels are sure of no threshold; more labels or more --rounds may be")
         )
         return f"keep {now.threshold:g}: {why}"
     best = proposal.curve[proposal.proposed]
     if proposal.proposed == proposal.current:
-        return f"keep {now.threshold:g}: it is the one"
+        return f"keep {now.threshold:g}: it is that threshold already"
     if not proposal.sure:
         return (
             f"keep {now.threshold:g}: {best.threshold:.6g} has the least estimated cost, but these "

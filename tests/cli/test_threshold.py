@@ -76,6 +76,15 @@ def test_what_labels_cannot_show_keeps_the_present_threshold(labeled):
 
     assert (nothing["keep"], nothing["proposed"]) == (True, None)
     assert "keep 0.5: these labels" in labeled.run("threshold", "--precision", 0.999).out
+    assert "keep 0.5: no threshold is tested" in labeled.run("threshold", "--capacity", 0.01).out
+
+
+def test_the_threshold_in_use_may_be_the_one_that_is_looked_for(labeled):
+    flagged = proposed(labeled, "--precision", 0.8)["current"]["flagged"]
+
+    said = labeled.run("threshold", "--capacity", flagged + 1).out
+
+    assert "keep 0.5: it is that threshold already" in said
 
 
 def test_rounds_of_one_history_are_pooled_and_no_more_than_there_are(labeled):
@@ -97,6 +106,8 @@ def test_rounds_of_one_history_are_pooled_and_no_more_than_there_are(labeled):
         (["--precision", 1.5], "--precision is 1.5"),
         (["--cost-fp", 1], "go together"),
         (["--capacity", -2], "--capacity is -2"),
+        (["--capacity", 10**7], "so any threshold keeps that --capacity"),
+        (["--precision", 0.8, "--confidence", 0.05], "did you mean 0.95?"),
         (["--precision", 0.8, "--round", 99], "99"),
     ],
 )
@@ -196,8 +207,12 @@ def test_of_a_labeled_file_weights_say_the_same_as_sizes_and_prevalence_moves_pr
         ((*OF_FILE, "--random", "--precision", 0.8, "--rounds", 2), "--rounds 2 is of a monitor's"),
         ((*OF_FILE, "--flagged-size", 9000, "--recall", 0.8), "give both"),
         ((*BY_CLASS, "--capacity", 30), "a labeled set has no days"),
-        ((*BY_CLASS, "--precision", 0.8, "--weight", "w"), "--weight names the column 'w'"),
+        (
+            ("--labels", "labels.csv", "--threshold", 50, "--random", "--precision", 0.8),
+            "flagged by column 'score', 0.000",
+        ),
         (("--labels", "none.csv", "--threshold", 0.5, "--precision", 0.8), "none.csv cannot be"),
+        ((*BY_CLASS, "--precision", 0.8, "--weight", "w"), "--weight names the column 'w'"),
         (("--labels", "labels.csv", "--random", "--precision", 0.8), "needs --threshold"),
         (("--random", "--precision", 0.8), "give --labels too"),
     ],
@@ -207,6 +222,17 @@ def test_what_does_not_fit_a_labeled_file_is_refused(labels, words, problem):
 
     assert ended.code == 65
     assert problem in ended.err
+
+
+def test_swapped_classes_are_warned_about(labels):
+    frame = pd.read_csv("labels.csv")
+    right = proposed(labels, *BY_CLASS, "--precision", 0.8)
+    frame.assign(label=1 - frame["label"]).to_csv("labels.csv", index=False)
+    swapped = proposed(labels, *BY_CLASS, "--precision", 0.8)
+
+    assert right["warnings"] == []
+    assert "see whether 1 is the class that is looked for" in swapped["warnings"][0]
+    assert "WARNING: " in labels.run("threshold", *BY_CLASS, "--precision", 0.8).out
 
 
 def test_a_class_with_a_single_label_is_refused(labels):

@@ -83,7 +83,7 @@ def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Pr
     """Find the threshold that reaches a goal by a closed round and up to ``count - 1`` before it.
 
     Raises `InputRefused` if the rounds have no scores, no threshold, a judge, other strata than
-    the newest, or too few labels.
+    the newest, or too few labels; or if their traffic is within a capacity anyway.
     """
     rounds = _rounds(connection, round_, count)
     labels = read_all_labels(connection, rounds)
@@ -94,6 +94,10 @@ def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Pr
     strata, edges = score_strata(frame, counts, float(round_.settings.threshold or 0.0))
     if strata is None:
         message = "its items are all flagged or all passed"
+        raise _refused(round_, message)
+    traffic = strata.size.sum() / len(rounds) / _days(round_)
+    if goal.capacity is not None and goal.capacity >= traffic:
+        message = f"it has {traffic:,.0f} items a day, so any threshold keeps that --capacity"
         raise _refused(round_, message)
     labeled, positive = int(strata.labeled.sum()), int(strata.positive.sum())
     if min(positive, labeled - positive) < FEWEST_FOR_CURVES:
@@ -129,8 +133,8 @@ def proposal_of(
 ) -> Proposal:
     """Choose among the lower edges of strata; intervals are of ``sample``, the same labels."""
     flagged = strata.flagged_items() / max(len(rounds), 1)
-    days = sum((each.window.end - each.window.start).total_seconds() / DAY for each in rounds[-1:])
-    proposed, sure, p = _chosen(strata, flagged / (days or 1), goal)
+    days = _days(rounds[-1]) if rounds else 1
+    proposed, sure, p = _chosen(strata, flagged / days, goal)
     shown = {strata.current} if proposed is None else {strata.current, proposed}
     return Proposal(
         goal=goal,
@@ -143,6 +147,10 @@ def proposal_of(
         rounds=rounds,
         **described,
     )
+
+
+def _days(round_: Round) -> float:
+    return (round_.window.end - round_.window.start).total_seconds() / DAY
 
 
 def _rounds(connection: Connection, round_: Round, count: int) -> list[Round]:
