@@ -5,6 +5,11 @@ Limits 5 points under the levels of precision and recall, one false alarm a year
 limit. False alarms: a year with both metrics exactly at their limits; `missing` answers, of each
 class at random, count in favor of the limits, as labels that come too late do at a closing.
 
+``--proxies``: the same drops where cells of a score, and verdicts of a judge by column, cut the
+strata: 20+40 cells, or half of each by verdict, planned by the rates of quiet rounds, with equal
+margins but where `P` is named beside .05 for recall. The judge says yes to as many of each kind of
+item after a drop as before it (`judge`): what moves are the sizes of the strata.
+
 ``--early``: how much sooner alerts fire in open rounds, on the streams of ``rival_alarms``
 (precision .85, from round 20 on .75 or .70, limit .80, .2 false alarms in 52 rounds) and in bands.
 Answers come at an even pace in the order of the tasks, which is random over the strata. An alert
@@ -17,12 +22,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks import cells, judge
 from benchmarks import rival_alarms as rivals
-from benchmarks.cells import CELLS, edges
+from benchmarks.cells import CELLS, CellDesign, edges
 from benchmarks.drift import DESIGNS, METRICS, drawn_from_population, level, rates_at
 from benchmarks.harness import Flags, Values, Whole
+from benchmarks.label_cost import MARGIN
 from benchmarks.strata import cut_classes, drawn_scores
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
+from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 from monitor.stats.detection.blocks import BLOCKS, prefix_sizes
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
@@ -33,6 +41,17 @@ ROOM, YEAR, QUIET, WITHIN = 0.05, 52, 8, 4
 LEVELS: dict[str, tuple[float, float] | None] = {"Phi1": None, ".85 / .75": (0.85, 0.75)}
 DROPS = [(metric, by) for metric in METRICS for by in (0.10, 0.15)]
 COUNTS = (1, BLOCKS)
+PROXIES: dict[str, tuple[str, str | None, tuple[int, int], float]] = {
+    "good score": ("good", None, CELLS, 1.0),
+    "good score, P .04, 5+10 cells": ("good", None, (5, 10), 0.8),
+    "good score, judge .8 / .02": ("good", "TPR .8, FPR .02", judge.HALF, 1.0),
+    "weak score, judge .8 / .02": ("weak", "TPR .8, FPR .02", judge.HALF, 1.0),
+    "weak score, judge .8 / .02, P .03": ("weak", "TPR .8, FPR .02", judge.HALF, 0.6),
+    "weak score, judge .9 / .01": ("weak", "TPR .9, FPR .01", judge.HALF, 1.0),
+    "weak score, judge .9 / .01, P .03": ("weak", "TPR .9, FPR .01", judge.HALF, 0.6),
+    "weak score, shared mistakes": ("weak", "shares mistakes", judge.HALF, 1.0),
+}
+"""Score, judge, cells of each class, and the margin of precision over that of recall."""
 PRECISION, DAYS = [Limit("precision", rivals.LIMIT, "at_least")], 5
 
 
@@ -51,9 +70,16 @@ class Watched:
         return RoundStrata(s.size, s.is_flagged, systematic_sizes(self.expected, rng.random()))
 
 
-def main(paths: int = 2000, years: int = 10_000, early: bool = False) -> None:
-    """Print how soon drops are found, then false alarms; or how much sooner in open rounds."""
-    if early:
+def main(
+    paths: int = 2000,
+    years: int = 10_000,
+    early: bool = False,
+    proxies: bool = False,
+) -> None:
+    """Print how soon drops are found, then false alarms; or one of the other comparisons."""
+    if proxies:
+        show_proxies(paths)
+    elif early:
         show_early(paths, years)
     else:
         show_blocks(paths, years)
@@ -68,7 +94,10 @@ def show_blocks(paths: int, years: int) -> None:
             for levels, values in LEVELS.items():
                 at = design if values is None else with_levels(design, *values)
                 for blocks in COUNTS:
-                    row = "".join(f"{found(at, *drop, blocks, paths):16.3f}" for drop in DROPS)
+                    found_by_drop = (
+                        found(at, dropped(at, *drop), drop[0], blocks, paths) for drop in DROPS
+                    )
+                    row = "".join(f"{share:16.3f}" for share in found_by_drop)
                     print(f"{sum(labels):>5,}  {name:<24}{levels:<16}{blocks:>6}{row}", flush=True)
     print(f"\nfalse alarms a year, both metrics exactly at their limits, {years} years")
     print(f"{'':<47}blocks{'all answers':>14}{'.1 missing':>14}{'.3 missing':>14}")
@@ -77,6 +106,45 @@ def show_blocks(paths: int, years: int) -> None:
         for blocks in COUNTS:
             row = "".join(f"{alarms(design, lost, blocks, years):14.3f}" for lost in (0, 0.1, 0.3))
             print(f"{sum(labels):>5,}  {'3+5 bands':<24}{'Phi1':<16}{blocks:>6}{row}", flush=True)
+
+
+def show_proxies(paths: int) -> None:
+    """Print how soon drops are found with a good score or a judge's verdicts."""
+    head = "".join(f"{metric:>11} -0.10" for metric in METRICS)
+    print(f"found within {WITHIN} rounds, {paths} paths\n{'':<58}flagged{head}")
+    for labels in map(sum, LABELS):
+        for name, (score, verdict, cut_into, ratio) in PROXIES.items():
+            for levels, values in LEVELS.items():
+                design = cells.cut(cells.scored("Phi1", score), cut_into)
+                by = np.subtract(values or design.truth, design.truth)
+                at, *after = (
+                    judged_cells(judge.moved(design, *by - np.array(drop)), verdict)
+                    for drop in ((0.0, 0.0), (0.1, 0.0), (0.0, 0.1))
+                )
+                quiet, *falls = (planned(each, at.rate, labels, ratio) for each in (at, *after))
+                row = "".join(
+                    f"{found(quiet, fall, metric, BLOCKS, paths):16.3f}"
+                    for metric, fall in zip(METRICS, falls, strict=True)
+                )
+                flagged = np.asarray(quiet.expected)[at.is_flagged].sum()
+                print(f"{labels:>5,}  {name:<39}{levels:<12}{flagged:7.0f}{row}", flush=True)
+
+
+def judged_cells(design: CellDesign, verdict: str | None) -> CellDesign:
+    """Cut cells by a judge's verdicts too, whose shares are what they are in any drop."""
+    return design if verdict is None else judge.judged(design, judge.JUDGES[verdict])
+
+
+def planned(design: CellDesign, known: Values, labels: int, ratio: float) -> Watched:
+    """Plan a round of cells by the rates of quiet rounds and by the sizes of its own window."""
+    size, up = design.size, design.is_flagged
+    expected = expected_sizes(
+        *(size, up, np.clip(known, 1e-9, 1 - 1e-9)),
+        labels=labels,
+        share=SHARE_BY_SIZE,
+        margins={"precision": ratio * MARGIN, "recall": MARGIN},
+    )
+    return Watched(Scenario.of(size, np.zeros(len(size)), up, design.rate), expected)
 
 
 def show_early(paths: int, years: int) -> None:
@@ -174,15 +242,19 @@ def with_levels(design: Watched, precision: float, recall: float) -> Watched:
     return replace(design, scenario=replace(s, rates=rates))
 
 
-def found(design: Watched, metric: str, drop: float, blocks: int, paths: int) -> float:
+def dropped(design: Watched, metric: str, drop: float) -> Watched:
+    """Let a metric of a design drop."""
+    return replace(design, scenario=design.scenario.dropped(metric, drop))
+
+
+def found(design: Watched, after: Watched, metric: str, blocks: int, paths: int) -> float:
     """Share of paths on which the limit of a metric that drops fires in time."""
     rng, limits = np.random.default_rng(1), limits_of(design)
     watchers = Paths(limits, YEAR, paths, blocks=blocks)
-    after = design.scenario.dropped(metric, drop).rates
     detected = np.zeros(paths, dtype=np.bool_)
     for t in range(-QUIET - 1, WITHIN):
-        window = design.window(rng)
-        rates = after if t >= 0 else design.scenario.rates
+        now = after if t >= 0 else design
+        window, rates = now.window(rng), now.scenario.rates
         positive = rng.binomial(window.labeled, rates, (paths, len(rates)))
         fired = watchers.close(window, positive)[METRICS.index(metric)]
         detected |= fired & (t >= 0)
