@@ -24,7 +24,6 @@ from monitor.stats.core.draws import (
     Estimand,
     JointPosterior,
     draw,
-    draw_rates,
     round_posterior,
 )
 from monitor.stats.core.metrics import METRICS, Matrix, Metric, MetricValue, f_beta, metric
@@ -206,7 +205,6 @@ __all__ = [
     "detection",
     "disagreement",
     "draw",
-    "draw_rates",
     "ending",
     "estimate",
     "estimate_matrix",

@@ -228,16 +228,3 @@ def _mixture_rates(mixture: BetaMixture, strata: Ints, uniforms: Floats, pick: F
         alpha[chosen[others]], beta[chosen[others]], uniforms[others]
     )
     return rates
-
-
-def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Floats:
-    """Joint draws of all rates, flagged strata first, shape ``(points, H)``; see ``draw``.
-
-    Examples
-    --------
-    >>> uniform = BetaMixture.single(np.ones(1), np.ones(1))
-    >>> rates = draw_rates(JointPosterior(uniform, uniform), seed=7)
-    >>> rates.shape, np.round(rates.mean(axis=0), 4)
-    ((16384, 2), array([0.5, 0.5]))
-    """
-    return draw(posterior, seed=seed, points=points).rates

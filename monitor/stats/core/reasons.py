@@ -34,14 +34,8 @@ class Contradiction(StrEnum):
 class UndefinedDraws:
     """The metric is undefined in too many draws.
 
-    Parameters
-    ----------
-    why
-        What is 0 in those draws.
-    share
-        Of the draws without a value, in (0, 1].
-    most
-        The largest share at which an estimate is still given.
+    ``share`` of the draws have no value, in (0, 1], since ``why`` is 0 there; ``most`` is the
+    largest share at which an estimate is still given.
     """
 
     why: Undefined
@@ -51,15 +45,7 @@ class UndefinedDraws:
 
 @dataclass(frozen=True, slots=True)
 class Unlabeled:
-    """A predicted class that the metric depends on has items and no label.
-
-    Parameters
-    ----------
-    predicted
-        ``flagged`` or ``passed``.
-    size
-        Its items.
-    """
+    """A predicted class that the metric depends on has items and no label."""
 
     predicted: str
     size: int
@@ -67,29 +53,16 @@ class Unlabeled:
 
 @dataclass(frozen=True, slots=True)
 class EmptyClass:
-    """A predicted class has no item, so the window shows nothing about the classifier.
-
-    Parameters
-    ----------
-    predicted
-        ``flagged`` or ``passed``.
-    """
+    """A predicted class has no item, so the window shows nothing about the classifier."""
 
     predicted: str
 
 
 @dataclass(frozen=True, slots=True)
 class AuditAtChance:
-    """An audit by which labels may well be no better than chance.
+    """An audit by which labels may well be no better than chance, with this probability.
 
-    Parameters
-    ----------
-    probability
-        That they are no better.
-    positive, negative
-        Truly positive and truly negative items of the audit.
-    positive_right, negative_right
-        Those of them that were labeled right.
+    Of the truly positive and the truly negative items, so many were labeled right.
     """
 
     probability: float

@@ -67,22 +67,11 @@ class Band:
 class CurveBands:
     """The three curves of a classifier, their areas, and the prevalence they hold for.
 
-    Parameters
-    ----------
-    roc
-        TPR over FPR, which rises logarithmically; the same at every prevalence.
-    precision_recall
-        Precision over recall.
-    gain
-        Precision gain over recall gain, which comes closer to 1 in logarithmic steps: where
-        positives are rare, all that matters is there.
-    roc_area, average_precision, gain_area
-        The areas of the weighted items' curves, with their intervals; an area outside of its
-        interval is moved to its end.
-    prevalence
-        Of the window, with its interval; or the one asked for, without any width.
-    level
-        Posterior probability of a band at each place, and of each interval.
+    ``roc`` is TPR over FPR, which rises logarithmically; the same at every prevalence. ``gain`` is
+    precision gain over recall gain, which comes closer to 1 in logarithmic steps: where positives
+    are rare, all that matters is there. Areas are of the weighted items' curves; one outside
+    of its interval is moved to its end. ``prevalence`` is the window's, or the one asked for,
+    without width; ``level`` the probability of a band at each place, and of each interval.
     """
 
     roc: Band

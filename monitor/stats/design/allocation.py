@@ -58,12 +58,8 @@ class Allocation:
     margins
         Half-width expected of each metric's interval; empty if nothing is known of the rates.
         Capped at 1, where it says nothing.
-    asked
-        The margins wanted; empty if only a budget was given.
-    needed
-        Labels that the asked margins need, regardless of the budget; ``None`` if unknown.
-    notes
-        What could not be done as asked (``monitor.stats.design.notes``).
+    asked, needed
+        The margins wanted, and the labels that they need regardless of the budget, if known.
     cost
         Of all labels together, in the unit in which costs were given; one label is 1 otherwise.
     assured

@@ -30,17 +30,7 @@ class Remark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
-    """Even with every item labeled a metric's half-width is more than its margin.
-
-    Parameters
-    ----------
-    metric
-        Which one.
-    width
-        Half-width with every item labeled.
-    margin
-        Half-width asked for.
-    """
+    """Even with every item labeled a metric's half-width is more than its margin."""
 
     metric: str
     width: float
@@ -49,15 +39,7 @@ class OutOfReach:
 
 @dataclass(frozen=True, slots=True)
 class FloorsLowered:
-    """The budget is less than the floors of all strata together, so all were lowered.
-
-    Parameters
-    ----------
-    budget
-        Labels there are.
-    floors
-        Labels the floors ask for.
-    """
+    """The budget is less than the floors of all strata together, so all were lowered."""
 
     budget: int
     floors: int
@@ -67,22 +49,9 @@ class FloorsLowered:
 class BudgetShort:
     """The budget keeps a margin less often than was asked.
 
-    Parameters
-    ----------
-    metric
-        Which one.
-    margin
-        Half-width asked for.
-    expected
-        Half-width that the budget is expected to give.
-    assured
-        Probability that it comes out within the margin.
-    assurance
-        Probability asked for.
-    needed
-        Labels that would keep all margins asked for with it.
-    by_scores
-        Whether all that takes scores for probabilities, which no label has tested.
+    Its half-width is ``expected``, and is within the margin with the probability ``assured``, where
+    ``assurance`` was asked for. ``needed`` labels would keep all margins with it. ``by_scores``
+    says that all that takes scores for probabilities, which no label has tested.
     """
 
     metric: str

@@ -146,18 +146,9 @@ def _bought(prospect: Prospect, labels: int, level: float) -> MarginsBought:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WidthCurve:
-    """Half-widths against the over-sampling ratio, all at one number of labels.
+    """Half-widths against the over-sampling ratio s, rising, all at one number of labels.
 
-    Parameters
-    ----------
-    ratio
-        Over-sampling ratios s, rising, shape ``(S,)``; 1 is a plain random sample.
-    half_widths
-        Of each metric, shape ``(S,)``.
-    best
-        Ratio of the plan.
-    labels
-        Labels of every design.
+    1 is a plain random sample, ``best`` the plan's. Shape ``(S,)`` each.
     """
 
     ratio: Floats

@@ -32,19 +32,11 @@ _FINEST = 0.0025  # how closely smallest_drop looks
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detection:
-    """What a simulation found.
+    """What a simulation of so many paths found, with these labels in a round.
 
-    Parameters
-    ----------
-    detected_within
-        Share of paths on which a broken limit fired by the k-th round of the drop; the first
-        entry is the drop's first round, shape ``(rounds,)``.
-    false_alarms
-        Mean number of alarms per round before the drop.
-    labels
-        Labels of a round.
-    paths
-        Simulated histories; a share s has the standard error sqrt(s (1 - s) / paths).
+    ``detected_within`` is the share of paths on which a broken limit fired by the k-th round of the
+    drop, shape ``(rounds,)``; a share s has the standard error sqrt(s (1 - s) / paths).
+    ``false_alarms`` is the mean number of alarms per round before the drop.
     """
 
     detected_within: Floats

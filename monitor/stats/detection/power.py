@@ -31,20 +31,12 @@ PATHS = 400  # a probability of .8 is then right to about .02
 
 @dataclass(frozen=True, slots=True)
 class AlertPower:
-    """What one limit would find.
+    """What one limit, as set or as assumed, would find, and its metric before any drop.
 
-    Parameters
-    ----------
-    limit
-        The limit, as set or as assumed.
-    expected
-        Expected value of its metric before any drop.
-    smallest_drops
-        Smallest drop found within 4 rounds with probability 0.8, by where misses appear; ``None``
-        if no drop is. ``in_lowest_band`` only for recall where passed items have bands.
-    median, mean
-        Rounds until a drop of 10 points is found; ``None`` if half of them never are, or if the
-        metric cannot fall so far.
+    ``smallest_drops`` are those found within 4 rounds with probability 0.8, by where misses appear;
+    ``None`` if no drop is. ``in_lowest_band`` only for recall where passed items have bands.
+    ``median`` and ``mean`` are the rounds until a drop of 10 points is found; ``None`` if half of
+    them never are, or if the metric cannot fall so far.
     """
 
     limit: Limit

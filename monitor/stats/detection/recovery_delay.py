@@ -18,14 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ending:
-    """What a simulation found.
+    """What a simulation of so many open alerts found.
 
-    Parameters
-    ----------
-    ended_within
-        Share of paths on which the alert has ended by each of the next rounds, ``(rounds,)``.
-    paths
-        Simulated alerts; a share s has the standard error sqrt(s (1 - s) / paths).
+    ``ended_within`` is the share that has ended by each of the next rounds, shape ``(rounds,)``; a
+    share s has the standard error sqrt(s (1 - s) / paths).
     """
 
     ended_within: Floats

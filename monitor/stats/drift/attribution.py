@@ -37,15 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Working:
-    """How a classifier works in a population: rates, or arrays of draws of them.
-
-    Parameters
-    ----------
-    tpr, fpr
-        True and false positive rate, in [0, 1].
-    prevalence
-        Share of the population that is actually positive, in [0, 1].
-    """
+    """How a classifier works in a population: rates in [0, 1], or arrays of draws of them."""
 
     tpr: Floats
     fpr: Floats
@@ -65,18 +57,9 @@ class Working:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionChange:
-    """Posterior of a change of precision and of its parts.
+    """Posterior of a change of precision and of its parts, the points of which add up.
 
-    Parameters
-    ----------
-    before, after
-        Precision then and now.
-    prevalence_before, prevalence_after
-        Prevalence then and now.
-    change, by_prevalence, by_classifier
-        The change, and the parts of it; the points add up.
-    level
-        Posterior probability of each interval, by itself.
+    ``level`` is the probability of each interval, by itself.
     """
 
     before: Interval

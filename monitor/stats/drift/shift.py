@@ -47,16 +47,9 @@ tenth more or less flagged."""
 
 @dataclass(frozen=True, slots=True)
 class WindowDistance:
-    """How far a window lies from the earlier ones, and how far is usual.
+    """How far a window lies from the earlier ones, and the bar that ordinary windows stay under.
 
-    Parameters
-    ----------
-    kind
-        ``psi``, ``ks``, or ``flagged_rate``: the change of its log odds, signed.
-    value
-        The distance.
-    bar
-        What ordinary windows stay under.
+    ``flagged_rate`` is the change of its log odds, signed.
     """
 
     kind: Kind

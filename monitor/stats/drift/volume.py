@@ -37,14 +37,9 @@ _OUTSIDE = 0.001  # probability, in each tail, that an ordinary history has such
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCount:
-    """What earlier windows lead one to expect of a count.
+    """What earlier windows lead one to expect of a count: the median of the prediction.
 
-    Parameters
-    ----------
-    count
-        The median of the prediction.
-    probability
-        That an ordinary window holds as few items or fewer.
+    ``probability`` is how likely an ordinary window holds as few items or fewer.
     """
 
     count: float

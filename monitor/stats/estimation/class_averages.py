@@ -81,23 +81,11 @@ _NONE = 1e-9  # so few items are none: what rounding leaves
 class ClassAverage:
     """Precision or recall over all classes.
 
-    Parameters
-    ----------
-    average
-        ``macro``: the mean of the classes' values. ``micro``: of all classes' items together.
-    metric
-        ``precision`` or ``recall``.
-    interval
-        Point and ends; ``None`` with a ``reason``.
-    classes
-        How many have a value in it.
-    left_out
-        Names of the classes that have none, in order: nothing was predicted as them (precision), or
-        no item of theirs is known (recall). Micro averages leave none out: these add nothing.
-    few_labels
-        Names of the classes whose own value rests on few labels (``small_counts``), in order.
-    reason
-        What is 0 where there is no value.
+    ``macro`` is the mean of the classes' values, ``micro`` of all classes' items together.
+    ``classes`` have a value in it; ``left_out`` are the names of the others, in order: nothing was
+    predicted as them (precision), or no item of theirs is known (recall). Micro averages leave none
+    out: these add nothing. ``few_labels`` are the classes whose own value rests on few labels
+    (``small_counts``). ``interval`` is ``None`` with the ``reason``, what is 0.
     """
 
     average: Average
@@ -114,17 +102,10 @@ class ClassAverage:
 
 @dataclass(frozen=True, slots=True)
 class ClassAverages:
-    """All averages of one window.
+    """All averages of one window: macro precision and recall, then micro precision and recall.
 
-    Parameters
-    ----------
-    rows
-        Macro precision, macro recall, micro precision, micro recall.
-    labels, items
-        Labels of all samples together, and the different items among them: what one answer to an
-        item saves.
-    level, estimand
-        As asked for.
+    ``labels`` counts all samples together, ``items`` the different ones among them: what one
+    answer to an item saves.
     """
 
     rows: tuple[ClassAverage, ...]

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.core.draws import POINTS, JointPosterior, draw_rates
+from monitor.stats.core.draws import POINTS, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.estimation.cell_matrix import MatrixDraws
 
@@ -103,7 +103,7 @@ class FourCells:
             BetaMixture.single(np.array([tp, tp + fp]), np.array([fp, fn + tn])),
             BetaMixture.single(np.array([fn]), np.array([tn])),
         )
-        precise, flagged, missed = draw_rates(posterior, seed, points).T
+        precise, flagged, missed = draw(posterior, seed=seed, points=points).rates.T
         shares = np.stack(
             [
                 flagged * precise,

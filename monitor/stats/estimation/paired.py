@@ -48,19 +48,10 @@ _SECOND_FLAGS = np.array([False, True, False, True])
 
 @dataclass(frozen=True, slots=True)
 class PairedMetric:
-    """One metric of both classifiers, and its difference.
+    """One metric of both classifiers, and its difference, second minus first.
 
-    Parameters
-    ----------
-    metric
-        Which one.
-    first, second, difference
-        Point and interval; ``difference`` is second minus first. ``None`` with a ``reason`` where
-        too many draws have no value.
-    higher
-        Posterior probability that the second has the higher value.
-    reason
-        What is 0 where the metric has no value.
+    ``None`` with a ``reason`` where too many draws have no value. ``higher`` is the posterior
+    probability that the second has the higher value.
     """
 
     metric: str
@@ -73,22 +64,11 @@ class PairedMetric:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two classifiers on one sample.
+    """Two classifiers on one sample, the metrics in the order asked for.
 
-    Parameters
-    ----------
-    metrics
-        In the order asked for.
-    first_flagged, second_flagged
-        Items of the window that each flags.
-    only_first, only_second
-        Items that one flags and the other passes.
-    prevalence
-        At which all of this holds.
-    level
-        Posterior probability of each interval, by itself.
-    estimand
-        ``rate`` or ``window``.
+    ``first_flagged`` and ``second_flagged`` are the items of the window that each flags,
+    ``only_first`` and ``only_second`` those that one flags and the other passes; all of it holds at
+    ``prevalence``.
     """
 
     metrics: tuple[PairedMetric, ...]

@@ -50,11 +50,11 @@ many have none; above, whether the metric exists at all is the open question."""
 class MetricEstimate:
     """What one round says about one metric.
 
+    Of the rates or of the window's own items (``estimand``), from this round alone (``round``) or
+    with its history (``pooled``).
+
     Parameters
     ----------
-    metric, estimand, basis
-        Which metric; of the rates or of the window's own items; from this round alone
-        (``round``) or with its history (``pooled``).
     point, low, high
         Point and equal-tailed interval, or ``None`` with a ``reason``. ``estimates`` says what
         the point is; it never lies outside of the interval.
@@ -65,8 +65,6 @@ class MetricEstimate:
         How it was computed, in a few words.
     undefined_share
         Share of the draws in which the metric has no value, in [0, 1].
-    reason
-        Why there is no value (``monitor.stats.core.reasons``); ``None`` if there is one.
     caution
         Which few labels decide the value (``small_counts``), ``None`` otherwise; the
         interval may then hold the truth less often than ``level`` says. Basis ``round`` only.

@@ -37,12 +37,7 @@ _ROUNDING = 1e-9  # sums over strata in another order must not put a tie outside
 class NextEstimate:
     """The predictive distribution of one metric's next estimate.
 
-    Parameters
-    ----------
-    metric
-        Its public name.
-    values
-        Draws of the next estimate, shape ``(points,)``, NaN where it has no value.
+    ``values`` are draws of it, shape ``(points,)``, NaN where it has no value.
     """
 
     metric: str

@@ -62,22 +62,9 @@ def _matrix_at(tpr: Floats | float, fpr: Floats | float, eta: Floats | float) ->
 class PrevalenceCurve:
     """A metric of one classifier against the prevalence, with its credible band.
 
-    Parameters
-    ----------
-    metric
-        ``precision`` (the P3 curve) or another.
-    prevalence
-        Where it is read, rising, shape ``(G,)``.
-    point, low, high
-        Point and equal-tailed band at each prevalence, shape ``(G,)``.
-    now
-        The window's own prevalence.
-    value
-        The metric at the window's own prevalence, whose uncertainty it shares.
-    tpr, fpr
-        The rates that the curve is on.
-    level
-        Posterior probability inside the band, at each prevalence by itself.
+    ``prevalence``, ``point``, ``low`` and ``high`` have the shape ``(G,)``; the band holds at each
+    prevalence by itself. ``now`` is the window's own prevalence, ``value`` the metric there, whose
+    uncertainty it shares; ``tpr`` and ``fpr`` are the rates that the curve is on.
     """
 
     metric: str

@@ -30,13 +30,10 @@ _NEVER = 1e-12  # labels of the segment in a whole round: none will ever come
 class MoreLabels:
     """How many labels a margin still needs.
 
-    Parameters
-    ----------
-    of_round
-        Labels added to the whole round, drawn as this round was; the segment gets its share of
-        them. ``None`` if no number is enough, since a stratum that matters is not sampled.
-    of_segment
-        Labels added to items of the segment only, shared out over its strata for this margin.
+    ``of_round`` are added to the whole round, drawn as this round was, so that the segment gets its
+    share of them; ``None`` if no number is enough, since a stratum that matters is not sampled.
+    ``of_segment`` are added to items of the segment only, shared out over its strata for this
+    margin.
     """
 
     of_round: int | None

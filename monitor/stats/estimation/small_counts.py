@@ -50,20 +50,12 @@ _DECIDES = 0.1  # share of the metric's variance from which on a class decides i
 
 @dataclass(frozen=True, slots=True)
 class DecidingClass:
-    """A predicted class that decides a metric and whose labels are worth few of one answer.
+    """A predicted class that decides a metric and whose labels are worth few of its rarer answer.
 
-    Parameters
-    ----------
-    predicted
-        ``flagged`` or ``passed``.
-    answer
-        The rarer one there, ``positive`` or ``negative``.
-    worth
-        How many labels with that answer its labels are worth; those found, where it is one stratum
-        that decides.
-    moves
-        How far one label with that answer more or less moves the metric, where the class's other
-        labels are worth enough and one stratum's few decide by their leverage; else ``None``.
+    ``worth`` is how many labels with that answer its labels are worth; those found, where it is one
+    stratum that decides. ``moves`` is how far one such label more or less moves the metric, where
+    the class's other labels are worth enough and one stratum's few decide by their leverage; else
+    ``None``.
     """
 
     predicted: str

@@ -54,14 +54,8 @@ class NoAgreement(StrEnum):
 class Agreement:
     """A coefficient of agreement with its interval, or ``None`` and the reason.
 
-    Parameters
-    ----------
-    value, low, high
-        1 at perfect agreement, 0 where chance would do as well.
-    items
-        Items that two annotators or more answered.
-    reason
-        Why there is no value; ``None`` if there is one.
+    1 at perfect agreement, 0 where chance would do as well. ``items`` are those that two annotators
+    or more answered.
     """
 
     value: float | None

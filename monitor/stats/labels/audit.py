@@ -123,13 +123,7 @@ class ArrivedShare:
 
 @dataclass(frozen=True, slots=True)
 class ClassAudits:
-    """An audit of the labels of each predicted class by itself.
-
-    Parameters
-    ----------
-    flagged, passed
-        What the audit found among items that were predicted positive, and predicted negative; None
-        where labels count as right.
+    """An audit of the labels of each predicted class by itself; None where labels count as right.
 
     Examples
     --------

@@ -15,7 +15,6 @@ from monitor.stats.core.draws import (
     ESTIMANDS,
     JointPosterior,
     draw,
-    draw_rates,
     round_posterior,
 )
 from monitor.stats.core.metrics import METRICS, Matrix
@@ -270,7 +269,7 @@ def test_an_empty_stratum_changes_nothing_but_costs_nothing():
 
 
 def test_rates_are_drawn_flagged_first_and_within_their_betas():
-    rates = draw_rates(round_posterior(TABLE_1), seed=5)
+    rates = draw(round_posterior(TABLE_1), seed=5).rates
 
     assert rates.shape == (2**14, 2)
     assert stats.kstest(rates[:, 0], stats.beta(138.5, 22.5).cdf).statistic < 2e-4
@@ -284,7 +283,7 @@ def test_strata_of_a_class_share_the_mixture_component():
     )
     other = BetaMixture.single(np.ones(1), np.ones(1))
 
-    rates = draw_rates(JointPosterior(low_and_high, other), seed=6)
+    rates = draw(JointPosterior(low_and_high, other), seed=6).rates
 
     is_low = rates[:, 0] < 0.5
     assert is_low.mean() == pytest.approx(0.3, abs=1e-3)
