@@ -61,7 +61,7 @@ class Strata:
         window = Prospect.of(
             self.size, self.is_flagged, known, share_by_size=share_by_size, uniform=uniform
         )
-        return allocate(window, estimand="rate", **how).labels
+        return allocate(window, **how).labels
 
 
 @dataclass(frozen=True, eq=False)

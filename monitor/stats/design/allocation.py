@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from monitor.stats.core.arrays import Ints
-    from monitor.stats.core.draws import Estimand
     from monitor.stats.design.notes import PlanNote
     from monitor.stats.design.prior import PriorRates
     from monitor.stats.design.prospect import Prospect
 
 
 SCORE_BLEND = 0.9
-"""Weight of the plan without bands while only scores are known. Scores that order each class
+"""Weight of the plan without bands, in which each predicted class is one stratum with its labels
+spread over the bands by size, while only scores are known. Scores that order each class
 the wrong way round then cost at most 3 % more than no bands, without the blend 1.8 times as
 much (benchmarks/label_cost.py)."""
 
@@ -87,8 +87,6 @@ def allocate(
     margins: Mapping[str, float] | None = None,
     max_labels: int | None = None,
     level: float = 0.95,
-    estimand: Estimand = "window",
-    blend: float | None = None,
     assurance: float | None = None,
 ) -> Allocation:
     """Allocate labels to strata: for margins, for a budget, or for margins within a budget.
@@ -101,13 +99,6 @@ def allocate(
     max_labels
         Budget, in labels of any cost, without free strata. If the margins need more, all
         of them grow by one factor until it suffices.
-    estimand
-        ``window`` counts labeled items as known, so that small strata become a census.
-        ``rate`` does not.
-    blend
-        Weight, in [0, 1], of the plan in which each predicted class is one stratum, its labels
-        spread over the bands in proportion to size. Default: ``SCORE_BLEND`` if scores are all
-        that is known, else 0.
     assurance
         Probability, in (0, 1), with which each half-width is to come out within its margin
         (``assurance``). None plans by the expected variance, which misses about as often as not.
@@ -129,16 +120,17 @@ def allocate(
     (array([ 130, 1870]), 4690, 0.077)
     """
     requested = dict(margins or {})
-    _check(requested, max_labels, blend, assurance)
+    _check(requested, max_labels, assurance)
     prior_rates = prospect.prior_rates
     if max_labels is not None:
         max_labels += prospect.free_labels
-    problem, notes = AllocationProblem.of(prospect, level, estimand)
+    problem, notes = AllocationProblem.of(prospect, level)
     if prior_rates.source == "nothing":
         labels, more = _even_split(problem, max_labels)
         cost = float(problem.cost @ labels)
         return Allocation(labels, {}, requested, None, notes + more, cost, {})
-    design = _design(problem, prospect, blend)
+    blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
+    design = BlendedDesign(problem, without_bands(problem, prospect) if blend > 0 else None, blend)
     plannable = {name: requested[name] for name in requested if name in problem.coefficients}
     future = FutureWidths.of(problem, prior_rates) if plannable else None
     if future is None or assurance is None:
@@ -185,16 +177,9 @@ def assured_by(
     >>> assured_by(window, np.array([200, 3000]), {"recall": 0.06})
     {'recall': 0.421875}
     """
-    problem, _ = AllocationProblem.of(prospect, level, "window")
+    problem, _ = AllocationProblem.of(prospect, level)
     plannable = {name: margins[name] for name in margins if name in problem.coefficients}
     return FutureWidths.of(problem, prospect.prior_rates).is_within(labels, plannable)
-
-
-def _design(problem: AllocationProblem, prospect: Prospect, blend: float | None) -> BlendedDesign:
-    """Blend in the plan without bands: as much as asked, or as the source of the rates wants."""
-    if blend is None:
-        blend = SCORE_BLEND if prospect.prior_rates.source == "scores" else 0.0
-    return BlendedDesign(problem, without_bands(problem, prospect) if blend > 0 else None, blend)
 
 
 def _under_doubt(design: BlendedDesign, prior_rates: PriorRates) -> BlendedDesign:
@@ -260,12 +245,7 @@ def _even_split(
     return problem.whole_of(spread, budget), notes
 
 
-def _check(
-    margins: Mapping[str, float],
-    max_labels: int | None,
-    blend: float | None,
-    assurance: float | None,
-) -> None:
+def _check(margins: Mapping[str, float], max_labels: int | None, assurance: float | None) -> None:
     if not margins and max_labels is None:
         message = "give margins, max_labels or both"
         raise ValueError(message)
@@ -276,9 +256,6 @@ def _check(
         if name not in ("precision", "recall") or not 0 < margin < 1:
             message = f"a margin is precision or recall, between 0 and 1; got {name}={margin!r}"
             raise ValueError(message)
-    if blend is not None and not 0 <= blend <= 1:
-        message = f"blend must lie in [0, 1], got {blend!r}"
-        raise ValueError(message)
     if assurance is not None:
         check_probability(assurance, "assurance")
 

@@ -69,7 +69,7 @@ class FutureWidths:
         if self.problem.uniform is not None:
             return self._of_cells(n, answers)
         rate = (self.prior + answers) / np.maximum(2 * self.prior + n, 1e-9)
-        unlabeled = 1 - n / np.maximum(size, 1) if self.problem.in_window else np.ones_like(n)
+        unlabeled = 1 - n / np.maximum(size, 1)
         unseen = (n == 0) & (size > 0)
         noise = rate * (1 - rate) * unlabeled / np.maximum(n, 1)
         positive = size * rate
@@ -94,7 +94,6 @@ class FutureWidths:
             labels,
             values,
             z=problem.z,
-            in_window=problem.in_window,
             first_phase=problem.first_phase,
         )
         return {name: widths[name] for name in problem.coefficients}

@@ -1,7 +1,7 @@
 r"""Half-widths of precision and recall by score cells, for many outcomes of a round at once.
 
 As ``cell_matrix`` has them, by the delta method: each class is one stratum of the plain labels that
-its cells are worth (``cell_counts``), with Jeffreys' prior. In a window it is the items left that
+its cells are worth (``cell_counts``), with Jeffreys' prior. It is the items left that
 are uncertain, a Beta-binomial number of positives among them (``counts_of_the_rest``).
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest, items_by_chance
+from monitor.stats.design.cell_counts import counts_of_the_rest, items_by_chance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -35,15 +35,13 @@ def cell_half_widths(
     positive: ArrayLike,
     *,
     z: float,
-    in_window: bool,
     first_phase: FirstPhase | None = None,
 ) -> dict[str, Floats]:
     """Half-widths of precision and recall, shape ``(...)``, that these answers would give.
 
     1 where a class with items has no answer. Sizes, classes and numbers of answers, which may be
     expected ones, have the shape ``(H,)``, the cells of a class in order of score; positives
-    ``(..., H)``. ``z`` is the standard errors in a half-width, ``in_window`` whether intervals
-    describe the window's own items, or the rates behind it; ``first_phase`` what the sizes were
+    ``(..., H)``. ``z`` is the standard errors in a half-width, ``first_phase`` what the sizes were
     estimated from.
     """
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
@@ -54,7 +52,6 @@ def cell_half_widths(
             n[members],
             y[..., members],
             first_phase and first_phase.taken(members),
-            in_window=in_window,
         )
         for members in (up, ~up)
     )
@@ -78,19 +75,11 @@ def _positives(
     labeled: Floats,
     positive: Floats,
     first_phase: FirstPhase | None,
-    *,
-    in_window: bool,
 ) -> _Positives:
-    prior = prior_count(1)
-    if not in_window:
-        worth = cell_counts(size, labeled, positive, first_phase)
-        counted, items = np.zeros(positive.shape[:-1]), float(size.sum())
-        by_chance = np.zeros(positive.shape[:-1])
-    else:
-        unlabeled = size - labeled
-        worth = counts_of_the_rest(unlabeled, labeled, positive, first_phase)
-        counted, items = positive.sum(axis=-1), float(unlabeled.sum())
-        by_chance = items_by_chance(unlabeled, labeled, positive, first_phase)
+    prior, unlabeled = prior_count(1), size - labeled
+    worth = counts_of_the_rest(unlabeled, labeled, positive, first_phase)
+    counted, items = positive.sum(axis=-1), float(unlabeled.sum())
+    by_chance = items_by_chance(unlabeled, labeled, positive, first_phase)
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
     both = alpha + beta

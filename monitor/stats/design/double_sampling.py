@@ -68,8 +68,6 @@ def share_variances(
     size: Floats,
     is_flagged: Bools,
     rates: Floats,
-    *,
-    in_window: bool,
 ) -> dict[str, float]:
     """Variance of precision and of recall that no label takes away, by the delta method.
 
@@ -77,13 +75,9 @@ def share_variances(
     ----------
     first_phase, size, is_flagged, rates
         Strata of both classes, the items by estimate, and the rates to plan by, shape ``(H,)``.
-    in_window
-        Whether the metrics are of the window's own items.
     """
     of_class = [
-        float(
-            ShareNoise.of(first_phase.taken(of), size[of], in_window=in_window).variance(rates[of])
-        )
+        float(ShareNoise.of(first_phase.taken(of), size[of], in_window=True).variance(rates[of]))
         for of in (is_flagged, ~is_flagged)
     ]
     hits, positive = float((size * rates)[is_flagged].sum()), float(size @ rates)

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.counts import FirstPhase
-    from monitor.stats.core.draws import Estimand
     from monitor.stats.design.prior import PriorRates
     from monitor.stats.design.prospect import Prospect
 
@@ -78,7 +77,6 @@ class AllocationProblem:
     doubt: Floats
     cost: Floats
     z: float
-    in_window: bool
     share_by_size: float = 0.0
     uniform: float | None = None
     first_phase: FirstPhase | None = None
@@ -91,9 +89,7 @@ class AllocationProblem:
         return self.size if self.available is None else self.available
 
     @classmethod
-    def of(
-        cls, prospect: Prospect, level: float, estimand: Estimand
-    ) -> tuple[AllocationProblem, tuple[Remark, ...]]:
+    def of(cls, prospect: Prospect, level: float) -> tuple[AllocationProblem, tuple[Remark, ...]]:
         """Set up a window's problem, with notes on the metrics that it leaves undetermined."""
         size, up, prior = prospect.size, prospect.is_flagged, prospect.prior_rates
         sample, items = prospect.first_phase, size.astype(np.float64)
@@ -113,13 +109,10 @@ class AllocationProblem:
             doubt=doubt,
             cost=prospect.cost,
             z=normal_quantile(level),
-            in_window=estimand == "window",
             share_by_size=prospect.share_by_size,
             uniform=prospect.uniform,
             first_phase=sample,
-            of_shares={}
-            if sample is None
-            else share_variances(sample, items, up, prior.rate, in_window=estimand == "window"),
+            of_shares={} if sample is None else share_variances(sample, items, up, prior.rate),
         )
         return problem, notes
 
@@ -147,13 +140,13 @@ class AllocationProblem:
     def terms(self, name: str) -> tuple[Floats, Floats]:
         """Coefficients of 1/n and of 1/n^2 in the metric's variance."""
         c = self.coefficients[name]
-        unlabeled = 1 - self.doubt / np.maximum(self.size, 1) if self.in_window else 1.0
+        unlabeled = 1 - self.doubt / np.maximum(self.size, 1)
         return c * unlabeled, c * self.doubt
 
     def allowed(self, name: str, margin: float) -> float:
         """Upper bound on the terms' sum that keeps the metric within the margin."""
         c, inside = self.coefficients[name], self.size > 0
-        of_census = float(np.sum(c[inside] / self.size[inside])) if self.in_window else 0.0
+        of_census = float(np.sum(c[inside] / self.size[inside]))
         return (margin / self.z) ** 2 + of_census - self.of_shares.get(name, 0.0)
 
     def half_width(self, name: str, labels: Floats | Ints) -> float:
@@ -162,8 +155,7 @@ class AllocationProblem:
         c, n, size = self.coefficients[name][relevant], labels[relevant], self.size[relevant]
         if np.any(n == 0):
             return 1.0
-        unlabeled = (size - n) / size if self.in_window else 1.0
-        variance = np.sum(c * (1 + self.doubt[relevant] / n) * unlabeled / n)
+        variance = np.sum(c * (1 + self.doubt[relevant] / n) * ((size - n) / size) / n)
         nonnegative = max(0.0, float(variance))  # a census may come out a last digit under 0
         nonnegative += self.of_shares.get(name, 0.0)
         return min(1.0, self.z * math.sqrt(nonnegative))

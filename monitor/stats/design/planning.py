@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 MARGINS = (0.10, 0.05, 0.03)
 """Margins that a prospect is always asked for."""
 
+LEVEL = 0.95
 CURVE_POINTS = 81  # enough for a smooth line in a figure
 
 
@@ -77,14 +78,13 @@ def plan_options(
     *,
     margins: Mapping[str, float] | None = None,
     max_labels: int | None = None,
-    level: float = 0.95,
     assurance: float | None = ASSURANCE,
 ) -> PlanOptions:
     """Plan a round, with the labels of other margins and the margins of other numbers of labels.
 
     Parameters
     ----------
-    margins, max_labels, level, assurance
+    margins, max_labels, assurance
         As for `monitor.stats.design.allocation.allocate`; one of the first two is needed.
 
     Examples
@@ -97,9 +97,7 @@ def plan_options(
     >>> [(each.labels, each.random) for each in found.needed if each.margins["recall"] == 0.05]
     [(5942, 8768)]
     """
-    plan = allocate(
-        prospect, margins=margins, max_labels=max_labels, level=level, assurance=assurance
-    )
+    plan = allocate(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
     names = [name for name in ("precision", "recall") if name in plan.margins]
     ladder = _ladder(names, margins or {})
     most = int(prospect.size.sum())
@@ -107,11 +105,11 @@ def plan_options(
     return PlanOptions(
         prospect=prospect,
         plan=plan,
-        needed=tuple(_needed(prospect, each, level, assurance) for each in ladder),
-        bought=tuple(_bought(prospect, step, level) for step in steps if step > 0),
+        needed=tuple(_needed(prospect, each, assurance) for each in ladder),
+        bought=tuple(_bought(prospect, step) for step in steps if step > 0),
         assurance=assurance,
         plausible=plausible_scores(
-            prospect, plan.labels, plan.asked, level=level, assurance=assurance or ASSURANCE
+            prospect, plan.labels, plan.asked, assurance=assurance or ASSURANCE
         ),
     )
 
@@ -127,20 +125,19 @@ def _ladder(names: Sequence[str], requested: Mapping[str, float]) -> list[dict[s
 
 
 def _needed(
-    prospect: Prospect, margins: Mapping[str, float], level: float, assurance: float | None
+    prospect: Prospect, margins: Mapping[str, float], assurance: float | None
 ) -> LabelsNeeded:
     pooled = prospect.without_bands
     labels, two_strata = (
-        allocate(each, margins=margins, level=level, assurance=assurance).total
-        for each in (prospect, pooled)
+        allocate(each, margins=margins, assurance=assurance).total for each in (prospect, pooled)
     )
-    random = random_sampling_labels(pooled, margins, level=level, assurance=assurance)
+    random = random_sampling_labels(pooled, margins, assurance=assurance)
     return LabelsNeeded(margins, labels, two_strata, random)
 
 
-def _bought(prospect: Prospect, labels: int, level: float) -> MarginsBought:
-    plan = allocate(prospect, max_labels=labels, level=level)
-    pooled = allocate(prospect.without_bands, max_labels=labels, level=level)
+def _bought(prospect: Prospect, labels: int) -> MarginsBought:
+    plan = allocate(prospect, max_labels=labels)
+    pooled = allocate(prospect.without_bands, max_labels=labels)
     return MarginsBought(plan.total, plan.cost, plan.margins, pooled.margins)
 
 
@@ -157,7 +154,7 @@ class WidthCurve:
     labels: int
 
 
-def width_curve(prospect: Prospect, labels: ArrayLike, *, level: float = 0.95) -> WidthCurve:
+def width_curve(prospect: Prospect, labels: ArrayLike) -> WidthCurve:
     """Half-widths when a plan's labels are split otherwise between flagged and passed.
 
     Within each class the labels keep the plan's proportions. The window is taken as so large
@@ -194,7 +191,7 @@ def width_curve(prospect: Prospect, labels: ArrayLike, *, level: float = 0.95) -
     within = np.where(up, plan / flagged, plan / passed)
     split = np.where(up, share[:, np.newaxis], 1 - share[:, np.newaxis])
     drawn = (flagged + passed) * split * within
-    z = normal_quantile(level)
+    z = normal_quantile(LEVEL)
     coefficients, _ = coefficients_of(prospect.size, up, prospect.prior_rates)
     return WidthCurve(
         ratio=ratio,
@@ -217,7 +214,6 @@ def random_sampling_labels(
     prospect: Prospect,
     margins: Mapping[str, float],
     *,
-    level: float = 0.95,
     assurance: float | None = None,
 ) -> int:
     r"""Labels that a plain random sample of the window would need for the same margins.
@@ -228,7 +224,7 @@ def random_sampling_labels(
 
     Parameters
     ----------
-    margins, level, assurance
+    margins, assurance
         As for `monitor.stats.design.allocation.allocate`. With an assurance the expected half-width
         is to be narrower than the margin by what that share of the draws needs; the sample's split
         between the classes is taken for the window's.
@@ -243,7 +239,7 @@ def random_sampling_labels(
     """
     size, up = prospect.size.astype(np.float64), prospect.is_flagged
     rate, total = prospect.prior_rates.rate, float(size.sum())
-    z = normal_quantile(level)
+    z = normal_quantile(LEVEL)
     true_positive, positive = float(size[up] @ rate[up]), float(size @ rate)
     shares = {
         "precision": (true_positive, float(size[up].sum())),
@@ -266,7 +262,7 @@ def random_sampling_labels(
 
 def _wider(name: str, prospect: Prospect, labels: float, assurance: float) -> float:
     """Half-width that is kept with a probability, against the one kept in half of the draws."""
-    problem, _ = AllocationProblem.of(replace(prospect, uniform=None), 0.95, "window")
+    problem, _ = AllocationProblem.of(replace(prospect, uniform=None), LEVEL)
     future = FutureWidths.of(replace(problem, z=1.0), prospect.prior_rates)
     widths = future.half_widths(labels * problem.size / problem.size.sum())[name]
     return float(np.quantile(widths, assurance) / np.quantile(widths, 0.5))

@@ -51,7 +51,6 @@ def plausible_scores(
     labels: Ints,
     margins: Mapping[str, float],
     *,
-    level: float = 0.95,
     assurance: float,
 ) -> PlausibleScores | None:
     """Judge a plan by all plausible scores; None unless scores are all that is known.
@@ -70,9 +69,9 @@ def plausible_scores(
     needed, shares = [], []
     for rates in _plausible(prospect):
         plausible = replace(prospect, prior_rates=rates)
-        plan = allocate(plausible, margins=margins, level=level, assurance=assurance)
+        plan = allocate(plausible, margins=margins, assurance=assurance)
         needed.append(plan.total)
-        shares.append(assured_by(plausible, labels, margins, level))
+        shares.append(assured_by(plausible, labels, margins))
     spans = {name: [each[name] for each in shares] for name in shares[0]}
     return PlausibleScores(
         {name: (min(each), max(each)) for name, each in spans.items()}, (min(needed), max(needed))

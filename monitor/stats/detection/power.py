@@ -128,7 +128,6 @@ def alert_power(
     *,
     every: float = 52,
     paths: int = PATHS,
-    seed: int = 0,
     bands: ArrayLike | None = None,
 ) -> tuple[AlertPower, ...]:
     """Foretell what each lower limit would find, all of them watched together.
@@ -171,22 +170,21 @@ def alert_power(
                 metric=limit.metric,
                 every=every,
                 paths=paths,
-                seed=seed,
             )
         except LimitCannotBeTested:
             continue
-        delay = _delay(scenario, limits, limit.metric, every, paths, seed)
+        delay = _delay(scenario, limits, limit.metric, every, paths)
         powers.append(AlertPower(limit, expected, least, *delay))
     return tuple(powers)
 
 
 def _delay(
-    scenario: Scenario, limits: Sequence[Limit], metric: str, every: float, paths: int, seed: int
+    scenario: Scenario, limits: Sequence[Limit], metric: str, every: float, paths: int
 ) -> tuple[int | None, float | None]:
     """Median and mean rounds until a drop of ``DROP`` is found."""
     try:
         after = scenario.dropped(metric, DROP)
     except ValueError:  # the metric cannot fall so far
         return None, None
-    result = detection(scenario, after, limits, every=every, paths=paths, seed=seed)
+    result = detection(scenario, after, limits, every=every, paths=paths)
     return result.median, result.mean_delay if result.median is not None else None

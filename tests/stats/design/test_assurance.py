@@ -23,9 +23,9 @@ BOTH = {"precision": 0.05, "recall": 0.05}
 KNOWN = PriorRates(200 * RATES + 0.3, 200 * (1 - RATES) + 0.3, "rounds")
 
 
-def future(known: PriorRates, *, in_window: bool = False) -> FutureWidths:
-    problem, _ = AllocationProblem.of(Prospect.of(SIZES, UP, known), 0.95, "window")
-    return FutureWidths.of(replace(problem, in_window=in_window), known)
+def future(known: PriorRates) -> FutureWidths:
+    problem, _ = AllocationProblem.of(Prospect.of(SIZES, UP, known), 0.95)
+    return FutureWidths.of(problem, known)
 
 
 def test_the_half_widths_foreseen_are_those_of_intervals_drawn_from_the_same_knowledge():
@@ -37,7 +37,7 @@ def test_the_half_widths_foreseen_are_those_of_intervals_drawn_from_the_same_kno
         counts = Counts.of_arrays(
             size=SIZES, labeled=labels, positive=rng.binomial(labels, rates), is_flagged=UP
         )
-        rows = estimates(counts, estimands=("rate",), points=2**10)
+        rows = estimates(counts, estimands=("window",), points=2**10)
         found.append([((row.high or 0) - (row.low or 0)) / 2 for row in rows])
 
     certain = PriorRates(KNOWN.alpha, KNOWN.beta, "reference")  # no doubt is added to these

@@ -88,21 +88,20 @@ def test_a_chance_out_of_range_is_refused(uniform):
         allocate(Prospect.of(SIZE, UP, KNOWN, uniform=uniform), max_labels=200)
 
 
-@pytest.mark.parametrize("in_window", [False, True])
-def test_half_widths_are_those_of_the_draws(in_window):
+def test_half_widths_are_those_of_the_draws():
     labeled = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.3), max_labels=1000).labels
     positive = np.random.default_rng(1).binomial(labeled, RATES)
 
-    widths = cell_half_widths(SIZE, UP, labeled, positive, z=1.96, in_window=in_window)
+    widths = cell_half_widths(SIZE, UP, labeled, positive, z=1.96)
 
-    for name, half in drawn_widths(labeled, positive, "window" if in_window else "rate").items():
+    for name, half in drawn_widths(labeled, positive).items():
         assert widths[name] == pytest.approx(half, rel=0.04)
 
 
 def test_nothing_is_known_of_a_class_without_answers():
     labeled = np.where(UP, 5, 0)
 
-    widths = cell_half_widths(SIZE, UP, labeled, 0 * labeled, z=1.96, in_window=True)
+    widths = cell_half_widths(SIZE, UP, labeled, 0 * labeled, z=1.96)
 
     assert widths["recall"] == 1
     assert widths["precision"] < 1
@@ -115,15 +114,15 @@ def test_margins_are_kept_as_often_as_asked():
     plan = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.3), margins=margins, assurance=0.8)
 
     answers = rng.binomial(plan.labels, RATES, size=(100, len(SIZE)))
-    found = [drawn_widths(plan.labels, y, "window", points=2**9) for y in answers]
+    found = [drawn_widths(plan.labels, y, points=2**9) for y in answers]
     kept = {name: np.mean([each[name] <= 0.07 for each in found]) for name in margins}
     assert min(kept.values()) == pytest.approx(0.8, abs=0.08)  # s.e. .04, and that of the plan
     assert plan.assured == pytest.approx(kept, abs=0.08)
 
 
-def drawn_widths(labeled, positive, estimand, points=2**12):
+def drawn_widths(labeled, positive, points=2**12):
     counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
-    draws = cell_matrix(counts, estimand, points=points)
+    draws = cell_matrix(counts, "window", points=points)
     ends = {
         name: np.quantile(metric(name)(draws), [0.025, 0.975]) for name in ("precision", "recall")
     }

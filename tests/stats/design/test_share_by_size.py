@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from monitor.stats.design import allocation
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.neyman import FLOOR
 from monitor.stats.design.prior import PriorRates
@@ -49,14 +50,15 @@ def test_a_stratum_that_the_optimum_labels_whole_stays_whole():
     assert plans[0].labels[3:].tolist() == plans[1].labels[3:].tolist() == [60, 30]
 
 
-def test_a_blend_with_less_by_size_is_filled_up_to_the_share_and_one_with_more_is_left():
-    plans = {
-        (blend, share): plan_of(max_labels=2000, blend=blend, share_by_size=share).labels[2]
-        for blend in (0.1, 0.3)
-        for share in (0, 0.25)
-    }
+def test_a_blend_with_less_by_size_is_filled_up_to_the_share_and_one_with_more_is_left(monkeypatch):
+    claimed, plans = PriorRates.of_scores(RATES, UP), {}
+    for blend in (0.1, 0.3):
+        monkeypatch.setattr(allocation, "SCORE_BLEND", blend)
+        for share in (0, 0.25):
+            window = Prospect.of(SIZES, UP, claimed, share_by_size=share)
+            plans[blend, share] = allocate(window, max_labels=2000).labels[2]
 
-    assert plans[0.1, 0.25] > 1.05 * plans[0.1, 0]
+    assert plans[0.1, 0.25] > 1.04 * plans[0.1, 0]
     assert plans[0.3, 0.25] == plans[0.3, 0]
 
 
