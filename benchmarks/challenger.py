@@ -16,7 +16,8 @@ from benchmarks.cell_rounds import PLANS, CellRounds, cut_into_cells
 from benchmarks.coverage_grid import Setting, class_probabilities, weakened
 from benchmarks.harness import Values, Whole
 from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.estimation.summed_windows import RoundItems, compare_windows
+from monitor.stats.estimation.grouped_cells import RoundItems
+from monitor.stats.estimation.summed_windows import compare_windows
 
 METRICS = ("precision", "recall")
 DRAWS = 2**10

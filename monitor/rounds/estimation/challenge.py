@@ -13,7 +13,8 @@ from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reason
 from monitor.presentation.reasons import undefined_reason
 from monitor.rounds.estimation.judge import ends_of
-from monitor.stats.estimation.summed_windows import RoundItems, compare_windows
+from monitor.stats.estimation.grouped_cells import RoundItems
+from monitor.stats.estimation.summed_windows import compare_windows
 from monitor.storage.results import challenger_store, report_store
 from monitor.storage.rounds import round_store
 

@@ -169,22 +169,6 @@ def _recall(m: Matrix) -> Floats:
     return _ratio(m.tp, m.positive)
 
 
-def _false_positive_rate(m: Matrix) -> Floats:
-    return _ratio(m.fp, m.negative)
-
-
-def _specificity(m: Matrix) -> Floats:
-    return _ratio(m.tn, m.negative)
-
-
-def _negative_predictive_value(m: Matrix) -> Floats:
-    return _ratio(m.tn, m.passed)
-
-
-def _false_omission_rate(m: Matrix) -> Floats:
-    return _ratio(m.fn, m.passed)
-
-
 def _matthews(m: Matrix) -> Floats:
     r"""Correlation of predicted and actual class, the phi coefficient.
 
@@ -193,9 +177,9 @@ def _matthews(m: Matrix) -> Floats:
 
     The form with rates, which neither overflows nor leaves [-1, 1].
     """
-    right = _recall(m) * _specificity(m) * _precision(m) * _negative_predictive_value(m)
-    misses, false_discoveries = _ratio(m.fn, m.positive), _ratio(m.fp, m.flagged)
-    wrong = misses * _false_positive_rate(m) * _false_omission_rate(m) * false_discoveries
+    right = _recall(m) * _ratio(m.tn, m.negative) * _precision(m) * _ratio(m.tn, m.passed)
+    wrong = _ratio(m.fn, m.positive) * _ratio(m.fp, m.negative)
+    wrong = wrong * _ratio(m.fn, m.passed) * _ratio(m.fp, m.flagged)
     return np.sqrt(right) - np.sqrt(wrong)
 
 
@@ -255,20 +239,28 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("precision", _precision, Undefined.NOTHING_FLAGGED, (FLAGGED,)),
             Metric("recall", _recall, Undefined.NO_POSITIVE, by_truth=True),
             f_beta(1),
-            Metric("specificity", _specificity, Undefined.NO_NEGATIVE, by_truth=True),
-            Metric("npv", _negative_predictive_value, Undefined.NOTHING_PASSED, (PASSED,)),
+            Metric(
+                "specificity",
+                lambda m: _ratio(m.tn, m.negative),
+                Undefined.NO_NEGATIVE,
+                by_truth=True,
+            ),
+            Metric("npv", lambda m: _ratio(m.tn, m.passed), Undefined.NOTHING_PASSED, (PASSED,)),
             Metric("prevalence", lambda m: _ratio(m.positive, m.total), Undefined.NO_ITEM),
             Metric("accuracy", lambda m: _ratio(m.tp + m.tn, m.total), Undefined.NO_ITEM),
             Metric(
                 "balanced_accuracy",
-                lambda m: (_recall(m) + _specificity(m)) / 2,
+                lambda m: (_recall(m) + _ratio(m.tn, m.negative)) / 2,
                 Undefined.ONE_ACTUAL_CLASS,
                 by_truth=True,
             ),
             Metric("mcc", _matthews, Undefined.EMPTY_MARGIN, by_truth=True),
-            Metric("fpr", _false_positive_rate, Undefined.NO_NEGATIVE, by_truth=True),
+            Metric("fpr", lambda m: _ratio(m.fp, m.negative), Undefined.NO_NEGATIVE, by_truth=True),
             Metric(
-                "false_omission_rate", _false_omission_rate, Undefined.NOTHING_PASSED, (PASSED,)
+                "false_omission_rate",
+                lambda m: _ratio(m.fn, m.passed),
+                Undefined.NOTHING_PASSED,
+                (PASSED,),
             ),
             Metric("flagged_rate", lambda m: _ratio(m.flagged, m.total), Undefined.NO_ITEM, ()),
             Metric("precision_gain", lambda m: _gain(m.fp, m), Undefined.NO_GAIN, by_truth=True),

@@ -127,23 +127,15 @@ def log_e_of_first_phase(
     if rates[0] is None or not any(counts.labeled.any() for counts in earlier):
         return nothing
     try:
-        bets, usual = _bets(limit, waves[0], rates[0], earlier, errors)
+        bets, beyond, usual = _bets(limit, waves[0], rates[0], earlier, errors)
         parts = [
-            _log_e(limit, wave, usual, guess, lost, bets, items / max(sum(planned), 1))
+            _log_e(limit, wave, usual, guess, lost, bets, beyond, part=items / max(sum(planned), 1))
             for wave, guess, lost, items in zip(waves, rates, missing, planned, strict=True)
             if guess is not None
         ]
         return np.asarray(np.sum(parts, axis=0))
     except LimitCannotBeTested:  # in this week's window
         return nothing
-
-
-@dataclass(frozen=True, slots=True)
-class _Bet:
-    """K of an alternative, and r, by which it lies beyond the limit."""
-
-    k: float
-    beyond: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,10 +194,10 @@ def _bets(
     rates: Floats,
     earlier: Sequence[Counts],
     errors: Sequence[float],
-) -> tuple[list[_Bet], Ints]:
+) -> tuple[list[float], Floats, Ints]:
     """Choose K for each alternative, by earlier rounds and the counted items of the cells alone.
 
-    With them come the sizes of strata that are usual.
+    With them come r, by which alternatives lie beyond the limit, and the usual sizes of strata.
     """
     sample, cells = _sample(counts), _Cells.of(limit, counts)
     share, labeled = _usual(sample, earlier)
@@ -215,10 +207,7 @@ def _bets(
     at_limit = alternatives(*window, beyond=(0.0,), labeled=labeled)[0]
     beyond = steps(*window, labeled, errors) * _widened(cells, share, at_limit, labeled)
     rows = alternatives(*window, beyond, labeled=labeled)
-    return [
-        _Bet(_best(cells, share, row, labeled), float(r))
-        for row, r in zip(rows, beyond, strict=True)
-    ], usual
+    return [_best(cells, share, row, labeled) for row in rows], beyond, usual
 
 
 def _sample(counts: Counts) -> FirstPhase:
@@ -278,7 +267,9 @@ def _log_e(
     usual: Ints,
     rates: Floats,
     missing: Ints | None,
-    bets: Sequence[_Bet],
+    bets: Sequence[float],
+    beyond: Floats,
+    *,
     part: float,
 ) -> Floats:
     """Log e of a wave that has a part of the round's labels."""
@@ -289,15 +280,15 @@ def _log_e(
     seen = counts.labeled > 0
     size = counts.size if sample.has_verdict is None else usual
     window = limit, size, counts.is_flagged, rates
-    rows = alternatives(*window, [bet.beyond for bet in bets], labeled=counts.labeled)
+    rows = alternatives(*window, beyond, labeled=counts.labeled)
     share = sample.judged / np.maximum(sample.of_parent, 1)
     y, n = (each[seen].astype(float) for each in (counts.positive, counts.labeled))
     result = []
-    for bet, row in zip(bets, rows, strict=True):
-        weight, alt = part * cells.weight(bet.k, share), inside(row[seen])
+    for k, row in zip(bets, rows, strict=True):
+        weight, alt = part * cells.weight(k, share), inside(row[seen])
         x = np.where(for_limit, 1.0, 0.0)
         x[seen] = inside(tilted(alt, n, weight[seen]))
-        first = part * bet.k * cells.d - float(weight @ x)
+        first = part * k * cells.d - float(weight @ x)
         of_yes, of_no = np.log(alt / x[seen]), np.log1p(-alt) - np.log1p(-x[seen])
         result.append(first + float(y @ of_yes + (n - y) @ of_no))
     return np.array(result)

@@ -10,6 +10,7 @@ stands for :math:`w_i = N_h/n_h` items of its own cell. All of a group's labels 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,9 +19,11 @@ from monitor.stats.core.sample import LabeledSample
 from monitor.stats.design.cell_counts import groups_of_cells
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
-    from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.core.arrays import Bools, Floats, Ints
 
 
 class GroupedCells(NamedTuple):
@@ -28,6 +31,22 @@ class GroupedCells(NamedTuple):
 
     sample: LabeledSample
     group: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundItems:
+    """The labeled items of one round, n of them in H strata, and what was counted in its window.
+
+    Of each item, shape ``(n,)``: the position of its stratum, whether it is actually positive, and
+    whether the other classifier flags it. Of each stratum, shape ``(H,)``, flagged ones first, each
+    class in order of score: its items, and how many of them the other classifier flags.
+    """
+
+    stratum: Ints
+    positive: Bools
+    other: Bools
+    size: Ints
+    other_flagged: Ints
 
 
 def cell_weights(size: ArrayLike, labeled: ArrayLike) -> Floats:
@@ -62,7 +81,7 @@ def grouped_cells(
     Raises
     ------
     ValueError
-        As ``LabeledSample`` does: where a class holds items and none is labeled.
+        If a class holds items and none is labeled.
 
     Examples
     --------
@@ -75,21 +94,56 @@ def grouped_cells(
     >>> np.unique(found.sample.weight).round(6)
     array([  2.,  10., 100., 300.])
     """
-    cells, sizes = np.asarray(cell, dtype=np.int64), np.asarray(size, dtype=np.int64)
-    answers = np.bincount(cells, minlength=len(sizes))
-    up, down = groups_of_cells(answers[:flagged]), groups_of_cells(answers[flagged:])
+    items = np.asarray(cell, dtype=np.int64), np.asarray(positive, dtype=np.bool_)
+    sizes, nothing = np.asarray(size, dtype=np.int64), np.zeros(0)
+    one = RoundItems(*items, nothing.astype(np.bool_), sizes, nothing.astype(np.int64))
+    return summed_windows([one], flagged=flagged, cells=True)
+
+
+def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -> GroupedCells:
+    """Take the labeled items of rounds as one sample, in their order.
+
+    Of score ``cells`` neighbors are grouped until they hold ten labeled items a round; a stratum
+    stays by itself. A ValueError if a class of cells, or a stratum, of a round holds items and none
+    is labeled.
+
+    >>> def items(stratum, size):
+    ...     nothing = np.zeros(len(stratum), dtype=bool)
+    ...     return RoundItems(np.array(stratum), nothing, nothing, np.array(size), np.zeros(2))
+    >>> rounds = [items([0, 1, 1], [10, 200]), items([0, 0, 1], [30, 400])]
+    >>> found = summed_windows(rounds, flagged=1, cells=False)
+    >>> found.sample.size, found.sample.weight.round(6)
+    (array([ 40, 600]), array([ 10., 100., 100.,  15.,  15., 400.]))
+    """
+    strata = len(rounds[0].size)
+    classes = slice(0, flagged), slice(flagged, strata)
+    sizes = np.stack([each.size for each in rounds])
+    answers = np.stack([np.bincount(each.stratum, minlength=strata) for each in rounds])
+    starts = [0, flagged] if cells else range(strata)  # of what needs an answer in each round
+    held, seen = (np.add.reduceat(each, starts, axis=1) for each in (sizes, answers))
+    if np.any((held > 0) & (seen == 0)):
+        message = "a stratum of a round holds items and none of them is labeled"
+        raise ValueError(message)
+    up, down = (
+        groups_of_cells(answers[:, members].mean(axis=0))
+        if cells
+        else np.arange(members.stop - members.start)
+        for members in classes
+    )
     group = np.concatenate([up, down + up.max() + 1])
+    weights = [
+        np.concatenate([cell_weights(size[members], answered[members]) for members in classes])
+        for size, answered in zip(sizes, answers, strict=True)
+    ]
     stands_for = np.concatenate(
-        [
-            cell_weights(sizes[members], answers[members])
-            for members in (slice(flagged), slice(flagged, None))
-        ]
-    )[cells]
-    stratum = group[cells]
+        [row[each.stratum] for row, each in zip(weights, rounds, strict=True)]
+    )
+    stratum = group[np.concatenate([each.stratum for each in rounds])]
     sample = LabeledSample(
         stratum,
-        positive,
-        size=np.bincount(group, weights=sizes).astype(np.int64),
+        np.concatenate([each.positive for each in rounds]),
+        # whole, but where a cell without an answer is taken with neighbours of another group
+        size=np.bincount(stratum, weights=stands_for, minlength=group.max() + 1).round(),
         flagged=int(up.max()) + 1,
         worth=plain_labels(stands_for, stratum),
     )

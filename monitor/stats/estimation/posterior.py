@@ -11,7 +11,7 @@ are many and labels few, round after round.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -205,21 +205,27 @@ def estimates(
         is_round_alone = basis == "round"  # pooled values rest on earlier labels too
         edges = matrices_at_the_edge(counts, matrix) if is_round_alone else []
         labels = SmallCounts(counts, estimand, cells=cells) if is_round_alone else None
-        rows += [
-            _estimate_of(
-                chosen_metric,
-                counts,
-                matrix,
-                edges,
-                scaled,
+        for each in chosen:
+            values = each(matrix)
+            row = MetricEstimate(
+                metric=each.name,
                 estimand=estimand,
                 basis=basis,
+                point=None,
+                low=None,
+                high=None,
                 level=level,
                 method=drawn.method,
-                labels=labels,
+                undefined_share=float(np.isnan(values).mean()),
+                reason=_no_estimate(each, counts, estimand, basis) or _undefined(each, values),
             )
-            for chosen_metric in chosen
-        ]
+            if row.reason is None:
+                point = None if scaled is None else float(each(scaled))
+                ends = [each(edge) for edge in edges]
+                interval = credible_interval(values, level, point=point, edges=ends)
+                caution = None if labels is None else labels.caution(each)
+                row = replace(row, **asdict(interval), caution=caution)
+            rows.append(row)
     return rows
 
 
@@ -255,47 +261,6 @@ def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float 
 
 def _scaled(counts: Counts) -> Matrix:
     return scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
-
-
-def _estimate_of(
-    metric: Metric,
-    counts: Counts,
-    matrix: Matrix,
-    edges: Sequence[Matrix],
-    scaled: Matrix | None,
-    *,
-    estimand: Estimand,
-    basis: Basis,
-    level: float,
-    method: str,
-    labels: SmallCounts | None,
-) -> MetricEstimate:
-    """Estimate one metric from draws of the confusion matrix, or say why it has no value."""
-    values = metric(matrix)
-    reason = _no_estimate(metric, counts, estimand, basis) or _undefined(metric, values)
-    point = low = high = caution = None
-    if reason is None:
-        interval = credible_interval(
-            values,
-            level,
-            point=None if scaled is None else float(metric(scaled)),
-            edges=[metric(edge) for edge in edges],
-        )
-        point, low, high = interval.point, interval.low, interval.high
-        caution = None if labels is None else labels.caution(metric)
-    return MetricEstimate(
-        metric=metric.name,
-        estimand=estimand,
-        basis=basis,
-        point=point,
-        low=low,
-        high=high,
-        level=level,
-        method=method,
-        undefined_share=float(np.isnan(values).mean()),
-        reason=reason,
-        caution=caution,
-    )
 
 
 def _check_request(estimands: Sequence[str], level: float, basis: str) -> None:

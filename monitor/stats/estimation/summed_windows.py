@@ -11,7 +11,6 @@ differs between rounds as doubt and never as knowledge.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,30 +18,15 @@ import numpy as np
 from monitor.stats.core.cells import DRAWS
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.design.cell_counts import groups_of_cells
-from monitor.stats.estimation.grouped_cells import GroupedCells, cell_weights, plain_labels
+from monitor.stats.estimation.grouped_cells import plain_labels, summed_windows
 from monitor.stats.estimation.paired import compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.estimation.grouped_cells import GroupedCells, RoundItems
     from monitor.stats.estimation.paired import Comparison
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RoundItems:
-    """The labeled items of one round, n of them in H strata, and what was counted in its window.
-
-    Of each item, shape ``(n,)``: the position of its stratum, whether it is actually positive, and
-    whether the other classifier flags it. Of each stratum, shape ``(H,)``, flagged ones first, each
-    class in order of score: its items, and how many of them the other classifier flags.
-    """
-
-    stratum: Ints
-    positive: Bools
-    other: Bools
-    size: Ints
-    other_flagged: Ints
 
 
 def compare_windows(
@@ -82,6 +66,7 @@ def compare_windows(
 
     Examples
     --------
+    >>> from monitor.stats.estimation.grouped_cells import RoundItems
     >>> stratum = np.repeat([0, 1], [100, 400])
     >>> positive = np.arange(500) % 10 < np.where(stratum == 0, 8, 1)
     >>> other = positive & (np.arange(500) % 50 > 0)
@@ -106,52 +91,6 @@ def compare_windows(
         rng=rng,
         draws=draws,
     )
-
-
-def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -> GroupedCells:
-    """Take the labeled items of rounds as one sample, in their order; as for ``compare_windows``.
-
-    >>> def items(stratum, size):
-    ...     nothing = np.zeros(len(stratum), dtype=bool)
-    ...     return RoundItems(np.array(stratum), nothing, nothing, np.array(size), np.zeros(2))
-    >>> rounds = [items([0, 1, 1], [10, 200]), items([0, 0, 1], [30, 400])]
-    >>> found = summed_windows(rounds, flagged=1, cells=False)
-    >>> found.sample.size, found.sample.weight.round(6)
-    (array([ 40, 600]), array([ 10., 100., 100.,  15.,  15., 400.]))
-    """
-    strata = len(rounds[0].size)
-    classes = slice(0, flagged), slice(flagged, strata)
-    sizes = np.stack([each.size for each in rounds])
-    answers = np.stack([np.bincount(each.stratum, minlength=strata) for each in rounds])
-    starts = [0, flagged] if cells else range(strata)  # of what needs an answer in each round
-    held, seen = (np.add.reduceat(each, starts, axis=1) for each in (sizes, answers))
-    if np.any((held > 0) & (seen == 0)):
-        message = "a stratum of a round holds items and none of them is labeled"
-        raise ValueError(message)
-    up, down = (
-        groups_of_cells(answers[:, members].mean(axis=0))
-        if cells
-        else np.arange(members.stop - members.start)
-        for members in classes
-    )
-    group = np.concatenate([up, down + up.max() + 1])
-    weights = [
-        np.concatenate([cell_weights(size[members], answered[members]) for members in classes])
-        for size, answered in zip(sizes, answers, strict=True)
-    ]
-    stands_for = np.concatenate(
-        [row[each.stratum] for row, each in zip(weights, rounds, strict=True)]
-    )
-    stratum = group[np.concatenate([each.stratum for each in rounds])]
-    sample = LabeledSample(
-        stratum,
-        np.concatenate([each.positive for each in rounds]),
-        # whole, but where a cell without an answer is taken with neighbours of another group
-        size=np.bincount(stratum, weights=stands_for, minlength=group.max() + 1).round(),
-        flagged=int(up.max()) + 1,
-        worth=plain_labels(stands_for, stratum),
-    )
-    return GroupedCells(sample, group)
 
 
 class _ByDecision(NamedTuple):

@@ -82,7 +82,7 @@ def test_a_class_without_items_changes_nothing_for_the_other():
 
 
 def test_a_class_without_an_answer_is_refused():
-    with pytest.raises(ValueError, match="stratum 1 has 0 labeled of 500 items"):
+    with pytest.raises(ValueError, match="none of them is labeled"):
         grouped_cells([0, 0], [0, 1], size=[24, 500], flagged=1)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from monitor.stats.estimation.grouped_cells import grouped_cells
+from monitor.stats.estimation.grouped_cells import RoundItems, summed_windows
 from monitor.stats.estimation.paired import compare
-from monitor.stats.estimation.summed_windows import RoundItems, compare_windows, summed_windows
+from monitor.stats.estimation.summed_windows import compare_windows
 
 FLAGGED = 2
 SIZES = np.array(
@@ -45,21 +45,6 @@ def plain(stratum, size):
     """Items of which only places matter."""
     nothing = np.zeros(len(stratum), dtype=bool)
     return RoundItems(np.array(stratum), nothing, nothing, np.array(size), 0 * np.array(size))
-
-
-def test_one_round_is_the_sample_that_every_comparison_of_it_has():
-    cell = np.repeat(np.arange(6), [4, 0, 9, 3, 12, 2])
-    positive = np.arange(len(cell)) % 3 == 0
-    size = np.array([40, 10, 90, 500, 4000, 60])
-
-    expected = grouped_cells(cell, positive, size=size, flagged=3)
-    found = summed_windows([replace(plain(cell, size), positive=positive)], flagged=3, cells=True)
-
-    assert (found.group == expected.group).all()
-    assert (found.sample.size == expected.sample.size).all()
-    assert (found.sample.stratum == expected.sample.stratum).all()
-    assert found.sample.weight == pytest.approx(expected.sample.weight, rel=1e-12)
-    assert found.sample.worth == pytest.approx(expected.sample.worth, rel=1e-12)
 
 
 @pytest.mark.parametrize("cells", [False, True])
