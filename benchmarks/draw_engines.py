@@ -16,7 +16,7 @@ import duckdb
 from sqlalchemy import create_engine, text
 
 from benchmarks.harness import peak_mb, timed
-from monitor.domain.model import BandEdges, Frame, Stratum, Window
+from monitor.domain.model import BandEdges, Frame, Window
 from monitor.plugins.lake.settings import LakeSettings
 from monitor.plugins.lake.source import LakeSource
 from monitor.plugins.spark.session import session_for
@@ -102,12 +102,6 @@ class Works(ABC):
         self.rows(f"select max({column}), {self.newest}, sum(score) from predictions")
 
 
-def _case(place: int, stratum: Stratum) -> str:
-    low = (0.5 if stratum.flagged else -1) if stratum.low is None else stratum.low
-    high = (2 if stratum.flagged else 0.5) if stratum.high is None else stratum.high
-    return f"when score >= {low} and score < {high} then {place}"
-
-
 class InDuckdb(Works):
     """The works over a Parquet file or a Delta table, by DuckDB in this process."""
 
@@ -137,15 +131,6 @@ class InDuckdb(Works):
             else:
                 connection.read_parquet(str(self.path)).create_view("predictions")
             return connection.execute(sql).fetchall()
-
-    def by_hand(self) -> list[Any]:
-        """Count and draw in one statement, which sorts all rows by md5."""
-        cases = " ".join(_case(place, each) for place, each in enumerate(self.edges.strata()))
-        return self.rows(
-            f"select case {cases} end as stratum, count(*), "
-            f"min({{'h': md5('{_SEED}|' || id), 'id': id}}, {self.candidates}) "
-            "from predictions group by stratum order by stratum"
-        )
 
     def engine(self) -> tuple[float, float]:
         """Return none: it is all in this process."""

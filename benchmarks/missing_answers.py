@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.drift import level
 from benchmarks.harness import Flags, Values, Whole
 from monitor.domain.report import MISSING_MAX
 from monitor.domain.settings import Pooling
@@ -21,6 +22,7 @@ from monitor.stats.core.draws import JointPosterior
 from monitor.stats.detection.alternatives import DECAY
 from monitor.stats.detection.e_detector import log_mixed, log_threshold, update
 from monitor.stats.detection.half_space import Limit, half_space
+from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import RoundStrata, log_e_many
 from monitor.stats.estimation.missing import completions, worst_case
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
@@ -35,7 +37,8 @@ SHARES = (0.02, 0.05, 0.11, 0.30)
 KINDS = ("mistakes", "positives")
 WORSE, WEEKS, YEAR, QUIET, AFTER = 13, 8, 52, 6, 4
 POINTS = 2**11
-WINDOW = RoundStrata(SIZE, FLAGGED, LABELED)
+QUIET_TIME = Scenario(SIZE, LABELED, FLAGGED, RATES)
+WINDOW = QUIET_TIME.window
 
 
 class Missing(NamedTuple):
@@ -84,15 +87,9 @@ def drawn(
     return positive, positive - lost_up, LABELED - lost_up - lost_down
 
 
-def value(metric: str, rates: Values) -> float:
-    """Give a metric at true rates."""
-    flagged, passed = ((SIZE * rates)[of].sum() for of in (FLAGGED, ~FLAGGED))
-    return float(flagged / (SIZE[FLAGGED].sum() if metric == "precision" else flagged + passed))
-
-
 def main(paths: int = 150, rounds: int = 30) -> None:
     """Print both tables."""
-    truth = [value(metric, RATES) for metric in METRICS]
+    truth = [level(QUIET_TIME, metric) for metric in METRICS]
     print(f"precision {truth[0]:.3f}, recall {truth[1]:.3f}; covered P / R, mean width of R")
     for kind, share in [("random", 0.0), *product(KINDS, SHARES), ("random", 0.05)]:
         print(f"{kind:<10}{share:4.0%}  {_coverage(kind, share, rounds)}")
@@ -103,7 +100,7 @@ def main(paths: int = 150, rounds: int = 30) -> None:
 
 def _coverage(kind: str, share: float, number: int) -> str:
     missing, rng = missing_at(share, kind), np.random.default_rng(28)
-    truth = np.array([value(metric, RATES) for metric in METRICS])
+    truth = np.array([level(QUIET_TIME, metric) for metric in METRICS])
     held: dict[str, list[Values]] = {
         name: [] for name in ("plain", "bounds", "pooled", "pooled bounds", "left out")
     }
@@ -193,32 +190,24 @@ def _robust(state: HistoryState) -> JointPosterior:
 
 def _alarms(kind: str, share: float, paths: int) -> str:
     missing = missing_at(share, kind)
-    at = [Limit(metric, value(metric, RATES), "at_least") for metric in METRICS]
-    below = [Limit(metric, value(metric, RATES) - 0.05, "at_least") for metric in METRICS]
+    at, below = (
+        [Limit(metric, level(QUIET_TIME, metric) - room, "at_least") for metric in METRICS]
+        for room in (0, 0.05)
+    )
     plain, now = (
         _fired([RATES] * YEAR, missing, at, paths, plain=rule).any(axis=-1).mean()
         for rule in (True, False)
     )
     found = [
-        _fired([RATES] * QUIET + [_dropped(metric, 0.15)] * AFTER, missing, below, paths)[
-            :, METRICS.index(metric)
-        ].mean()
+        _fired(
+            [RATES] * QUIET + [QUIET_TIME.dropped(metric, 0.15).rates] * AFTER,
+            missing,
+            below,
+            paths,
+        )[:, METRICS.index(metric)].mean()
         for metric in METRICS
     ]
     return f"{plain:.2f} / {now:.2f}; P {found[0]:.2f}, R {found[1]:.2f}"
-
-
-def _dropped(metric: str, by: float) -> Values:
-    """Rates with a metric so much lower: more wrong flags, or more misses."""
-    goal = value(metric, RATES) - by
-    low, high = 1.0, 60.0
-    of = FLAGGED if metric == "precision" else ~FLAGGED
-    for _ in range(50):
-        factor = (low + high) / 2
-        wrong = np.minimum(0.98, factor * np.where(FLAGGED, 1 - RATES, RATES))
-        rates = np.where(of, np.where(FLAGGED, 1 - wrong, wrong), RATES)
-        low, high = (factor, high) if value(metric, rates) > goal else (low, factor)
-    return rates
 
 
 def _fired(

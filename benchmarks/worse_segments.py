@@ -51,15 +51,13 @@ def round_ratios(
     joint = np.multiply.outer(share / share.sum(), TEAMS / TEAMS.sum())
     labels = rng.multinomial(BANDS.labels, joint.ravel()).T.reshape(*joint.shape, -1)
     errors = errors_of(labels, factor, where, rng)
-    whole, wrong = labels.sum(axis=(0, 1)), errors.sum(axis=(0, 1))
-    own, own_wrong = parts(labels), parts(errors)
-    return np.stack(
-        [
-            log_ratios(whole[up], wrong[up], own[:, up], own_wrong[:, up])
-            for up in (FLAGGED, PASSED)
-        ],
-        axis=1,
-    )
+    return ratios(labels.sum(axis=(0, 1)), errors.sum(axis=(0, 1)), parts(labels), parts(errors))
+
+
+def ratios(whole: Whole, wrong: Whole, own: Whole, own_wrong: Whole) -> Values:
+    """Log ratios by class of counts of a round and of parts of it, ``(H,)`` and ``(parts, H)``."""
+    of_class = ((whole[up], wrong[up], own[:, up], own_wrong[:, up]) for up in (FLAGGED, PASSED))
+    return np.stack([log_ratios(*counts) for counts in of_class], axis=1)
 
 
 EXPLORED = 0.2
@@ -86,23 +84,11 @@ def explored_ratios(
     (labels, errors), (own_more, wrong_more) = parts_of
     whole, wrong = labels.sum(axis=(0, 1)), errors.sum(axis=(0, 1))
     own, own_wrong = parts(labels), parts(errors)
-    result = np.stack(
-        [
-            log_ratios(whole[up], wrong[up], own[:, up], own_wrong[:, up])
-            for up in (FLAGGED, PASSED)
-        ],
-        axis=1,
-    )
+    result = ratios(whole, wrong, own, own_wrong)
     more_own, more_wrong = parts(own_more), parts(wrong_more)
     for name in (value, *_pairs_with(value)):
-        for side, up in enumerate((FLAGGED, PASSED)):
-            n, k = more_own[name, up], more_wrong[name, up]
-            [result[name, side]] = log_ratios(
-                whole[up] + n,
-                wrong[up] + k,
-                (own[name, up] + n)[np.newaxis],
-                (own_wrong[name, up] + k)[np.newaxis],
-            )
+        n, k, one = more_own[name], more_wrong[name], slice(name, name + 1)
+        result[one] = ratios(whole + n, wrong + k, own[one] + n, own_wrong[one] + k)
     return result
 
 
