@@ -23,13 +23,11 @@ from sqlalchemy import (
 )
 
 from benchmarks.many_monitors import HEAD
-from monitor.config.load import load_config
 from monitor.domain.model import Answer
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.slots import newest_slot
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
-from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
@@ -313,17 +311,6 @@ def write_config(folder: Path, store: str, monitors: int) -> Path:
     config = folder / "config.yaml"
     config.write_text(HEAD.format(store=store) + "".join(each))
     return config
-
-
-def fill_store(path: Path, rounds: int) -> None:
-    """Give every monitor of a config so many rounds."""
-    config = load_config(path)
-    database = Database(config.store_url)
-    schema.ready(database)
-    every = [config.settings_of(monitor) for monitor in config.monitors]
-    fill(database, every, rounds, datetime.now(UTC))
-    analyze(database)
-    database.close()
 
 
 def analyze(database: Database) -> None:

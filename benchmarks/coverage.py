@@ -65,11 +65,10 @@ def main(
     settings: int = 150,
     seed: int = 3,
     replicates: int = 1000,
-    every: int = 1,
 ) -> None:
     """Print the tables; ``settings`` and ``seed`` are those of cells."""
     if by == "bands":
-        bands = (every_cell() if grid == "first" else second_cells())[::every]
+        bands = every_cell() if grid == "first" else second_cells()
         results = [
             run_bands(cell, replicates * (5 if cell.setting.named else 1), number)
             for number, cell in enumerate(bands)

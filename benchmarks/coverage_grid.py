@@ -67,6 +67,13 @@ class Setting:
             return self.bands
         return affordable_bands(FLAGGED_BANDS, PASSED_BANDS, self.labels)
 
+    @property
+    def is_of_use(self) -> bool:
+        """Whether it passes less than it should flag, and is no census of the flagged."""
+        if false_omission_rate(self.k, self.precision, self.recall) > 0.6 * self.precision:
+            return False
+        return self.times is None or self.times * self.k / (1 + self.k) >= 0.25
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -227,11 +234,8 @@ def grid(cells: int = 210, seed: int = 1) -> list[Setting]:
             "good" if rng.random() < 0.6 else "weak",
             "rounds" if rng.random() < 0.7 else "scores",
         )
-        if false_omission_rate(k, precision, recall) > 0.6 * precision:
-            continue  # no classifier: it would pass what it should flag
-        if setting.times is not None and setting.times * k / (1 + k) < 0.25:
-            continue  # a census of the flagged
-        settings.append(setting)
+        if setting.is_of_use:
+            settings.append(setting)
     return settings
 
 
@@ -263,12 +267,9 @@ def second_populations(
     made: list[tuple[Setting, list[tuple[Values, Values]]]] = []
     while len(made) < settings:
         setting = _setting(rng)
-        omission = false_omission_rate(setting.k, setting.precision, setting.recall)
-        if omission > 0.6 * setting.precision:
-            continue  # no classifier: it would pass what it should flag
-        if setting.times is not None and setting.times * setting.k / (1 + setting.k) < 0.25:
-            continue  # a census of the flagged
-        claims = _claims(setting, omission, rng)
+        if not setting.is_of_use:
+            continue
+        claims = _claims(setting, rng)
         truth = setting.score.split("-")[1]
         classes = [
             (claimed, _truth(claimed, truth, flagged=up))
@@ -294,8 +295,9 @@ def _setting(rng: np.random.Generator) -> Setting:
     )
 
 
-def _claims(setting: Setting, omission: float, rng: np.random.Generator) -> tuple[Values, Values]:
+def _claims(setting: Setting, rng: np.random.Generator) -> tuple[Values, Values]:
     """Claimed probabilities of both classes, rising, shape ``(NODES,)`` each."""
+    omission = false_omission_rate(setting.k, setting.precision, setting.recall)
     if setting.score.startswith("beta"):
         count, shape = float(rng.choice([0.5, 2, 8])), float(rng.choice([0.3, 1, 3]))
         rate = setting.precision

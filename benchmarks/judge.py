@@ -18,13 +18,12 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks import cells
+from benchmarks import cells, pooling_coverage
 from benchmarks.cells import CELLS, SHARES, CellDesign, Found, scored
 from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import MARGIN
 from benchmarks.strata import moved_to
 from monitor.rounds.estimation.pooled_labels import class_labels
-from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
@@ -262,14 +261,10 @@ def moved(design: CellDesign, of_precision: float, of_recall: float) -> CellDesi
 
 def laws(runs: list[Run], parts: Answers, own: float) -> list[tuple[Values, Values, Values]]:
     """Weights and Beta parameters of each class, shape ``(paths, J)``."""
-    found = []
-    for run, (y, n) in zip(runs, parts, strict=True):
-        a, b = prior_count(1) + y, prior_count(1) + n - y
-        weight = np.concatenate([(1 - own) * run.weight, np.full((len(y), 1), own)], axis=1)
-        alpha = np.concatenate([run.alpha[..., 0], a], axis=1)
-        beta = np.concatenate([run.beta[..., 0], b], axis=1)
-        found.append((weight, alpha, beta))
-    return found
+    mixed = (
+        pooling_coverage.pooled(run, y, n, own) for run, (y, n) in zip(runs, parts, strict=True)
+    )
+    return [(weight, alpha[..., 0], beta[..., 0]) for weight, alpha, beta in mixed]
 
 
 def draws(law: tuple[Values, Values, Values], rng: np.random.Generator) -> Values:
@@ -285,8 +280,7 @@ def metrics_of(design: CellDesign, runs: list[Run], parts: Answers, own: float) 
     """Draws of precision and recall, shape ``(2, paths, points)``."""
     rng = np.random.default_rng(3)
     precision, omission = (draws(law, rng) for law in laws(runs, parts, own))
-    tp, fn = design.classes[0] * precision, design.classes[1] * omission
-    return np.stack([precision, tp / (tp + fn)])
+    return _values(design, precision, omission)
 
 
 def points_of(design: CellDesign, before: list[Run], parts: Answers) -> Values:

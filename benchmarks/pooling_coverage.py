@@ -212,7 +212,7 @@ class Simulation:
 
 def pooled(run: Run, positive: Values, labeled: Values, share: float) -> Betas:
     """Mix what is pooled with the round alone, as ``with_robust_weight`` does."""
-    prior = prior_count(labeled.size)
+    prior = prior_count(labeled.shape[-1])
     own = np.full((len(positive), 1), share)
     return (
         np.concatenate([(1 - share) * run.weight, own], axis=1),
