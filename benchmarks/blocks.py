@@ -71,10 +71,7 @@ class Watched:
 
 
 def main(
-    paths: int = 2000,
-    years: int = 10_000,
-    early: bool = False,
-    proxies: bool = False,
+    paths: int = 2000, years: int = 10_000, early: bool = False, proxies: bool = False
 ) -> None:
     """Print how soon drops are found, then false alarms; or one of the other comparisons."""
     if proxies:

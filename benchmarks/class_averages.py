@@ -197,11 +197,7 @@ def _missed(truth: Values, ends: Values) -> tuple[float, float]:
     return float(below.mean()), float(above.mean())
 
 
-def main(
-    replicates: int = 400,
-    only: str = "",
-    draws: int = 2**10,
-) -> None:
+def main(replicates: int = 400, only: str = "", draws: int = 2**10) -> None:
     """Run what was asked for."""
     covered = []
     for seed, cell in enumerate(UNSEEN):

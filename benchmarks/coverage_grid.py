@@ -15,14 +15,7 @@ from scipy import optimize, special, stats
 from benchmarks.fast_rounds import Design
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.strata import cut_classes, shifted
-from monitor.stats import (
-    FLAGGED_BANDS,
-    PASSED_BANDS,
-    PriorRates,
-    Prospect,
-    allocate,
-    band_edges,
-)
+from monitor.stats import FLAGGED_BANDS, PASSED_BANDS, PriorRates, Prospect, allocate, band_edges
 from monitor.stats.design.score_bands import affordable_bands
 
 

@@ -91,12 +91,7 @@ class FastRounds:
     """Posterior draws of every stratum and count that occurs among simulated rounds."""
 
     def __init__(
-        self,
-        design: Design,
-        positive: Whole,
-        *,
-        points: int = POINTS,
-        seed: int = 0,
+        self, design: Design, positive: Whole, *, points: int = POINTS, seed: int = 0
     ) -> None:
         strata = len(design.size)
         sobol = qmc.Sobol(2 * strata + 2, scramble=True, rng=seed).random(points) + 2.0**-31

@@ -235,11 +235,7 @@ def pooled_runs(rounds: Sequence[Counts], cell: Whole) -> tuple[list[Run], list[
 
 
 def look(
-    design: CellDesign,
-    before: list[Run],
-    runs: list[Run],
-    newest: Answers,
-    own: float = OWN_SHARE,
+    design: CellDesign, before: list[Run], runs: list[Run], newest: Answers, own: float = OWN_SHARE
 ) -> Look:
     """Compare what is pooled, with a share for the round alone, with the truth."""
     low, high = np.quantile(metrics_of(design, runs, newest, own), [0.025, 0.975], axis=2)

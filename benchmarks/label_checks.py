@@ -100,10 +100,7 @@ def saved_of(design: Design, margins: dict[str, float]) -> str:
     needs = []
     for is_free in (None, design.is_flagged):
         prospect = Prospect.of(
-            design.size,
-            design.is_flagged,
-            PriorRates.of_rates(design.rate),
-            is_free=is_free,
+            design.size, design.is_flagged, PriorRates.of_rates(design.rate), is_free=is_free
         )
         labels = allocate(prospect, margins=margins, max_labels=MOST).labels
         needs.append(int(labels.sum() if is_free is None else labels[~is_free].sum()))

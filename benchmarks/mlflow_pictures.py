@@ -28,12 +28,7 @@ from monitor.storage import schema
 from monitor.storage.tables import store
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.links import CLASSIC, view_path
-from monitor.tracking.saved_views import (
-    ROUNDS,
-    charts_of,
-    key_of,
-    monitor_views,
-)
+from monitor.tracking.saved_views import ROUNDS, charts_of, key_of, monitor_views
 from tests.mlflow_server import MlflowServer
 from tests.service.pages.browsers import chromium
 

@@ -13,14 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from benchmarks.drift import (
-    DESIGNS,
-    METRICS,
-    at_limits,
-    drawn_from_population,
-    level,
-    rates_at,
-)
+from benchmarks.drift import DESIGNS, METRICS, at_limits, drawn_from_population, level, rates_at
 from benchmarks.harness import Values, Whole
 from monitor.stats.detection.delay import detection, false_alarms
 from monitor.stats.detection.half_space import Limit, half_space

@@ -53,11 +53,7 @@ class Traffic:
         return self.score >= self.threshold
 
 
-def main(
-    data: Path,
-    sets: tuple[str, ...] = SETS,
-    replicates: int = 400,
-) -> None:
+def main(data: Path, sets: tuple[str, ...] = SETS, replicates: int = 400) -> None:
     """Print a table for each set of texts and each classifier."""
     print(DATA)
     for name, text, truth, opinions in texts(data):

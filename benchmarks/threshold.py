@@ -70,9 +70,7 @@ class Rounds:
 
 
 def main(
-    rounds: int = 10_000,
-    classifiers: tuple[str, ...] = ("Phi2", "Phi3"),
-    data: Path | None = None,
+    rounds: int = 10_000, classifiers: tuple[str, ...] = ("Phi2", "Phi3"), data: Path | None = None
 ) -> None:
     """Print a row for each setting, target and method; or for the windows of real data."""
     if data is not None:
@@ -196,11 +194,7 @@ def _by_file(
 
 
 def play(
-    design: CellDesign,
-    labels: int,
-    rounds: int,
-    seed: int,
-    margins: dict[str, float] | None = None,
+    design: CellDesign, labels: int, rounds: int, seed: int, margins: dict[str, float] | None = None
 ) -> Rounds:
     """Draw and label rounds, each with one of a number of plans that earlier rounds led to."""
     planned = after_history(design, 0.25, labels, min(rounds, PLANS), seed, margins)

@@ -19,13 +19,7 @@ refused by a ValueError that names them.
 
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts, Interval
-from monitor.stats.core.draws import (
-    Draws,
-    Estimand,
-    JointPosterior,
-    draw,
-    round_posterior,
-)
+from monitor.stats.core.draws import Draws, Estimand, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix, Metric, MetricValue, f_beta, metric
 from monitor.stats.core.reasons import (
     AuditAtChance,
@@ -61,12 +55,7 @@ from monitor.stats.design.score_bands import (
     resemble_probabilities,
 )
 from monitor.stats.detection.alternatives import alternatives, check_testable, guess, steps
-from monitor.stats.detection.delay import (
-    Detection,
-    detection,
-    false_alarms,
-    smallest_drop,
-)
+from monitor.stats.detection.delay import Detection, detection, false_alarms, smallest_drop
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
 from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits, smallest_drops
@@ -75,10 +64,7 @@ from monitor.stats.detection.recovery import Recovery, log_recovery_factor
 from monitor.stats.detection.recovery_delay import Ending, ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
-from monitor.stats.drift.shift import (
-    WindowDistance,
-    window_distances,
-)
+from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.drift.volume import ExpectedCount, expected_count
 from monitor.stats.estimation.class_averages import ClassAverage, ClassAverages, class_averages
 from monitor.stats.estimation.class_samples import ClassSample
@@ -93,18 +79,10 @@ from monitor.stats.estimation.posterior import (
     metric_quantile,
 )
 from monitor.stats.estimation.predictive import NextEstimate, next_estimates, stratified_estimate
-from monitor.stats.estimation.prevalence import (
-    PrevalenceCurve,
-    precision_at,
-    prevalence_curve,
-)
+from monitor.stats.estimation.prevalence import PrevalenceCurve, precision_at, prevalence_curve
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
 from monitor.stats.estimation.segments import segment_estimates, segment_posterior
-from monitor.stats.estimation.small_counts import (
-    DecidingClass,
-    FewLabels,
-    small_count_caution,
-)
+from monitor.stats.estimation.small_counts import DecidingClass, FewLabels, small_count_caution
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import with_robust_weight

@@ -158,11 +158,7 @@ class Draws:
 
 
 def draw(
-    posterior: JointPosterior,
-    *,
-    seed: int,
-    points: int = POINTS,
-    size: Ints | None = None,
+    posterior: JointPosterior, *, seed: int, points: int = POINTS, size: Ints | None = None
 ) -> Draws:
     """Draw the rates jointly, and the uniforms for the items that were not labeled.
 
@@ -201,10 +197,7 @@ def draw(
     # sizes are.
     sobol = qmc.Sobol(2 * strata + 2, scramble=True, rng=seed).random(points) + _HALF_CELL
     rates = np.zeros((points, strata))
-    classes = (
-        (posterior.flagged, 0, sobol[:, -2]),
-        (posterior.passed, flagged, sobol[:, -1]),
-    )
+    classes = ((posterior.flagged, 0, sobol[:, -2]), (posterior.passed, flagged, sobol[:, -1]))
     for mixture, first, pick in classes:
         inside = np.flatnonzero(used[first : first + mixture.strata])
         rates[:, first + inside] = _mixture_rates(mixture, inside, sobol[:, first + inside], pick)

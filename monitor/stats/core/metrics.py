@@ -224,12 +224,7 @@ def f_beta(beta: float) -> Metric:
         right = (1 + square) * m.tp
         return _ratio(right, right + square * m.fn + m.fp)
 
-    return Metric(
-        f"f{beta:g}",
-        formula,
-        Undefined.NOTHING_FLAGGED_OR_POSITIVE,
-        by_truth=True,
-    )
+    return Metric(f"f{beta:g}", formula, Undefined.NOTHING_FLAGGED_OR_POSITIVE, by_truth=True)
 
 
 METRICS: Mapping[str, Metric] = MappingProxyType(

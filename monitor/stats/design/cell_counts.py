@@ -171,10 +171,7 @@ class Unseen(NamedTuple):
 
 
 def unseen_answers(
-    size: ArrayLike,
-    labeled: ArrayLike,
-    positive: ArrayLike,
-    first_phase: FirstPhase | None = None,
+    size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, first_phase: FirstPhase | None = None
 ) -> Unseen:
     """Find how much of a class's variance V rests on answers that no group of cells has shown.
 

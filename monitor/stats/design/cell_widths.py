@@ -48,10 +48,7 @@ def cell_half_widths(
     up = np.asarray(is_flagged, dtype=np.bool_)
     hits, missed = (
         _positives(
-            items[members],
-            n[members],
-            y[..., members],
-            first_phase and first_phase.taken(members),
+            items[members], n[members], y[..., members], first_phase and first_phase.taken(members)
         )
         for members in (up, ~up)
     )
@@ -71,10 +68,7 @@ def cell_half_widths(
 
 
 def _positives(
-    size: Floats,
-    labeled: Floats,
-    positive: Floats,
-    first_phase: FirstPhase | None,
+    size: Floats, labeled: Floats, positive: Floats, first_phase: FirstPhase | None
 ) -> _Positives:
     prior, unlabeled = prior_count(1), size - labeled
     worth = counts_of_the_rest(unlabeled, labeled, positive, first_phase)

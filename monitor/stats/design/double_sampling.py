@@ -64,10 +64,7 @@ def share_covariance(
 
 
 def share_variances(
-    first_phase: FirstPhase,
-    size: Floats,
-    is_flagged: Bools,
-    rates: Floats,
+    first_phase: FirstPhase, size: Floats, is_flagged: Bools, rates: Floats
 ) -> dict[str, float]:
     """Variance of precision and of recall that no label takes away, by the delta method.
 

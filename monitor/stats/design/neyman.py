@@ -193,10 +193,7 @@ def coefficients_of(
 
 
 def expected_coefficients(
-    size: Floats,
-    is_flagged: Bools,
-    rates: Floats,
-    names: Iterable[str],
+    size: Floats, is_flagged: Bools, rates: Floats, names: Iterable[str]
 ) -> dict[str, Floats]:
     r"""Coefficients :math:`c_h = E[g_h^2 \pi_h(1-\pi_h)]` over draws of the rates, ``(points, H)``.
 

@@ -211,10 +211,7 @@ def _variance(c: Floats, labels: Floats) -> Floats:
 
 
 def random_sampling_labels(
-    prospect: Prospect,
-    margins: Mapping[str, float],
-    *,
-    assurance: float | None = None,
+    prospect: Prospect, margins: Mapping[str, float], *, assurance: float | None = None
 ) -> int:
     r"""Labels that a plain random sample of the window would need for the same margins.
 

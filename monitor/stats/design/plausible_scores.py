@@ -47,11 +47,7 @@ class PlausibleScores:
 
 
 def plausible_scores(
-    prospect: Prospect,
-    labels: Ints,
-    margins: Mapping[str, float],
-    *,
-    assurance: float,
+    prospect: Prospect, labels: Ints, margins: Mapping[str, float], *, assurance: float
 ) -> PlausibleScores | None:
     """Judge a plan by all plausible scores; None unless scores are all that is known.
 

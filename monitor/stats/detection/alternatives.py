@@ -59,9 +59,7 @@ _SCALED_CLASSES = {
 
 
 def guess(
-    rounds: Sequence[Counts],
-    reference: Counts | None = None,
-    decay: float = DECAY,
+    rounds: Sequence[Counts], reference: Counts | None = None, decay: float = DECAY
 ) -> Floats | None:
     r"""Rates to expect in the next round, ``(H,)``, from earlier rounds only; None without a label.
 
@@ -247,10 +245,7 @@ def steps(
 
 
 def check_testable(
-    limit: Limit,
-    size: Ints,
-    is_flagged: Bools,
-    rates: Floats | None = None,
+    limit: Limit, size: Ints, is_flagged: Bools, rates: Floats | None = None
 ) -> None:
     """Refuse a limit that no labels could count against in a window of these sizes.
 
@@ -319,12 +314,7 @@ class _WrongAnswers:
 
     @classmethod
     def of(
-        cls,
-        limit: Limit,
-        size: Ints,
-        is_flagged: Bools,
-        rates: Floats,
-        labeled: Ints | None,
+        cls, limit: Limit, size: Ints, is_flagged: Bools, rates: Floats, labeled: Ints | None
     ) -> _WrongAnswers:
         space, direct = half_space(limit, size, is_flagged), limit.direct()
         base, slope = _line(direct.metric, is_flagged, rates)

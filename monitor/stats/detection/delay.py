@@ -203,12 +203,7 @@ def _largest_drop(scenario: Scenario, metric: str, level: float, misses: Misses)
 
 @functools.lru_cache(maxsize=1)
 def _quiet(
-    scenario: Scenario,
-    limits: tuple[Limit, ...],
-    every: float,
-    seed: int,
-    paths: int,
-    rounds: int,
+    scenario: Scenario, limits: tuple[Limit, ...], every: float, seed: int, paths: int, rounds: int
 ) -> tuple[Paths, float, np.random.Generator]:
     """Watchers after quiet rounds, one more round learned before, their alarms per path, draws.
 

@@ -189,11 +189,7 @@ class _Cells:
 
 
 def _bets(
-    limit: Limit,
-    counts: Counts,
-    rates: Floats,
-    earlier: Sequence[Counts],
-    errors: Sequence[float],
+    limit: Limit, counts: Counts, rates: Floats, earlier: Sequence[Counts], errors: Sequence[float]
 ) -> tuple[list[float], Floats, Ints]:
     """Choose K for each alternative, by earlier rounds and the counted items of the cells alone.
 

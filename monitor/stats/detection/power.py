@@ -164,13 +164,7 @@ def alert_power(
         if limit.side != "at_least" or expected is None:
             continue
         try:
-            least = smallest_drops(
-                scenario,
-                limits,
-                metric=limit.metric,
-                every=every,
-                paths=paths,
-            )
+            least = smallest_drops(scenario, limits, metric=limit.metric, every=every, paths=paths)
         except LimitCannotBeTested:
             continue
         delay = _delay(scenario, limits, limit.metric, every, paths)

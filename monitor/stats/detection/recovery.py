@@ -67,11 +67,7 @@ def opposite(limit: Limit) -> Limit:
 
 
 def log_recovery_factor(
-    limit: Limit,
-    counts: Counts,
-    rates: Floats | None,
-    *,
-    missing: Ints | None = None,
+    limit: Limit, counts: Counts, rates: Floats | None, *, missing: Ints | None = None
 ) -> float:
     """Evidence of one round, log e, that the metric of an alert keeps its limit again.
 

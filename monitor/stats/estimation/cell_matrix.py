@@ -240,10 +240,7 @@ def _of_answers(flagged: bool, size: Floats, answers: EffectiveCounts) -> BetaMi
 
 def _law(counts: EffectiveCounts) -> BetaMixture:
     prior = prior_count(1)
-    return BetaMixture.single(
-        prior + counts.positive,
-        prior + counts.labeled - counts.positive,
-    )
+    return BetaMixture.single(prior + counts.positive, prior + counts.labeled - counts.positive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,12 +252,7 @@ class MatrixDraws:
 
 
 def matrix_draws(
-    counts: Counts,
-    *,
-    seed: int,
-    points: int,
-    cells: bool,
-    posterior: JointPosterior | None = None,
+    counts: Counts, *, seed: int, points: int, cells: bool, posterior: JointPosterior | None = None
 ) -> MatrixDraws:
     """Draw the matrices of a round: see ``posterior.estimates`` for what is given."""
     if cells:

@@ -50,12 +50,7 @@ class JudgeRates(NamedTuple):
 
 
 def judge_rates(
-    counts: Counts,
-    says_yes: ArrayLike,
-    judged: ArrayLike,
-    *,
-    seed: int = 0,
-    level: float = 0.95,
+    counts: Counts, says_yes: ArrayLike, judged: ArrayLike, *, seed: int = 0, level: float = 0.95
 ) -> JudgeRates:
     """Estimate a judge's rates on the items that it has a verdict on.
 

@@ -72,12 +72,7 @@ def point_range(
     """
     corner_points = [
         estimates(
-            corner,
-            metrics=(name,),
-            estimands=("rate",),
-            seed=seed,
-            points=points,
-            cells=cells,
+            corner, metrics=(name,), estimands=("rate",), seed=seed, points=points, cells=cells
         )[0].point
         for corner in completions(counts, undecided)
     ]

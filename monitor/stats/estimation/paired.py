@@ -211,11 +211,7 @@ def compare_threshold(
     )
 
 
-def _possible(
-    sample: LabeledSample,
-    first: Bools | None,
-    second: Bools | None,
-) -> Bools:
+def _possible(sample: LabeledSample, first: Bools | None, second: Bools | None) -> Bools:
     """Which of the four cells a stratum may hold, shape ``(H, 4)``."""
     strata = len(sample.size)
     if first is None:
@@ -320,10 +316,7 @@ def _paired(name: str, both: _Matrices, scaled: _Matrices | None, level: float) 
 
 
 def _scaled(
-    sample: LabeledSample,
-    cell: Ints,
-    possible: Bools,
-    second_flagged: int | None,
+    sample: LabeledSample, cell: Ints, possible: Bools, second_flagged: int | None
 ) -> Floats | None:
     """Items in each actual class and cell, ``(1, 2, 4)``: each labeled one for N_h/n_h of them.
 
@@ -378,10 +371,7 @@ def _calibrated(items: Floats, sample: LabeledSample, flags: Bools, total: int) 
     pull = sample.size / np.maximum(sample.labeled, 1)
     moved = _tilted(flagged, passed, pull / pull.max(), total)
     scale = np.ones_like(items)
-    for now, then, side in (
-        (flagged, moved, flags),
-        (passed, flagged + passed - moved, ~flags),
-    ):
+    for now, then, side in ((flagged, moved, flags), (passed, flagged + passed - moved, ~flags)):
         ratio = np.divide(then, now, out=np.ones_like(now), where=now > 0)
         scale[..., side] = ratio[:, :, np.newaxis, np.newaxis]
     return items * scale

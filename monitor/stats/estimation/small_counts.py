@@ -239,11 +239,7 @@ class _ClassCounts:
 
 
 def _class_of(
-    name: str,
-    mixture: BetaMixture,
-    size: Ints,
-    labeled: Ints,
-    estimand: Estimand,
+    name: str, mixture: BetaMixture, size: Ints, labeled: Ints, estimand: Estimand
 ) -> _ClassCounts:
     total = int(size.sum())
     if total == 0:

@@ -36,11 +36,7 @@ less (benchmarks/pooling_coverage.py)."""
 
 
 def with_robust_weight(
-    mixture: BetaMixture,
-    positive: ArrayLike,
-    labeled: ArrayLike,
-    *,
-    share: float = ROBUST_WEIGHT,
+    mixture: BetaMixture, positive: ArrayLike, labeled: ArrayLike, *, share: float = ROBUST_WEIGHT
 ) -> BetaMixture:
     r"""Reserve a share of the weight for the round alone: one component more, the last.
 

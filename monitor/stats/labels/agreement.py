@@ -217,19 +217,13 @@ def disagreement(
     if not counts.labeled.any():
         return None
     [estimate] = estimates(
-        counts,
-        metrics=("prevalence",),
-        estimands=("rate",),
-        seed=seed,
-        cells=cells,
+        counts, metrics=("prevalence",), estimands=("rate",), seed=seed, cells=cells
     )
     return estimate.interval
 
 
 def _with_bootstrap(
-    table: Floats,
-    coefficient: Callable[[Floats, Floats], Floats],
-    seed: int,
+    table: Floats, coefficient: Callable[[Floats, Floats], Floats], seed: int
 ) -> Agreement:
     """Compute a coefficient from how often each pattern of answers occurs, and its percentiles."""
     categories = np.unique(table[~np.isnan(table)])

@@ -10,12 +10,7 @@ from monitor.domain.alerting import reaches
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import CAP, guess
 from monitor.stats.detection.blocks import prefix_sizes
-from monitor.stats.detection.delay import (
-    Detection,
-    detection,
-    false_alarms,
-    smallest_drop,
-)
+from monitor.stats.detection.delay import Detection, detection, false_alarms, smallest_drop
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_e_path, log_threshold
 from monitor.stats.detection.half_space import WATCHABLE, Limit
 from monitor.stats.detection.scenario import Scenario

@@ -14,13 +14,7 @@ from scipy import special
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection import e_detector
-from monitor.stats.detection.alternatives import (
-    CAP,
-    alternatives,
-    check_testable,
-    guess,
-    steps,
-)
+from monitor.stats.detection.alternatives import CAP, alternatives, check_testable, guess, steps
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.half_space import (
     EDGE,

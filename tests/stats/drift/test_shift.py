@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from monitor.stats.drift.shift import (
-    FEWEST,
-    FLOORS,
-    LEVEL,
-    MEMORY,
-    window_distances,
-)
+from monitor.stats.drift.shift import FEWEST, FLOORS, LEVEL, MEMORY, window_distances
 
 UP = [False, False, True]
 WEEKS = [[9000, 500, 300], [9100, 480, 310], [8900, 510, 300], [9050, 490, 290]]

@@ -11,21 +11,11 @@ from scipy import stats
 
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import (
-    ESTIMANDS,
-    JointPosterior,
-    draw,
-    round_posterior,
-)
+from monitor.stats.core.draws import ESTIMANDS, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import EmptyClass, Undefined, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.estimation.posterior import (
-    UNDEFINED_LIMIT,
-    estimate,
-    estimates,
-    metric_quantile,
-)
+from monitor.stats.estimation.posterior import UNDEFINED_LIMIT, estimate, estimates, metric_quantile
 from tests.stats.estimation.worst_cases import missing_bounds
 
 EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())

@@ -16,10 +16,7 @@ from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import Working, precision_change
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.prevalence import (
-    precision_at,
-    prevalence_curve,
-)
+from monitor.stats.estimation.prevalence import precision_at, prevalence_curve
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "prevalence.json").read_text())
 COUNTS = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=320, passed_size=96_800)
