@@ -183,16 +183,6 @@ def test_no_stratum_sees_its_own_answers():
         assert np.abs(after / before - 1).max() > 0.1  # the others do see them
 
 
-def test_a_score_in_the_wrong_order_is_followed_downwards():
-    rates = np.array([0.95, 0.8, 0.6, 0.2, 0.05, 0.01, 0.01])
-    found = np.round(FIRST * rates)
-
-    seen = rates_without_own(PLACE, UP, FIRST.astype(float), found)
-
-    assert seen[1, 0] > seen[1, 1] > seen[1, 2]
-    assert seen[4, 3] > seen[4, 4] > seen[4, 5]
-
-
 def test_enumerated_bias_is_a_fraction_of_what_own_answers_would_leave():
     size, up = np.array([300, 300, 4000, 600]), np.array([True, True, False, False])
     rates, place = np.array([0.6, 0.9, 0.03, 0.3]), np.array([0.4, 2.2, -3.5, -0.8])

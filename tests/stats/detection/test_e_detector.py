@@ -412,18 +412,6 @@ def test_an_alternative_that_the_cap_leaves_within_the_limit_is_no_evidence():
     assert log_e_factor(low, matrix(0, 307, 0, 0), rates).tolist() == [0.0] * 3
 
 
-@QUICK
-@given(st.lists(st.tuples(*[st.floats(-50, 50)] * 3), max_size=6))
-def test_evidence_replayed_from_stored_factors_is_the_evidence_that_was(log_e):
-    evidence = Evidence()
-    for row in log_e:
-        evidence = evidence.after(row)
-
-    stored = json.loads(json.dumps(log_e))
-
-    assert Evidence.replay(stored) == evidence
-
-
 def test_evidence_starts_at_nothing_and_a_useless_round_is_a_step_all_the_same():
     one, two = Evidence.replay([[0.0] * 3]), Evidence.replay([[0.0] * 3] * 2)
 

@@ -9,8 +9,6 @@ from scipy import stats
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_sizes import systematic_sizes
 from monitor.stats.design.recalibration import recalibrated_rates
-from monitor.stats.design.two_waves import first_wave, second_wave
-from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit, half_space
 
@@ -63,37 +61,4 @@ def test_e_has_a_mean_of_at_most_one_within_the_limit_whatever_u_and_above_it_be
 
     assert len(within) > 4
     assert np.max(within) <= 1 + 1e-9
-    assert beyond_it.max() > 1.1
-
-
-def means_of_a_first_round(limit, rates):
-    """Mean of every alternative's e over both waves of a first round, one cell without answers."""
-    plan = np.array([2, 2, 2, 4])
-    first = first_wave(plan, 0.1)
-    assert first.tolist() == [0, 1, 1, 2]
-    total = np.zeros((len(rates), 3))
-    for found in answers(first):
-        wave = {"plan": plan, "first": first, "labeled": first, "positive": found}
-        more = second_wave(SIZE, UP, np.array([0.5, 2.0, -4.0, -1.0]), uniform=0.4, **wave)
-        expected = guess([counts_of(first, found)])
-        for rest in answers(more):
-            e = np.exp(log_e_factor(limit, counts_of(more, rest), expected))
-            chance = chances(found, first, rates) * chances(rest, more, rates)
-            total += np.outer(chance, e)
-    return total
-
-
-@pytest.mark.parametrize(
-    ("name", "at", "beyond"),
-    [
-        ("precision", [0.6, 0.6, 0.0, 0.1], [0.1, 0.2, 0.0, 0.1]),
-        ("recall", [0.6, 0.9, 0.02, 0.378], [0.1, 0.2, 0.05, 0.6]),
-    ],
-)
-def test_e_of_both_waves_over_cells_has_a_mean_of_at_most_one_on_the_limit(name, at, beyond):
-    limit = Limit(name, 0.6, "at_least")
-
-    on_it, beyond_it = means_of_a_first_round(limit, np.array([at, beyond]))
-
-    assert on_it.max() <= 1 + 1e-9
     assert beyond_it.max() > 1.1

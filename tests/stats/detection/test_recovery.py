@@ -1,8 +1,6 @@
 """The end of alerts: numbers written out, the bound by enumeration, refusals, endings by chance."""
 
-import json
 import math
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ from monitor.stats.detection.recovery import (
     ERRORS,
     LOG_ENDS_AT,
     Recovery,
-    advance,
     log_recovery_factor,
     opposite,
 )
@@ -138,19 +135,6 @@ def test_the_mean_over_all_draws_without_replacement_is_at_most_one_in_every_win
     assert 0.5 < mean.max() <= 1 + 1e-12
 
 
-@QUICK
-@given(log_factors)
-def test_evidence_goes_on_from_what_was_stored(log_e):
-    recovery = Recovery()
-    for value in log_e:
-        recovery = Recovery(**json.loads(json.dumps(asdict(recovery)))).updated(value)
-
-    whole = Recovery()
-    for value in log_e:
-        whole = whole.updated(value)
-    assert recovery == whole
-
-
 @pytest.mark.parametrize("log_e", [-30.0, 0.0, 30.0])
 def test_a_thousand_rounds_neither_overflow_nor_lose_the_sum(log_e):
     recovery = Recovery()
@@ -161,17 +145,6 @@ def test_a_thousand_rounds_neither_overflow_nor_lose_the_sum(log_e):
     exact = np.logaddexp.reduce((1001 - k) * log_e - np.log(k) - np.log(k + 1))
     assert recovery.rounds == 1000
     assert recovery.log_r == pytest.approx(exact, rel=1e-10)
-
-
-def test_many_alerts_at_once_go_the_way_of_each():
-    log_e = np.random.default_rng(3).normal(0, 2, (9, 5))
-    log_r = np.full(5, -np.inf)
-
-    for t, row in enumerate(log_e):
-        log_r = advance(log_r, t, row)
-
-    each = [replayed(np.exp(column)).log_r for column in log_e.T]
-    assert log_r == pytest.approx(np.array(each), rel=1e-12)
 
 
 @pytest.mark.parametrize(

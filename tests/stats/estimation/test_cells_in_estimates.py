@@ -45,17 +45,6 @@ def test_precision_has_the_interval_of_its_class_and_the_point_of_its_cells():
     assert found.point == pytest.approx(np.average(shares, weights=SIZE[UP]))
 
 
-def test_where_no_positive_was_missed_recall_may_be_1():
-    labeled = np.minimum(10, SIZE)
-    counts = Counts.of_arrays(
-        size=SIZE, labeled=labeled, positive=np.where(UP, labeled - 1, 0), is_flagged=UP
-    )
-
-    found = of_cells(counts, "recall")
-
-    assert (found.point, found.high) == (1.0, 1.0)
-
-
 def test_missing_answers_widen_by_the_cells_that_they_are_missing_from():
     counts = a_round()
     missing = np.zeros(len(SIZE), dtype=np.int64)

@@ -258,15 +258,6 @@ def test_an_empty_stratum_changes_nothing_but_costs_nothing():
     assert draws.rate_matrix(BANDED.size).tp == pytest.approx(every.rate_matrix(BANDED.size).tp)
 
 
-def test_rates_are_drawn_flagged_first_and_within_their_betas():
-    rates = draw(round_posterior(TABLE_1), seed=5).rates
-
-    assert rates.shape == (2**14, 2)
-    assert stats.kstest(rates[:, 0], stats.beta(138.5, 22.5).cdf).statistic < 2e-4
-    assert stats.kstest(rates[:, 1], stats.beta(108.5, 4732.5).cdf).statistic < 2e-4
-    assert abs(float(np.mean(stats.zscore(rates[:, 0]) * stats.zscore(rates[:, 1])))) < 0.01
-
-
 def test_strata_of_a_class_share_the_mixture_component():
     low_and_high = BetaMixture(
         np.array([0.3, 0.7]), np.array([[1e4, 2e4], [9e4, 8e4]]), np.array([[9e4, 8e4], [1e4, 2e4]])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
-from monitor.stats.core.metrics import METRICS, Matrix
+from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import Working, precision_change
 from monitor.stats.estimation.posterior import estimates
@@ -46,13 +46,6 @@ def test_precision_at_another_prevalence_is_carpenters(row):
     found = precision_at(row["sensitivity"], 1 - row["specificity"], row["prevalence"])
 
     assert float(found) == pytest.approx(row["precision"], rel=1e-12)
-
-
-@given(shares, shares, shares)
-def test_precision_is_that_of_the_matrix(tpr, fpr, eta):
-    matrix = Matrix(tpr * eta, fpr * (1 - eta), (1 - tpr) * eta, (1 - fpr) * (1 - eta))
-
-    assert float(precision_at(tpr, fpr, eta)) == pytest.approx(float(METRICS["precision"](matrix)))
 
 
 def test_precision_of_nothing_flagged_is_undefined_and_broadcasts():

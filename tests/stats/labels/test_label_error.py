@@ -116,16 +116,6 @@ def test_bands_of_flagged_items_have_the_heavy_prior_only_and_those_of_passed_on
     assert with_light[0] - with_heavy[0] > 0.03
 
 
-def test_labels_of_a_rare_class_say_how_specific_they_are():
-    rare = Counts.of_matrix(tp=138, fp=22, fn=2, tn=4838, flagged_size=1600, passed_size=48_400)
-    small = LabelAudit(tp=96, fn=4, tn=97, fp=3)
-
-    draws = corrected_draws(rare, small)
-
-    assert stats.beta.mean(*small.specificity) < 0.97
-    assert draws.specificity.mean() > 0.998
-
-
 def test_even_a_census_is_not_known_when_labels_err():
     census = Counts.of_matrix(tp=138, fp=22, fn=150, tn=4690, flagged_size=160, passed_size=4840)
 
