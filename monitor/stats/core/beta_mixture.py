@@ -25,11 +25,6 @@ class BetaMixture:
         Component weights, shape ``(J,)``, summing to 1.
     alpha, beta
         Beta parameters, shape ``(J, H)``, all positive.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a parameter is not positive, or the weights do not sum to 1.
     """
 
     weight: Floats

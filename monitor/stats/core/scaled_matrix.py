@@ -45,11 +45,6 @@ def scaled_matrix(
         Positive ones among them, y_h, shape ``(..., H)``, for one sample or for many; so are the
         cells, without the last axis.
 
-    Raises
-    ------
-    ValueError
-        If the shapes disagree, or not ``0 <= positive <= labeled``.
-
     Examples
     --------
     >>> matrix = scaled_matrix(

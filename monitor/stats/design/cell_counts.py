@@ -95,11 +95,6 @@ def cell_counts(
     prior
         Answers of each kind that the class's prior is worth when V is estimated.
 
-    Raises
-    ------
-    ValueError
-        If the shapes disagree or not ``0 <= positive <= labeled``.
-
     Examples
     --------
     >>> found = cell_counts([9000, 900, 100], [30, 30, 40], [0, 3, 16])

@@ -77,11 +77,6 @@ def guess(
     decay
         Weight :math:`\delta` of a round against the one after it, in (0, 1].
 
-    Raises
-    ------
-    ValueError
-        If ``decay`` is out of range or the strata differ between rounds.
-
     Examples
     --------
     >>> from monitor.stats.core.counts import Counts

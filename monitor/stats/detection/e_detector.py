@@ -199,14 +199,9 @@ def log_threshold(every: float, watched: int) -> float:
     Parameters
     ----------
     every
-        The promise N: at most one false alarm per N rounds, over all that is watched.
+        The promise N, 1 or more: at most one false alarm per N rounds, over all that is watched.
     watched
         Metrics m of the monitor under a limit; two sides of one metric count twice.
-
-    Raises
-    ------
-    ValueError
-        If ``every`` is under 1 or infinite, or nothing is watched.
 
     Examples
     --------

@@ -110,11 +110,6 @@ class Recovery:
     log_r
         Log R after them; minus infinity at the firing.
 
-    Raises
-    ------
-    ValueError
-        If the two do not belong together.
-
     Examples
     --------
     >>> recovery = Recovery().updated(2.2).updated(2.0)

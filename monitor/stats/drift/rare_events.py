@@ -19,11 +19,6 @@ def rates_differ(
     the central ``level`` of it: equal rates are called equal with this probability or more, and a
     few events before make a wide bound.
 
-    Raises
-    ------
-    ValueError
-        If a size is not positive, a count negative, or ``level`` outside (0, 1).
-
     Examples
     --------
     >>> rates_differ(0, 1000, 60, 1000), rates_differ(50, 1000, 60, 1000)

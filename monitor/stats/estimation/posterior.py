@@ -317,11 +317,6 @@ def estimate_matrix(
     of the predicted negatives; ``flagged_size`` and ``passed_size`` are these classes in the whole
     window, labeled or not.
 
-    Raises
-    ------
-    ValueError
-        If a cell is negative or a class has more labels than items.
-
     Examples
     --------
     >>> found = estimate_matrix(

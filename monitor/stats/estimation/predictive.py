@@ -84,11 +84,6 @@ def next_estimates(
         Items of the next window in each stratum, and the labels it will have, shape ``(H,)``. A
         stratum without labels follows the others of its class, as in ``scaled_matrix``.
 
-    Raises
-    ------
-    ValueError
-        If the strata are not the posterior's, or not ``0 <= labeled <= size``.
-
     Examples
     --------
     >>> from monitor.stats.core.counts import Counts
