@@ -173,6 +173,11 @@ def draw(
         Items in each stratum, shape ``(H,)``, if known: the rate of an empty stratum weighs
         nothing, so it is left at 0 and costs nothing.
 
+    Raises
+    ------
+    ValueError
+        If ``points`` is not a power of 2, or ``size`` does not have H values.
+
     Examples
     --------
     >>> uniform = BetaMixture.single(np.ones(1), np.ones(1))

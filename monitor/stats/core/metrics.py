@@ -200,6 +200,11 @@ def f_beta(beta: float) -> Metric:
     beta
         Positive; the metric is called ``f1``, ``f2``, ``f0.5`` and so on.
 
+    Raises
+    ------
+    ValueError
+        If ``beta`` is not a positive finite number.
+
     Notes
     -----
     Van Rijsbergen, *Information Retrieval*, 2nd ed. 1979, chapter 7.

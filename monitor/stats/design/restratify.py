@@ -89,6 +89,11 @@ def restratify(
     round_of
         Round of each item, whole numbers from 0; None: all are of one.
 
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or a label or weight is out of its range.
+
     Examples
     --------
     >>> found = restratify([0, 0, 0, 1], [1, 0, 0, 1], [1.0, 1.0, 4.0, 2.0], strata=3)

@@ -132,6 +132,11 @@ def band_of(scores: ArrayLike, edges: Sequence[float]) -> Ints:
     edges
         Rising inner edges from ``band_edges``; a score on an edge belongs above it.
 
+    Raises
+    ------
+    ValueError
+        If the edges do not rise strictly.
+
     Examples
     --------
     >>> band_of([0.1, 0.4, 0.7, float("nan")], edges=(0.4,))

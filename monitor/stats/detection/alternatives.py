@@ -58,15 +58,13 @@ _SCALED_CLASSES = {
 }
 
 
-def guess(
-    rounds: Sequence[Counts], reference: Counts | None = None, decay: float = DECAY
-) -> Floats | None:
+def guess(rounds: Sequence[Counts], reference: Counts | None = None) -> Floats | None:
     r"""Rates to expect in the next round, ``(H,)``, from earlier rounds only; None without a label.
 
     .. math:: g_h = \frac{a_0 + \sum_j \delta^{t-1-j} y_{jh}}{2a_0 + \sum_j \delta^{t-1-j} n_{jh}}
 
-    with j = 0 the reference, :math:`a_0 = 1/(2H)` for the H strata of the class. Never 0 or 1.
-    The promise does not depend on the guess, only the delay does.
+    with j = 0 the reference, :math:`\delta` = ``DECAY`` and :math:`a_0 = 1/(2H)` for the H strata
+    of the class. Never 0 or 1. The promise does not depend on the guess, only the delay does.
 
     Parameters
     ----------
@@ -74,8 +72,6 @@ def guess(
         Earlier rounds of the same strata in slot order, without the round to be judged.
     reference
         Counts from before launch in the same strata.
-    decay
-        Weight :math:`\delta` of a round against the one after it, in (0, 1].
 
     Examples
     --------
@@ -84,21 +80,18 @@ def guess(
     >>> print(guess([], reference=before))
     [0.795 0.019]
     """
-    if not 0 < decay <= 1:
-        message = f"decay must lie in (0, 1], got {decay!r}"
-        raise ValueError(message)
     earlier = [*([] if reference is None else [reference]), *rounds]
     if not any(counts.labeled.any() for counts in earlier):
         return None
-    positive, labeled = decayed_labels(earlier, decay)
+    positive, labeled = decayed_labels(earlier)
     layout = earlier[0].is_flagged
     flagged = int(layout.sum())
     prior = np.where(layout, prior_count(flagged), prior_count(layout.size - flagged))
     return np.asarray((prior + positive) / (2 * prior + labeled))
 
 
-def decayed_labels(rounds: Sequence[Counts], decay: float = DECAY) -> tuple[Floats, Floats]:
-    """Add up the labels of rounds in slot order, each worth ``decay`` of the one after it.
+def decayed_labels(rounds: Sequence[Counts]) -> tuple[Floats, Floats]:
+    """Add up the labels of rounds in slot order, each worth ``DECAY`` of the one after it.
 
     Positive and labeled, shape ``(H,)`` each; a ValueError if the strata differ between rounds.
     """
@@ -108,8 +101,8 @@ def decayed_labels(rounds: Sequence[Counts], decay: float = DECAY) -> tuple[Floa
         if counts.is_flagged is not layout and not np.array_equal(counts.is_flagged, layout):
             message = "all rounds and the reference need the same strata; found another layout"
             raise ValueError(message)
-        positive = decay * positive + counts.positive
-        labeled = decay * labeled + counts.labeled
+        positive = DECAY * positive + counts.positive
+        labeled = DECAY * labeled + counts.labeled
     return positive, labeled
 
 

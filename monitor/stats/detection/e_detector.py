@@ -203,6 +203,11 @@ def log_threshold(every: float, watched: int) -> float:
     watched
         Metrics m of the monitor under a limit; two sides of one metric count twice.
 
+    Raises
+    ------
+    ValueError
+        If ``every`` is under 1 or infinite, or nothing is watched.
+
     Examples
     --------
     >>> round(log_threshold(52, 2), 4)

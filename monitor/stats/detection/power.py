@@ -80,7 +80,6 @@ def smallest_drops(
     *,
     metric: str,
     every: float = 52,
-    seed: int = 0,
     paths: int = PATHS,
 ) -> dict[Misses, float | None]:
     """Find the smallest drops that are found within 4 rounds in 8 of 10 cases (``smallest_drop``).
@@ -113,7 +112,6 @@ def smallest_drops(
             every=every,
             within=WITHIN,
             probability=PROBABILITY,
-            seed=seed,
             paths=paths,
             misses=misses,
         )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.counts import Counts, Interval, completed
-from monitor.stats.core.draws import POINTS
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
@@ -49,13 +48,7 @@ def worst_case(
 
 
 def point_range(
-    counts: Counts,
-    undecided: Ints,
-    name: str,
-    *,
-    seed: int = 0,
-    points: int = POINTS,
-    cells: bool = False,
+    counts: Counts, undecided: Ints, name: str, *, seed: int = 0, cells: bool = False
 ) -> tuple[float, float] | None:
     """Lowest and highest estimate of a metric over all ways to count undecided answers.
 
@@ -71,9 +64,7 @@ def point_range(
     0.70 to 0.93
     """
     corner_points = [
-        estimates(
-            corner, metrics=(name,), estimands=("rate",), seed=seed, points=points, cells=cells
-        )[0].point
+        estimates(corner, metrics=(name,), estimands=("rate",), seed=seed, cells=cells)[0].point
         for corner in completions(counts, undecided)
     ]
     estimated = [point for point in corner_points if point is not None]

@@ -86,7 +86,6 @@ def compare(
     first: ArrayLike,
     second: ArrayLike,
     *,
-    first_possible: Bools | None = None,
     second_possible: Bools | None = None,
     second_flagged: int | None = None,
     metrics: Sequence[str] = ("precision", "recall", "f1"),
@@ -103,11 +102,10 @@ def compare(
         The labeled items, n of them.
     first, second
         Whether each classifier flags each item, shape ``(n,)``.
-    first_possible, second_possible
-        Whether a stratum may hold items that the classifier passes, and that it flags, shape
-        ``(H, 2)``; as in ``ScoredSample.possible_at``. If not given, the first flags just the
-        flagged strata, as the one whom the sample was drawn for does, and the second may do
-        either anywhere.
+    second_possible
+        Whether a stratum may hold items that the second passes, and that it flags, shape
+        ``(H, 2)``; as in ``ScoredSample.possible_at``. If not given, it may do either anywhere. The
+        first flags just the flagged strata: the sample was drawn for it.
     second_flagged
         Items of the window that the second flags, where they were counted; estimated if not
         given.
@@ -149,7 +147,7 @@ def compare(
         message = f"both classifiers must decide on each of the {len(sample.stratum)} items"
         raise ValueError(message)
     cell = 2 * decisions[0].astype(np.int64) + decisions[1]
-    possible = _possible(sample, first_possible, second_possible)
+    possible = _possible(sample, second_possible)
     items = _drawn(sample, cell, possible, rng=rng, draws=draws, estimand=estimand)
     if second_flagged is not None:
         items = _possible_draws(items, second_flagged)
@@ -172,14 +170,7 @@ def compare(
 
 
 def compare_threshold(
-    sample: ScoredSample,
-    threshold: float,
-    *,
-    metrics: Sequence[str] = ("precision", "recall", "f1"),
-    level: float = 0.95,
-    estimand: Estimand = "rate",
-    rng: np.random.Generator,
-    draws: int = DRAWS,
+    sample: ScoredSample, threshold: float, *, estimand: Estimand = "rate", rng: np.random.Generator
 ) -> Comparison:
     """Compare the classifier as it is (first) with itself at another threshold (second).
 
@@ -203,20 +194,16 @@ def compare_threshold(
         sample.items.is_flagged,
         sample.score >= threshold,
         second_possible=sample.possible_at(threshold),
-        metrics=metrics,
-        level=level,
         estimand=estimand,
         rng=rng,
-        draws=draws,
     )
 
 
-def _possible(sample: LabeledSample, first: Bools | None, second: Bools | None) -> Bools:
+def _possible(sample: LabeledSample, second: Bools | None) -> Bools:
     """Which of the four cells a stratum may hold, shape ``(H, 4)``."""
     strata = len(sample.size)
-    if first is None:
-        is_flagged = np.arange(strata) < sample.flagged
-        first = np.column_stack([~is_flagged, is_flagged])
+    is_flagged = np.arange(strata) < sample.flagged
+    first = np.column_stack([~is_flagged, is_flagged])
     if second is None:
         second = np.ones((strata, 2), dtype=np.bool_)
     return (first[:, :, np.newaxis] & second[:, np.newaxis, :]).reshape(strata, 4)

@@ -41,15 +41,9 @@ class MoreLabels:
 
 
 def more_labels(
-    segment: Counts,
-    whole: Counts,
-    metric: str,
-    margin: float,
-    *,
-    level: float = 0.95,
-    cells: bool = False,
+    segment: Counts, whole: Counts, metric: str, margin: float, *, cells: bool = False
 ) -> MoreLabels:
-    r"""How many more labels bring a segment's interval within a margin.
+    r"""How many more labels bring a segment's 95 % interval within a margin.
 
     The posterior of a rate has the variance :math:`v_h/m_h` with
     :math:`v_h = E[\pi_h(1-\pi_h)]`, as if from :math:`m_h` labels, of which :math:`n_h` are the
@@ -87,7 +81,7 @@ def more_labels(
     >>> more_labels(part, whole, "precision", 0.1)
     MoreLabels(of_round=1100, of_segment=28)
     """
-    _check_request(metric, margin, level)
+    _check_request(metric, margin)
     drawn = whole
     if cells:
         segment, whole = _plain_part(segment, whole)
@@ -104,7 +98,7 @@ def more_labels(
     used = coefficients[metric] > 0
     c, size = coefficients[metric][used], segment.size[used].astype(np.float64)
     worth = _worth(segment, prior_rates.alpha + prior_rates.beta)[used]
-    allowed = (margin / normal_quantile(level)) ** 2 + float(np.sum(c / size))
+    allowed = (margin / normal_quantile(0.95)) ** 2 + float(np.sum(c / size))
     gain = segment.size * (whole.labeled / np.maximum(whole.size, 1))
     unseen = _without_label(segment, metric)
     least = max((1 / max(float(gain[stratum].sum()), _NEVER) for stratum in unseen), default=0.0)
@@ -186,9 +180,8 @@ def _labels_of_round(whole: Counts, factor: float) -> int:
     return math.ceil(float(added.sum()) - _ROUNDING)
 
 
-def _check_request(metric: str, margin: float, level: float) -> None:
+def _check_request(metric: str, margin: float) -> None:
     if metric not in ("precision", "recall"):
         message = f"labels are predicted for precision and recall, got {metric!r}"
         raise ValueError(message)
     check_probability(margin, "margin")
-    check_probability(level, "level")

@@ -55,6 +55,11 @@ def with_robust_weight(
     share
         Weight q of the round alone, from 0 (the mixture as it is) to 1.
 
+    Raises
+    ------
+    ValueError
+        If ``share`` lies outside [0, 1].
+
     Examples
     --------
     >>> pooled = BetaMixture.single(np.array([812.0]), np.array([203.0]))

@@ -361,9 +361,7 @@ def corrected_estimates(
     *,
     metrics: Sequence[str] = ("precision", "recall"),
     estimands: Sequence[Estimand] = ESTIMANDS,
-    level: float = 0.95,
     seed: int = 0,
-    points: int = POINTS,
 ) -> list[MetricEstimate]:
     """Estimate metrics of the truth from this round's labels and an audit of the labels.
 
@@ -388,12 +386,11 @@ def corrected_estimates(
     precision (rate, round): 0.905 [0.833, 0.982]
     recall (rate, round): 0.579 [0.506, 0.671]
     """
-    draws = corrected_draws(counts, audit, seed=seed, points=points)
+    draws = corrected_draws(counts, audit, seed=seed)
     result = estimates(
         counts,
         metrics=metrics,
         estimands=estimands,
-        level=level,
         drawn=MatrixDraws(partial(draws.matrix, counts), METHOD),
     )
     if draws.supported >= FEWEST_SUPPORTED:

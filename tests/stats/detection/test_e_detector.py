@@ -481,8 +481,6 @@ def factor_of(guessed):
         (lambda: factor_of([0.5, float("nan")]), "a guess lies strictly between 0 and 1"),
         (lambda: factor_of([0.5] * 3), r"guess has shape \(3,\), the round \(2,\)"),
         (lambda: guess([NO_ITEMS], reference=BANDED), "need the same strata"),
-        (lambda: guess([], decay=0.0), r"decay must lie in \(0, 1\]"),
-        (lambda: guess([], decay=float("nan")), r"decay must lie in \(0, 1\]"),
         (lambda: log_threshold(0.5, 1), "cannot be promised; give 1 or more"),
         (lambda: log_threshold(float("inf"), 1), "cannot be promised; give 1 or more"),
         (lambda: log_threshold(52, 0), "at least one limit"),

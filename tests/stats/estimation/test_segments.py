@@ -152,18 +152,16 @@ def test_a_margin_that_is_reached_needs_nothing():
 
 
 @pytest.mark.parametrize(
-    ("metric", "margin", "level", "sentence"),
+    ("metric", "margin", "sentence"),
     [
-        ("f1", 0.1, 0.95, "labels are predicted for precision and recall, got 'f1'"),
-        ("recall", 0.0, 0.95, r"margin must lie strictly between 0 and 1, got 0\.0"),
-        ("recall", 1.0, 0.95, r"margin must lie strictly between 0 and 1, got 1\.0"),
-        ("recall", 0.1, 1.0, r"level must lie strictly between 0 and 1, got 1\.0"),
-        ("recall", 0.1, 0.0, r"level must lie strictly between 0 and 1, got 0\.0"),
+        ("f1", 0.1, "labels are predicted for precision and recall, got 'f1'"),
+        ("recall", 0.0, r"margin must lie strictly between 0 and 1, got 0\.0"),
+        ("recall", 1.0, r"margin must lie strictly between 0 and 1, got 1\.0"),
     ],
 )
-def test_a_request_out_of_range_is_refused(metric, margin, level, sentence):
+def test_a_request_out_of_range_is_refused(metric, margin, sentence):
     with pytest.raises(ValueError, match=sentence):
-        more_labels(PART, WHOLE, metric, margin, level=level)
+        more_labels(PART, WHOLE, metric, margin)
 
 
 def test_a_metric_that_the_segment_cannot_have_is_refused():
