@@ -203,7 +203,9 @@ def _block_state(
     by_monitor = class_store.rounds_of_slot(connection, list(class_monitors.values()), slot)
     if not all(each.is_settled for each in by_monitor.values()):
         return None
-    block = _newest_block(by_monitor.values())
+    # As the round that was opened last has it: classes may come and go.
+    newest = max(by_monitor.values(), key=lambda each: (each.opened_at, each.id), default=None)
+    block = None if newest is None else newest.settings.block
     if block is None or not all(map(_is_of_classes, by_monitor.values())):
         return None
     rounds = _by_class(connection, block, by_monitor.values(), slot)
@@ -245,12 +247,6 @@ def _is_of_classes(round_: Round) -> bool:
     """Whether a round was opened for a class; its monitor may have been another before."""
     block = round_.settings.block
     return block is not None and block.kind == "classes"
-
-
-def _newest_block(rounds: Iterable[Round]) -> Block | None:
-    """Give the block as the round that was opened last has it: classes may come and go."""
-    newest = max(rounds, key=lambda each: (each.opened_at, each.id), default=None)
-    return None if newest is None else newest.settings.block
 
 
 def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) -> bool:

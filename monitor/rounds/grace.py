@@ -25,19 +25,13 @@ def waits_until(round_: Round, first_scan: datetime) -> datetime:
     somebody asks for does not wait at all. Nor does a backfill, unless its first scan was refused
     outright.
     """
-    grace = grace_of(round_)
+    grace = round_.settings.grace
+    if grace is None:  # a monthly table takes longer to be fixed than a daily one
+        grace = max(SHORTEST, (round_.window.end - round_.window.start) / 4)
     if round_.settings.origin == "backfill":
         return first_scan if round_.first_look_at is None else first_scan + grace
     following = next(slots_after(round_.settings.schedule, round_.slot))
     return max(first_scan, min(first_scan + grace, following))
-
-
-def grace_of(round_: Round) -> timedelta:
-    """How long predictions that cannot be used now are waited for."""
-    if round_.settings.grace is not None:
-        return round_.settings.grace
-    # A quarter of the window: a monthly table takes longer to be fixed than a daily one.
-    return max(SHORTEST, (round_.window.end - round_.window.start) / 4)
 
 
 def gives_up_at(round_: Round) -> datetime | None:

@@ -83,15 +83,13 @@ def _missed(
         if row is None or row.point is None or keeps(limit.side, limit.value, row.point):
             break
         run.append((each, row))
-    if not run or not _is_beyond(limit, run[0][1]):
+    if not run:
         return None
     (newest, row), (oldest, _) = run[0], run[-1]
-    return retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)
-
-
-def _is_beyond(limit: LimitSide, row: EstimateRow) -> bool:
     nearest = row.high if limit.side == "at_least" else row.low
-    return nearest is not None and not keeps(limit.side, limit.value, nearest)
+    if nearest is None or keeps(limit.side, limit.value, nearest):
+        return None
+    return retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)
 
 
 def _own(rows: Sequence[EstimateRow], metric: str) -> EstimateRow | None:

@@ -66,11 +66,12 @@ def read_report(
     connection: Connection, monitor: str, number: int | None, version: int | None
 ) -> RoundReport:
     """Read the stored report of a round, the newest one that has a report unless one is named."""
-    round_ = (
-        _newest_done(connection, monitor)
-        if number is None
-        else find_round(connection, monitor, number)
-    )
+    if number is not None:
+        round_ = find_round(connection, monitor, number)
+    elif (done := round_lists.newest_done(connection, monitor)) is not None:
+        round_ = round_store.read_round(connection, done)
+    else:
+        raise InputRefused(rounds.no_reports_text(monitor))
     version_to_read = _version(round_, version)
     if version is None and round_.state is RoundState.ABANDONED:
         version_to_read = report_store.newest_version(connection, round_.id)
@@ -79,13 +80,6 @@ def read_report(
     if report is None:
         raise InputRefused(rounds.no_report_text(monitor, round_.number, round_.state))
     return report
-
-
-def _newest_done(connection: Connection, monitor: str) -> Round:
-    done = round_lists.newest_done(connection, monitor)
-    if done is None:
-        raise InputRefused(rounds.no_reports_text(monitor))
-    return round_store.read_round(connection, done)
 
 
 def find_round(connection: Connection, monitor: str, number: int) -> Round:

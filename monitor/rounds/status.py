@@ -264,8 +264,11 @@ def _status(stored: _StatusOfOne, problems: Sequence[str], concerns: Sequence[st
 
 
 def _problems(stored: _StatusOfOne) -> list[str]:
+    due = newest_slot(stored.settings.round.schedule, stored.now)
+    newest = stored.newest or next(iter(stored.seen.future), None)
+    is_unopened = newest is None or newest.slot < due
     return [
-        *_unopened(stored),
+        *([lines.unopened_line(due)] if is_unopened else []),
         *(
             lines.waiting_line(round_.number, gives_up_at(round_), round_.reason)
             for round_ in stored.seen.blocked
@@ -278,12 +281,6 @@ def _problems(stored: _StatusOfOne) -> list[str]:
         *(problem for notes in stored.labels for problem in notes.problems),
         *(lines.unread_labels_line(notes.obstacle) for notes in stored.labels if notes.obstacle),
     ]
-
-
-def _unopened(stored: _StatusOfOne) -> list[str]:
-    due = newest_slot(stored.settings.round.schedule, stored.now)
-    newest = stored.newest or next(iter(stored.seen.future), None)
-    return [lines.unopened_line(due)] if newest is None or newest.slot < due else []
 
 
 def _late_answers(stored: _StatusOfOne) -> Iterator[str]:

@@ -303,8 +303,9 @@ def _read_batch(
         restated = read_restated(connection, monitor_id=this_round.monitor_id)
         unrestated = read_unrestated(connection, restated)
         recurring = read_recurring(connection, rounds)
-        has_checks = any(checks_of(round_.settings.labeling) for round_ in rounds)
-        past_checks = _read_checks(connection, past) if has_checks else []
+        past_checks: dict[int, PastChecks] = {}
+        if any(checks_of(round_.settings.labeling) for round_ in rounds):
+            past_checks = in_chunks(connection, [each.id for each in past], check_store.read_past)
     if restating is not None:
         rounds = [restating.requested_for(round_) for round_ in rounds]
         labels = restating.with_changes(labels)
@@ -330,14 +331,10 @@ def _read_batch(
         stored=Tally(stored[this_round.id]) if this_round.id in stored else None,
         restated=restated,
         unrestated=unrestated,
-        checked=checked_labels(rounds, labels, past_checks),
+        checked=checked_labels(
+            rounds, labels, [past_checks[each.id] for each in past if each.id in past_checks]
+        ),
     )
-
-
-def _read_checks(connection: Connection, past: Sequence[PastRound]) -> list[PastChecks]:
-    ids = [each.id for each in past]
-    read = in_chunks(connection, ids, check_store.read_past)
-    return [read[each] for each in ids if each in read]
 
 
 def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> PastRound:

@@ -95,8 +95,12 @@ def estimate_round(
         _unless_unlabeled(row, unlabeled)
         for row in _pooled_estimates(history, pooled, seed, scaled)
     ]
+    # The missing answers of each class are all negative or all positive, in every way.
+    ways = [_with_robust_weight(state, settings) for state in completed]
     corners = [
-        _pooled_estimates(history, corner, seed) for corner in _pooled_corners(completed, settings)
+        _pooled_estimates(history, JointPosterior(up.flagged, down.passed), seed)
+        for up in ways
+        for down in ways
     ]
     before = earlier if evidence_earlier is None else evidence_earlier
     return RoundEstimate(
@@ -163,14 +167,6 @@ def _pooled_estimates(
         seed=seed,
         scaled=scaled,
     )
-
-
-def _pooled_corners(
-    completed: Sequence[HistoryState], settings: RoundSettings
-) -> list[JointPosterior]:
-    """Pool with the missing answers of each class all negative or all positive, in every way."""
-    ways = [_with_robust_weight(state, settings) for state in completed]
-    return [JointPosterior(up.flagged, down.passed) for up in ways for down in ways]
 
 
 def _with_robust_weight(history: HistoryState, settings: RoundSettings) -> JointPosterior:

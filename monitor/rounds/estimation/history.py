@@ -175,11 +175,8 @@ def before_launch(
     strata: Sequence[Stratum], reference: Mapping[str, tuple[int, int]] | None
 ) -> Counts | None:
     """Count what was labeled before launch, for these strata; None without a reference."""
-    return None if reference is None else reference_counts(strata, reference)
-
-
-def reference_counts(strata: Sequence[Stratum], reference: Mapping[str, tuple[int, int]]) -> Counts:
-    """Count what was labeled before launch, for these strata."""
+    if reference is None:
+        return None
     pairs = [reference.get(stratum.name, (0, 0)) for stratum in strata]
     return Counts.of_arrays(
         size=[labeled for _, labeled in pairs],

@@ -22,7 +22,7 @@ from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.first_phase import foreseen_scan
 from monitor.rounds.sampling.plan import prospect_of, rates_before, reference_of
 from monitor.rounds.sampling.second_wave import has_two_waves
-from monitor.rounds.sampling.window_scan import WindowScan, why_unusable
+from monitor.rounds.sampling.window_scan import why_unusable
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, plan_options
@@ -194,7 +194,12 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     prospect = prospect_of(seen.frame, existing, round_.settings, round_.seed)
     bands = bands_of([part.stratum for part in seen.frame.strata], round_.settings.sample)
     names = tuple(band.name for band in bands)
-    basis = PLAN_SOURCES[prospect.prior_rates.source] if existing is None else _basis(context, seen)
+    if existing is None:
+        basis = PLAN_SOURCES[prospect.prior_rates.source]
+    else:
+        with context.database.read() as connection:
+            earlier = round_store.closed_rounds(connection, seen.known.id) if seen.known else []
+        basis = earlier_rounds_text(len(earlier))
     two_waves = existing is None and has_two_waves(seen.frame, round_.settings)
     checks = sum(each.items for each in checks_of(round_.settings.labeling).values())
     return PlannedWindow(
@@ -207,13 +212,6 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         checks,
         explores=round_.settings.sample.segments is not None,
     )
-
-
-def _basis(context: MonitorContext, seen: WindowScan) -> str:
-    if seen.known is None:
-        return earlier_rounds_text(0)
-    with context.database.read() as connection:
-        return earlier_rounds_text(len(round_store.closed_rounds(connection, seen.known.id)))
 
 
 def forecast_plan(

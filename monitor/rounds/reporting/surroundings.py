@@ -61,6 +61,7 @@ def read_surroundings(
     rounds = [member.round for member in batch.affected]
     due, *later = ids = [round_.id for round_ in rounds]
     newest = round_store.newest_closed_id(connection, rounds[0].monitor, now)
+    late = [round_.id for round_ in rounds if column_classes(round_.settings.labeling)]
     return Surroundings(
         alerts=evidence.alerts,
         recoveries=evidence.recoveries,
@@ -77,14 +78,8 @@ def read_surroundings(
         ),
         newest=newest,
         restated=_restated_rows(connection, batch.restated, ids),
-        provisional=_provisional(connection, rounds),
+        provisional=provisional_store.first_estimates(connection, late) if late else {},
     )
-
-
-def _provisional(connection: Connection, rounds: Sequence[Round]) -> dict[int, ProvisionalRow]:
-    """Read the first estimates of rounds whose labels took time."""
-    ids = [round_.id for round_ in rounds if column_classes(round_.settings.labeling)]
-    return provisional_store.first_estimates(connection, ids) if ids else {}
 
 
 def _concerns(

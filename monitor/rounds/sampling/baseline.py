@@ -10,8 +10,8 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
+from monitor.presentation import windows
 from monitor.presentation.notices import REFERENCE, inverted_sentence
-from monitor.presentation.windows import late_rows_sentence
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
 from monitor.rounds.sampling.plausibility import (
@@ -136,7 +136,7 @@ def _late(
             late = context.source.count(last.window) - last.rows
     except SourceRefused:
         return [], ()
-    concern = plausibility.late_concern(last.number, last.rows, late, settings)
-    if concern is not None:
-        return [concern], ()
-    return [], (late_rows_sentence(last.number, late),) if late > 0 else ()
+    if late > settings.bad_rows_max * (last.rows + late):
+        sentence = windows.many_late_rows_sentence(last.number, last.rows, late)
+        return [Concern(plausibility.LATE, sentence)], ()
+    return [], (windows.late_rows_sentence(last.number, late),) if late > 0 else ()

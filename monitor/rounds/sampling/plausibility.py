@@ -150,13 +150,6 @@ def release_concerns(frame: Frame) -> list[Concern]:
     return concerns
 
 
-def late_concern(number: int, rows: int, late: int, settings: RoundSettings) -> Concern | None:
-    """State that rows of an earlier window came after its draw; None if few did."""
-    if late <= settings.bad_rows_max * (rows + late):
-        return None
-    return Concern(LATE, windows.many_late_rows_sentence(number, rows, late))
-
-
 _CHALLENGER, _JUDGE = "challenger", "judge"
 
 
