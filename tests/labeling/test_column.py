@@ -73,11 +73,7 @@ def test_a_row_answers_as_soon_as_it_is_there_and_other_items_wait(tmp_path):
 
 @pytest.mark.parametrize(
     ("missing_means", "days", "answer"),
-    [
-        ("negative", 59, None),
-        ("negative", 60, Answer.NEGATIVE),
-        ("unanswered", 600, None),
-    ],
+    [("negative", 59, None), ("negative", 60, Answer.NEGATIVE), ("unanswered", 600, None)],
 )
 def test_a_missing_row_means_negative_only_if_asked_and_only_once_mature(
     tmp_path, missing_means, days, answer

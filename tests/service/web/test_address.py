@@ -18,8 +18,7 @@ def load(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("listen", "address"),
-    [("localhost:80", ("localhost", 80)), ('"[::1]:65535"', ("::1", 65535))],
+    ("listen", "address"), [("localhost:80", ("localhost", 80)), ('"[::1]:65535"', ("::1", 65535))]
 )
 def test_this_machine_may_always_be_listened_on(load, listen, address):
     assert tuple(load(f"{{listen: {listen}}}").address) == address
