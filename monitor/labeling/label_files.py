@@ -85,7 +85,10 @@ def write_tasks(
         if not isinstance(target, Path):
             message = "a workbook is a file of its own; name one"
             raise TypeError(message)
-        content = _workbook(shuffled, shown_question)
+        names = _shown_names(shuffled)
+        longest = workbook.LONGEST_TEXT
+        rows = [[task.key, *_texts(task, names, longest), "", "", ""] for task in shuffled]
+        content = workbook.workbook_bytes(_header(names, shown_question), rows)
         make_whole(target, lambda unfinished: unfinished.write_bytes(content), new=new)
         return
     write = _write_csv if format == "csv" else partial(_write_jsonl, format=format)
@@ -101,12 +104,6 @@ def _write_csv(stream: IO[str], tasks: Sequence[Task], question: str | None) -> 
     writer.writerow([escape(name) for name in _header(names, question)])
     for task in tasks:
         writer.writerow([*map(escape, [task.key, *_texts(task, names)]), "", "", ""])
-
-
-def _workbook(tasks: Sequence[Task], question: str | None) -> bytes:
-    names = _shown_names(tasks)
-    rows = [[task.key, *_texts(task, names, workbook.LONGEST_TEXT), "", "", ""] for task in tasks]
-    return workbook.workbook_bytes(_header(names, question), rows)
 
 
 def _texts(task: Task, names: Sequence[str], longest: int = LONGEST_TEXT) -> list[str]:
