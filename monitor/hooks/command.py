@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import IO, TYPE_CHECKING, Annotated, Literal
@@ -82,14 +82,11 @@ class CommandHandler:
         """Run the program with the notice; a repeat runs it again."""
         notice = read_notice(effect.payload, self._context.link)
         text = json.dumps(notice.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
-        # Files and no pipes: a program that reads or writes nothing cannot block us.
-        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as answer:
-            stdin.write(text.encode())
-            stdin.seek(0)
-            code = self._run(stdin, answer)
+        with tempfile.TemporaryFile() as errors:
+            code = self._run(text, errors)
             if code == 0:
                 return "exit code 0"
-            raise self._failure(code, _tail(answer))
+            raise self._failure(code, _tail(errors))
 
     def usable(self) -> str:
         """Find the program, without running it."""
@@ -101,23 +98,16 @@ class CommandHandler:
             raise self._context.refused(reason)
         return executable
 
-    def _run(self, stdin: IO[bytes], output: IO[bytes]) -> int:
+    def _run(self, text: str, errors: IO[bytes]) -> int:
         seconds = self._settings.timeout.total_seconds()
-        program = self._settings.command[0]
-        passed, missing = environment(self._settings.environment)
-        if missing:
-            reason = f"the environment has no variable {', '.join(missing)}; set it"
-            raise self._context.refused(reason)
+        program, names = self._settings.command[0], self._settings.environment
         try:
             return run_program(
-                self._settings.command,
-                self._context.folder,
-                passed,
-                seconds,
-                stdin,
-                subprocess.DEVNULL,
-                output,
+                self._settings.command, self._context.folder, names, text, seconds, stderr=errors
             )
+        except LookupError as missing:
+            reason = f"{missing.args[0]}; set it"
+            raise self._context.refused(reason) from None
         except TimeoutError as error:
             message = f"hook {self._context.name}: {program} did not end within {seconds:g} s"
             raise DeliveryFailed(message) from error
@@ -133,36 +123,39 @@ class CommandHandler:
         return DeliveryFailed(message, sink_down=code == TRY_LATER, lasting=lasting)
 
 
-def environment(names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Return all that a program sees of the environment, and which variables are missing in it."""
-    missing = [name for name in names if name not in os.environ]
-    passed = {name: os.environ[name] for name in names if name not in missing}
-    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **passed}, missing
-
-
 def run_program(
     command: Sequence[str],
     folder: Path,
-    variables: Mapping[str, str],
+    variables: Sequence[str],
+    text: str,
     seconds: float,
-    stdin: IO[bytes],
-    stdout: IO[bytes] | int,
+    *,
+    stdout: IO[bytes] | int = subprocess.DEVNULL,
     stderr: IO[bytes] | int = subprocess.DEVNULL,
 ) -> int:
-    """Run a program between files, and return its exit code.
+    """Run a program on a text and return its exit code. It ends with this process, however it ends.
 
-    It ends with this process, however that ends.
+    variables: What it sees of the environment beside ``PATH``.
 
-    Raises `TimeoutError` if it did not end by itself, another `OSError` if it cannot be run.
+    Raises `LookupError` if a variable is not set; `TimeoutError` if the program did not end by
+    itself, another `OSError` if it cannot be run.
     """
-    with _guarded() as guard:
+    missing = [name for name in variables if name not in os.environ]
+    if missing:
+        message = f"the environment has no variable {', '.join(missing)}"
+        raise LookupError(message)
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+    # Files and no pipes: a program that reads or writes nothing cannot block us.
+    with tempfile.TemporaryFile() as stdin, _guarded() as guard:
+        stdin.write(text.encode())
+        stdin.seek(0)
         process = subprocess.Popen(  # noqa: S603  the words come from the config alone
             command,
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
             cwd=folder,
-            env=variables,
+            env=environment | {name: os.environ[name] for name in variables},
             start_new_session=True,  # a group of its own, to end all that it started
         )
         try:
@@ -171,7 +164,11 @@ def run_program(
         except subprocess.TimeoutExpired as error:
             raise TimeoutError from error
         finally:
-            _kill(process)
+            # All that it started, also what it left behind when it ended by itself. The group
+            # keeps its number as long as anybody is in it, so nobody else is met.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 _GUARD = ("/bin/sh", "-c", 'read -r group && { read -r ended || kill -KILL "-$group"; }')
@@ -195,16 +192,6 @@ def _guarded() -> Iterator[Callable[[int], None]]:
         yield name
     finally:
         guard.communicate(b"ended\n")
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the program and all that it started, also what it left behind when it ended by itself.
-
-    The group keeps its number as long as anybody is in it, so nobody else is met.
-    """
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _tail(output: IO[bytes]) -> str:

@@ -61,7 +61,8 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
     Raises `DeliveryFailed` if the receiver did not take it, or may not have taken it.
     """
     try:
-        answer = posted(receiver, headers, body)
+        with closing(Connections(allow_private=receiver.allow_private)) as connections:
+            answer = connections.sent(receiver, headers, body)
     except AddressRefused as error:
         raise receiver.failed(str(error), lasting=True) from None
     except httpcore.TimeoutException as error:
@@ -100,23 +101,12 @@ def _refused(receiver: Receiver, answer: HttpAnswer) -> DeliveryFailed:
     )
 
 
-def posted(
-    receiver: Receiver, headers: Mapping[str, str], body: str, *, at_most: int = _ANSWER
-) -> HttpAnswer:
-    """Post and return the answer, of which at most so many bytes are read.
-
-    Raises `AddressRefused`, or an error of httpcore or the operating system, without an answer.
-    """
-    with closing(Connections(allow_private=receiver.allow_private)) as connections:
-        return connections.posted(receiver, headers, body, at_most=at_most)
-
-
 class Connections:
     """Connections that stay open from one post of a thread to its next, and close with this."""
 
-    def __init__(self, *, allow_private: bool) -> None:
+    def __init__(self, *, allow_private: bool, trust: ssl.SSLContext | None = None) -> None:
         self._backend = GuardedBackend(allow_private=allow_private)
-        self._pool = httpcore.ConnectionPool(ssl_context=_trust(), network_backend=self._backend)
+        self._pool = httpcore.ConnectionPool(trust or _trust(), network_backend=self._backend)
 
     def close(self) -> None:
         """Close them."""
@@ -124,17 +114,29 @@ class Connections:
 
     __del__ = close
 
-    def posted(
-        self, receiver: Receiver, headers: Mapping[str, str], body: str, *, at_most: int
+    def sent(
+        self,
+        receiver: Receiver,
+        headers: Mapping[str, str],
+        body: str | None,
+        *,
+        at_most: int = _ANSWER,
+        whole: bool = False,
     ) -> HttpAnswer:
-        """Do as `posted` does."""
+        """Post, or ask without a body, and return the answer.
+
+        At most so many bytes of it are read. Of a success that breaks off what came of it counts,
+        unless it has to be ``whole``.
+
+        Raises `AddressRefused`, or an error of httpcore or the operating system, without an answer.
+        """
         seconds = receiver.timeout.total_seconds()
         self._backend.end_in(seconds)
         with self._pool.stream(
-            "POST",
+            "GET" if body is None else "POST",
             receiver.url,
             headers=[("host", urlsplit(receiver.url).netloc), *headers.items()],
-            content=body.encode(),
+            content=None if body is None else body.encode(),
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
         ) as response:
             answers = {
@@ -144,7 +146,7 @@ class Connections:
             return HttpAnswer(
                 status=status,
                 retry_after=retry_after(answers, utc_now()),
-                text=_beginning(response, at_most, is_success=status in _SUCCESS),
+                text=_beginning(response, at_most, whole=whole or status not in _SUCCESS),
             )
 
 
@@ -154,8 +156,7 @@ def _trust() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def _beginning(response: httpcore.Response, at_most: int, *, is_success: bool) -> str:
-    """Read how an answer begins; of a success that breaks off, what came of it."""
+def _beginning(response: httpcore.Response, at_most: int, *, whole: bool) -> str:
     beginning = b""
     try:
         for part in response.iter_stream():
@@ -163,7 +164,7 @@ def _beginning(response: httpcore.Response, at_most: int, *, is_success: bool) -
             if len(beginning) >= at_most:  # an answer may be endless
                 break
     except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError):
-        if not is_success:
+        if whole:
             raise
     return beginning[:at_most].decode(errors="replace")
 

@@ -46,18 +46,15 @@ def is_public(address: str) -> bool:
 
 
 class GuardedBackend(httpcore.NetworkBackend):
-    """Opens connections and closes them at once where the peer is private and must not be.
+    """Opens connections and closes them at once where the peer is private and must not be."""
 
-    seconds: After which everything ends, however slowly the peer goes on sending.
-    """
-
-    def __init__(self, *, allow_private: bool, seconds: float = math.inf) -> None:
+    def __init__(self, *, allow_private: bool) -> None:
         self._allow_private = allow_private
         self._inner = httpcore.SyncBackend()
-        self._time = _CallEnd(seconds)
+        self._time = _CallEnd()
 
     def end_in(self, seconds: float) -> None:
-        """Set when everything ends: a connection that stays open takes one call after another."""
+        """Set when everything ends, however slowly the peer goes on sending."""
         self._time.end = time.monotonic() + seconds
 
     def connect_tcp(
@@ -86,8 +83,7 @@ class GuardedBackend(httpcore.NetworkBackend):
 class _CallEnd:
     """The moment at which all calls of a backend end."""
 
-    def __init__(self, seconds: float) -> None:
-        self.end = time.monotonic() + seconds
+    end = math.inf
 
 
 class TimedStream(httpcore.NetworkStream):

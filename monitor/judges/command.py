@@ -16,7 +16,7 @@ from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeFailed, Reply
 from monitor.domain.setting_types import Duration  # noqa: TC001  pydantic reads it
 from monitor.domain.shown import plain_texts
-from monitor.hooks.command import DATA_REFUSED, TRY_LATER, Variable, Word, environment, run_program
+from monitor.hooks.command import DATA_REFUSED, TRY_LATER, Variable, Word, run_program
 from monitor.judges.http import verdict_in
 
 if TYPE_CHECKING:
@@ -69,10 +69,8 @@ class CommandJudge:
     def ask(self, items: Sequence[Shown], seconds: float) -> Sequence[Reply]:
         """Reply on each item."""
         texts = (json.dumps(plain_texts(item), ensure_ascii=False) for item in items)
-        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout:
-            stdin.write("".join(f"{text}\n" for text in texts).encode())
-            stdin.seek(0)
-            self._run(stdin, stdout, seconds)
+        with tempfile.TemporaryFile() as stdout:
+            self._run("".join(f"{text}\n" for text in texts), stdout, seconds)
             stdout.seek(0)
             lines = stdout.read(_MOST).decode(errors="replace").splitlines()
         if len(lines) != len(items):
@@ -81,20 +79,18 @@ class CommandJudge:
         values = map(verdict_in, lines)
         return [Reply(value, "malformed" if value is None else "") for value in values]
 
-    def _run(self, stdin: IO[bytes], stdout: IO[bytes], seconds: float) -> None:
-        settings = self.settings
-        variables, missing = environment(settings.environment)
-        if missing:
-            reason = f"the environment has no variable {', '.join(missing)}"
-            raise JudgeFailed(reason, lasting=True)
+    def _run(self, text: str, stdout: IO[bytes], seconds: float) -> None:
+        command, names = self.settings.command, self.settings.environment
         try:
-            code = run_program(settings.command, self.folder, variables, seconds, stdin, stdout)
-        except OSError as error:
-            reason = f"it cannot be run: {(error.strerror or 'no program').lower()}"
-            raise JudgeFailed(reason, lasting=True) from error
+            code = run_program(command, self.folder, names, text, seconds, stdout=stdout)
+        except LookupError as missing:
+            raise JudgeFailed(missing.args[0], lasting=True) from None
         except TimeoutError:
             reason = "it did not end in time"
             raise JudgeFailed(reason, passes=True) from None
+        except OSError as error:
+            reason = f"it cannot be run: {(error.strerror or 'no program').lower()}"
+            raise JudgeFailed(reason, lasting=True) from error
         if code:
             reason = f"it ended with exit code {code}"
             raise JudgeFailed(reason, passes=code == TRY_LATER, lasting=code == DATA_REFUSED)

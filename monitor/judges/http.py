@@ -161,7 +161,7 @@ class HttpJudge:
             if not hasattr(self._threads, "connections"):
                 self._threads.connections = Connections(allow_private=receiver.allow_private)
             connections: Connections = self._threads.connections
-            return connections.posted(receiver, headers, body, at_most=_LONGEST_ANSWER)
+            return connections.sent(receiver, headers, body, at_most=_LONGEST_ANSWER)
         except AddressRefused:
             reason = "its address is private; set allow_private: true if it is meant to be there"
             raise JudgeFailed(reason, lasting=True) from None

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
@@ -31,12 +32,11 @@ from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import T, within
 from monitor.domain.truth import JoinedTruth, TruthColumns, TruthRow
-from monitor.domain.values import listed
+from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
 from monitor.labeling.censuses import census_of
 from monitor.labeling.shared_truths import shared_by
-from monitor.labeling.value_meanings import ValueCounts, ValueMeanings
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
@@ -154,6 +154,58 @@ class ColumnSettings(Labeling):
             return frozenset(all_texts(self.negative))
         is_usual = set(all_texts(self.positive)) <= set(all_texts(_YES))
         return frozenset(all_texts(_NO)) if is_usual else None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCounts:
+    """Number of rows that have a truth, and of rows with a doubtful value, by value.
+
+    ``unknown`` values mean nothing; ``case_variants`` of a ``positive`` count as negative.
+    ``missing`` are words for a missing value, which count as no truth.
+    """
+
+    rows: int
+    unknown: Mapping[str, int]
+    case_variants: Mapping[str, int]
+    missing: Mapping[str, int] = field(default_factory=dict)
+
+
+class ValueMeanings:
+    """Give values their meaning by ``positive``, ``negative`` and ``unlisted_means``.
+
+    ``missing`` are the words for a missing value that neither list has.
+    """
+
+    def __init__(self, settings: ColumnSettings) -> None:
+        self.positives = frozenset(all_texts(settings.positive))
+        self.missing = MISSING_MARKERS - self.positives.union(all_texts(settings.negative or ()))
+        self._negatives = settings.negatives
+        self._folded = {text.casefold() for text in self.positives}
+        takes_unlisted = settings.unlisted_means == "negative"
+        self._doubtful = frozenset() if takes_unlisted else DOUBTFUL | self._folded
+
+    def of(self, text: str) -> Answer | None:
+        """Return what a value means; None if it is neither positive nor negative.
+
+        Where negatives are not listed, one that is a positive value but for its case, or may stand
+        for a missing one, is not negative, unless other classes are.
+        """
+        if text in self.positives:
+            return Answer.POSITIVE
+        if text == Answer.CANNOT_TELL:
+            return Answer.CANNOT_TELL
+        if self._negatives is None:
+            return None if text.casefold() in self._doubtful else Answer.NEGATIVE
+        return Answer.NEGATIVE if text in self._negatives else None
+
+    def counts(self, counted: Mapping[str, int]) -> ValueCounts:
+        """Count all rows that have a value, and rows with a doubtful one by value."""
+        missing = {text: counted[text] for text in counted if text in self.missing}
+        rows = {text: count for text, count in counted.items() if text not in missing}
+        unknown = {text: count for text, count in rows.items() if self.of(text) is None}
+        negative = rows.keys() - unknown.keys() - self.positives
+        similar = {text: rows[text] for text in negative if text.casefold() in self._folded}
+        return ValueCounts(sum(rows.values()), unknown, similar, missing)
 
 
 class ColumnLabeler:

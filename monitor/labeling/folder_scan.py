@@ -130,13 +130,6 @@ class FileCursor:
         return json.dumps(asdict(self), sort_keys=True)
 
 
-def cut_row(path: Path, event: LabelEvent, at: datetime) -> CutRow:
-    """Remember the answer of a last row without a line break."""
-    with opened(path) as stream:
-        content = stream.read()
-    return CutRow(len(content), _digest(content), event.task_key, event.annotator, at.isoformat())
-
-
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
@@ -224,7 +217,11 @@ class FolderScan:
         if older is not None and older.goes_on(path):
             self._went_on.append(older)
         if end is not None:
-            self.cut[path.name] = cut_row(path, end, end.at or saved)
+            with opened(path) as stream:
+                content = stream.read()
+            at = (end.at or saved).isoformat()
+            row = CutRow(len(content), _digest(content), end.task_key, end.annotator, at)
+            self.cut[path.name] = row
 
     def _refuse(self, path: Path, stamp: FileStamp, reason: str) -> None:
         name = printable(path.name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,11 +54,6 @@ UNNAMED = "unnamed"
 """Who answers where no annotator is named: one and the same person, so that a later file corrects
 an earlier one and does not outvote it."""
 
-LETTER = "t"  # What keys of tasks begin with; those of older versions are the same without it
-
-# Keys of older versions, of digits and one E, are numbers to a spreadsheet: 12E5 becomes 1.2E+06.
-_MANGLED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
-
 
 def file_ending(format: Format) -> str:
     """Return how the names of task files end.
@@ -91,7 +85,10 @@ def write_tasks(
         if not isinstance(target, Path):
             message = "a workbook is a file of its own; name one"
             raise TypeError(message)
-        content = _workbook(shuffled, shown_question)
+        names = _shown_names(shuffled)
+        longest = workbook.LONGEST_TEXT
+        rows = [[task.key, *_texts(task, names, longest), "", "", ""] for task in shuffled]
+        content = workbook.workbook_bytes(_header(names, shown_question), rows)
         make_whole(target, lambda unfinished: unfinished.write_bytes(content), new=new)
         return
     write = _write_csv if format == "csv" else partial(_write_jsonl, format=format)
@@ -107,12 +104,6 @@ def _write_csv(stream: IO[str], tasks: Sequence[Task], question: str | None) -> 
     writer.writerow([escape(name) for name in _header(names, question)])
     for task in tasks:
         writer.writerow([*map(escape, [task.key, *_texts(task, names)]), "", "", ""])
-
-
-def _workbook(tasks: Sequence[Task], question: str | None) -> bytes:
-    names = _shown_names(tasks)
-    rows = [[task.key, *_texts(task, names, workbook.LONGEST_TEXT), "", "", ""] for task in tasks]
-    return workbook.workbook_bytes(_header(names, question), rows)
 
 
 def _texts(task: Task, names: Sequence[str], longest: int = LONGEST_TEXT) -> list[str]:
@@ -218,10 +209,7 @@ class _FileRows:
     rows: list[_AnsweredRow] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)  # Of all known tasks in the file, answered or not
-
-    first: dict[tuple[str, str, datetime | None], tuple[int, Answer | None]] = field(
-        default_factory=dict
-    )
+    first: dict[tuple[object, ...], _AnsweredRow] = field(default_factory=dict)
 
     def add(self, line: Line) -> None:
         """Note a row."""
@@ -230,18 +218,18 @@ class _FileRows:
         except ValueError as problem:
             row = _AnsweredRow(line.number, problem=str(problem))
         self.used |= {name for name in ("annotator", LABELED_AT) if text_of(line.cells.get(name))}
-        key = self._key(text_of(line.cells.get("task")))
-        if key is not None:
+        key = text_of(line.cells.get("task"))
+        if key in self.tasks:
             self.keys.add(key)
-        # The tasks of other rounds stand for themselves by their keys alone.
-        if row is not None and key is not None and self.tasks[key].key == key:
-            row = replace(row, differing=differing(self.tasks[key], line.cells))
+            # The tasks of other rounds stand for themselves by their keys alone.
+            if row is not None and self.tasks[key].key == key:
+                row = replace(row, differing=differing(self.tasks[key], line.cells))
         if row is not None:
             self.rows.append(row)
 
     def reading(self) -> tuple[Collected, LabelEvent | None]:
         """Combine the rows, and return with them the answer of a cut last one."""
-        unknown = [row for row in self._readable() if self._key(row.key) is None]
+        unknown = [row for row in self._readable() if row.key not in self.tasks]
         if unknown and not self.keys:
             return self._refused_whole(unknown, self._no_task_exists(unknown)), None
         moved = self._moved()
@@ -249,8 +237,8 @@ class _FileRows:
             rows = list(moved.values())
             return self._refused_whole(self._readable(), _sorted_reason(rows, compared)), None
         answered = [row for row in self._readable() if row.answer is not None]
-        keyed = [(key, row) for row in answered if (key := self._key(row.key)) is not None]
-        if sorted_answers([(self.tasks[key], str(row.answer)) for key, row in keyed]):
+        keyed = [row for row in answered if row.key in self.tasks]
+        if sorted_answers([(self.tasks[row.key], str(row.answer)) for row in keyed]):
             return self._refused_whole(answered, _SORTED_ANSWERS), None
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
@@ -292,8 +280,7 @@ class _FileRows:
         """Make the event of a row; a ValueError has the reason why it is missing."""
         if row.problem is not None or row.answer is None:
             raise ValueError(row.problem)
-        key = self._key(row.key)
-        if key is None:
+        if row.key not in self.tasks:
             message = f"there is no task {row.key[:80]!r}" if row.key else "the task key is empty"
             hint = f"; {self.unknown_hint}" if self.unknown_hint else ""
             message += f"{hint}; copy the column task as it was exported"
@@ -308,10 +295,12 @@ class _FileRows:
         if row.at is not None and row.at > self.now + CLOCK_TOLERANCE:
             raise ValueError(_future_reason(row.at, self.now))
         # Who answered a second copy without saying so is somebody else.
-        slot = self.tasks[key].slot
+        slot = self.tasks[row.key].slot
         annotator = row.annotator or (UNNAMED if slot <= 1 else f"{UNNAMED} {slot}")
-        event = LabelEvent(key, annotator, row.answer, at=row.at)
-        _check_once(event, row.number, self.first)
+        event = LabelEvent(row.key, annotator, row.answer, at=row.at)
+        first = self.first.setdefault((event.task_key, annotator, event.at), row)
+        if first is not row:
+            raise ValueError(_twice_reason(first, row))
         return event
 
     def _check_whole(self, row: _AnsweredRow) -> None:
@@ -324,19 +313,12 @@ class _FileRows:
             )
             raise ValueError(message)
 
-    def _key(self, written: str) -> str | None:
-        """Find the task that a key is of; keys were without their first letter once."""
-        if written in self.tasks:
-            return written
-        return LETTER + written if LETTER + written in self.tasks else None
-
     def _no_task_exists(self, unknown: Sequence[_AnsweredRow]) -> str:
         example = next((row.key for row in unknown if row.key), "")
         hint = f"; {self.unknown_hint}" if self.unknown_hint else ""
-        mangled = " (a spreadsheet has made a number of it)" if _MANGLED.fullmatch(example) else ""
         return (
             f"no task in it is known: {len(unknown)} answered row{'' if len(unknown) == 1 else 's'}"
-            f", such as {example[:80]!r}{mangled}{hint}; keys come from the column task of task "
+            f", such as {example[:80]!r}{hint}; keys come from the column task of task "
             "files and of pr-monitor labels export, so copy it as it was exported"
         )
 
@@ -378,24 +360,13 @@ def _row(line: Line) -> _AnsweredRow | None:
     return _AnsweredRow(line.number, key, answer, annotator, at, line.missing, line.cut)
 
 
-def _check_once(
-    event: LabelEvent,
-    number: int,
-    first: dict[tuple[str, str, datetime | None], tuple[int, Answer | None]],
-) -> None:
-    identity = (event.task_key, event.annotator, event.at)
-    if identity not in first:
-        first[identity] = (number, event.answer)
-        return
-    row, answer = first[identity]
-    if answer == event.answer:
-        message = f"repeats row {row}: the same task, annotator and label"
-    else:
-        message = (
-            f"contradicts row {row}, which says {str(answer)!r} for the same task and annotator "
-            f"and counts; keep one row per task, or name both annotators"
-        )
-    raise ValueError(message)
+def _twice_reason(first: _AnsweredRow, row: _AnsweredRow) -> str:
+    if first.answer == row.answer:
+        return f"repeats row {first.number}: the same task, annotator and label"
+    return (
+        f"contradicts row {first.number}, which says {str(first.answer)!r} for the same task and "
+        "annotator and counts; keep one row per task, or name both annotators"
+    )
 
 
 def read_keys(path: Path) -> set[str]:

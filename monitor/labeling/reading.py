@@ -15,8 +15,8 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 KINDS = ".csv, .xlsx or .jsonl"
 MOST_BYTES = 64 * 2**20  # a label file of 200,000 tasks is about 20 MB without its texts
 LONGEST_CELL = 2**20  # characters; a spreadsheet holds 32,767
+_MEGABYTES = f"{LONGEST_CELL / 2**20:.0f}"
 LONGEST_ROW = 8 * 2**20  # bytes
 _CSV_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LIMIT = threading.RLock()  # Held to read CSV: the limit of its cells is one for the whole process
@@ -201,13 +202,9 @@ def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
         stream.seek(0)
         lines = _Texts(name, stream)
         rows = _jsonl_lines(lines) if is_jsonl(path) else _csv_lines(name, lines)
-        last: Line | None = None
-        for line in rows:
-            if last is not None:
-                yield last
-            last = line
-        if last is not None:
-            yield replace(last, cut=cut)
+        for line, following in pairwise(chain(rows, [None])):
+            if line is not None:
+                yield replace(line, cut=cut) if following is None else line
 
 
 @dataclass(slots=True)
@@ -218,7 +215,6 @@ class _Texts:
     stream: IO[bytes]
     characters: int = 0
     at: int = 0
-    seen: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """Give line after line, as line feeds end them."""
@@ -270,17 +266,11 @@ def _csv_lines(name: str, texts: _Texts) -> Iterator[Line]:
                 if number > 1 and any(cell.strip() for cell in row):
                     yield _csv_line(number, header, row)
         except csv.Error as error:
-            message = _no_csv(name, number + 1, error, is_long=texts.characters > LONGEST_CELL)
+            message = f"{name} is not readable CSV: {error}; save it again as CSV UTF-8"
+            if texts.characters > LONGEST_CELL:
+                message = f"{name} row {number + 1} has a cell of more than {_MEGABYTES} MB, so "
+                message += "nothing of the file is taken; empty it"
             raise LabelsRefused(message) from error
-
-
-def _no_csv(name: str, number: int, error: csv.Error, *, is_long: bool) -> str:
-    if is_long:
-        return (
-            f"{name} row {number} has a cell of more than {LONGEST_CELL / 2**20:.0f} MB, so "
-            "nothing of the file is taken; empty it"
-        )
-    return f"{name} is not readable CSV: {error}; save it again as CSV UTF-8"
 
 
 def _csv_line(number: int, header: list[str], row: list[str]) -> Line:
@@ -306,7 +296,7 @@ def _sheet_line(number: int, header: Sequence[str], row: SheetRow) -> Line:
             problem = f"{column} is a formula, which is not computed; write the value itself"
             return Line(number, {}, problem)
         if isinstance(cell.value, str) and len(cell.value) > LONGEST_CELL:
-            problem = f"has a cell of more than {LONGEST_CELL / 2**20:.0f} MB; empty it"
+            problem = f"has a cell of more than {_MEGABYTES} MB; empty it"
             return Line(number, {}, problem)
     return Line(number, dict(zip(header, (cell.value for cell in row), strict=False)))
 
@@ -376,7 +366,7 @@ def _jsonl_cells(row: dict[str, Any]) -> dict[str, Any]:
         raise LabelsRefused(_NO_LABEL_ROW)
     cells["label"] = tool_rows.one_label(cells["label"])
     if any(isinstance(cell, str) and len(cell) > LONGEST_CELL for cell in cells.values()):
-        message = f"has a cell of more than {LONGEST_CELL / 2**20:.0f} MB; empty it"
+        message = f"has a cell of more than {_MEGABYTES} MB; empty it"
         raise LabelsRefused(message)
     return cells
 

@@ -80,8 +80,10 @@ class Idle:
     def needed(self, monitors: Sequence[MonitorContext]) -> list[MonitorScan]:
         """Choose the monitors that may have anything to do."""
         now = self._clock()
+        settings = [context.settings.round for context in monitors]
+        spans = [one.late_labels + one.deadline for one in settings]  # as long as labels count
         with self._database.read() as connection:
-            versions = standings(connection, now - _longest_open(monitors))
+            versions = standings(connection, now - max(spans, default=timedelta(0)) - _SLACK)
             texts = {} if self._configs is None else read_scans(connection)
         states: dict[str, str] = {}
         checks = []
@@ -175,13 +177,6 @@ def _is_quiet(current: MonitorVersion, now: datetime, scan: MonitorScan | _Saved
     late = current.deadline is not None and current.deadline <= now
     recent = timedelta(0) <= now - scan.at < LONGEST
     return not current.presses and not late and now < scan.next_slot and recent
-
-
-def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
-    spans = [
-        context.settings.round.late_labels + context.settings.round.deadline for context in monitors
-    ]
-    return max(spans, default=timedelta(0)) + _SLACK
 
 
 def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:

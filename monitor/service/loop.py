@@ -355,7 +355,8 @@ def _web(running: Running) -> WebServer | None:
     from monitor.service.web.server import WebServer  # noqa: PLC0415
 
     listen = None if settings.allow_remote else settings.address.host
-    server = WebServer(Pages(running.answers(), listen=listen), settings.address)
+    pages = Pages(running.health, running.ready, running.metrics, listen=listen)
+    server = WebServer(pages, settings.address)
     server.start()
     return server
 

@@ -23,7 +23,6 @@ from monitor.wiring import Application, build
 
 if TYPE_CHECKING:
     from monitor.config.model import Config
-    from monitor.service.web.app import Answers
 
 log = structlog.get_logger("monitor.service.loop")
 
@@ -80,12 +79,6 @@ class Running:
         if not any(self._own_failing().values()):
             self.last_success = self.application.clock()
 
-    def answers(self) -> Answers:
-        """Give what the web addresses answer."""
-        from monitor.service.web.app import Answers  # noqa: PLC0415  few configs have pages
-
-        return Answers(self._unhealthy, self._unready, self._metrics)
-
     def reload(self) -> bool:
         """Read the config again and go on with it; a bad one is logged and changes nothing."""
         if self._path is None:
@@ -125,7 +118,7 @@ class Running:
                 log.warning("setting stays as it was until a restart", setting=name)
         return config.model_copy(update=unchanged)
 
-    def _unhealthy(self) -> str | None:
+    def health(self) -> str | None:
         """Report what a new process may mend; None for all well."""
         return "; ".join(filter(None, (self.pulse.complaint(), self._unable()))) or None
 
@@ -135,12 +128,14 @@ class Running:
             return unable_text(len(errors))
         return None
 
-    def _unready(self) -> str | None:
+    def ready(self) -> str | None:
+        """Report why no work can be done now; None for all well."""
         if self.is_stopping:
             return "stopping"
-        return self._unhealthy() or unready(self.application.database)
+        return self.health() or unready(self.application.database)
 
-    def _metrics(self) -> str:
+    def metrics(self) -> str:
+        """Write the metrics of the store and of this process."""
         application = self.application
         own = Own(
             last_success=self.last_success,

@@ -114,10 +114,9 @@ def test_what_a_program_leaves_behind_is_ended_with_it(run, tmp_path):
 
 
 RUNS = (
-    "import os, sys, pathlib\n"
+    "import sys, pathlib\n"
     "from monitor.hooks.command import run_program\n"
-    "with open(os.devnull, 'rb') as nothing:\n"
-    "    run_program([sys.executable, '-c', sys.argv[1]], pathlib.Path(), {}, 600, nothing, 1)\n"
+    "run_program([sys.executable, '-c', sys.argv[1]], pathlib.Path(), (), '', 600)\n"
 )
 
 

@@ -227,11 +227,7 @@ def test_an_item_is_judged_anew_where_its_text_was_corrected(database, tmp_path)
 def test_another_prompt_is_another_judge(tmp_path):
     asked = [
         http_settings(tmp_path, "http://127.0.0.1:1/v1", **changes).frozen()
-        for changes in (
-            {},
-            {"model": "large-model"},
-            {"threshold": 4.0, "positive": None},
-        )
+        for changes in ({}, {"model": "large-model"}, {"threshold": 4.0, "positive": None})
     ]
     other = http_settings(tmp_path, "http://127.0.0.1:1/v1", "Is it spam? {text}").frozen()
     same = http_settings(tmp_path, "https://elsewhere.example/v1", retries=5, items=7).frozen()

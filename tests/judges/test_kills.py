@@ -37,8 +37,7 @@ def killed(database, folder, url, point, number):
 
 
 @pytest.mark.parametrize(
-    ("point", "number", "stored"),
-    [("after judge", 2 * GROUP + 3, 2 * GROUP), ("commit", 11, None)],
+    ("point", "number", "stored"), [("after judge", 2 * GROUP + 3, 2 * GROUP), ("commit", 11, None)]
 )
 def test_a_process_that_is_killed_while_it_asks_is_followed_by_one_that_goes_on(
     database, tmp_path, point, number, stored

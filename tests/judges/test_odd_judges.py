@@ -13,7 +13,7 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Cells, Sample
 from monitor.domain.state import RoundState
 from monitor.judges.ask import JudgeClient
-from monitor.judges.command import CommandJudgeSettings
+from monitor.judges.command import CommandJudge, CommandJudgeSettings
 from tests.judges.asking import AskingScene, asking, http_settings
 from tests.judges.endpoint import endpoint, said
 from tests.rounds.scene import settings
@@ -275,3 +275,13 @@ def test_how_much_is_asked_at_once_makes_no_other_judge_and_what_it_sees_does():
     assert one.frozen(["text"]).digest == other.frozen(["text"]).digest
     assert third.frozen(["text"]).digest != one.frozen(["text"]).digest
     assert one.frozen(["text", "sender"]).digest != one.frozen(["text"]).digest
+
+
+def test_a_program_that_takes_too_long_may_be_faster_the_next_time(tmp_path):
+    asked = {"command": ["sleep", "60"], "positive": "yes"}
+    judge = CommandJudge(CommandJudgeSettings.model_validate(asked), tmp_path)
+
+    with pytest.raises(JudgeFailed, match="it did not end in time") as failure:
+        judge.ask([{"text": "an item"}], 0.1)
+
+    assert (failure.value.passes, failure.value.lasting) == (True, False)

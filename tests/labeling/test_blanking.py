@@ -87,18 +87,6 @@ def test_closing_empties_filled_copies_too_and_their_answers_are_as_old_as_befor
     assert [event.answer for event in after.events] == [Answer.POSITIVE]
 
 
-def test_forgetting_names_the_files_and_takes_the_notes_as_well(labeler):
-    path = fill(labeler, "task,text,label,annotator,note\naa,text of aa,1,eve,he says text of aa\n")
-
-    places = labeler.forget("r", ["aa"])
-    again = labeler.forget("r", ["aa"])
-
-    assert places == (str(labeler.folder / "r.csv"), str(path))
-    assert again == ()
-    assert path.read_text().splitlines() == ["task,text,label,annotator,note", "aa,,1,eve,"]
-    assert "text of bb" in (labeler.folder / "r.csv").read_text()
-
-
 def test_a_file_that_cannot_be_written_is_named(labeler, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")

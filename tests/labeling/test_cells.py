@@ -202,11 +202,3 @@ def test_a_file_of_which_no_task_is_known_is_told_in_one_sentence(read):
     )
     assert [str(each) for each in found.refused] == [sentence]
     assert (found.problems, found.refused[0].rows, found.events) == ((sentence,), 2, ())
-
-
-def test_an_answer_under_the_key_of_an_older_version_is_taken(read):
-    key = "t1419694591764e84"
-
-    found = read("task,label\n1419694591764e84,1\n", tasks={key: Task(key, "i")})
-
-    assert [event.task_key for event in found.events] == [key]

@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
-from monitor.labeling.value_meanings import ValueCounts
+from monitor.labeling.column import ColumnLabeler, ColumnSettings, ValueCounts
 from monitor.testing import LabelerContract
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -74,11 +73,7 @@ def test_a_row_answers_as_soon_as_it_is_there_and_other_items_wait(tmp_path):
 
 @pytest.mark.parametrize(
     ("missing_means", "days", "answer"),
-    [
-        ("negative", 59, None),
-        ("negative", 60, Answer.NEGATIVE),
-        ("unanswered", 600, None),
-    ],
+    [("negative", 59, None), ("negative", 60, Answer.NEGATIVE), ("unanswered", 600, None)],
 )
 def test_a_missing_row_means_negative_only_if_asked_and_only_once_mature(
     tmp_path, missing_means, days, answer
@@ -135,18 +130,6 @@ def test_nothing_is_read_again_until_the_file_changes_or_an_item_matures(tmp_pat
     assert given(later.collect(TASKS, first.cursor))["k3"] is Answer.NEGATIVE
 
 
-def test_contradicting_rows_are_refused_with_the_values_and_the_way_out(tmp_path):
-    write(tmp_path, [("001", "1", ""), ("001", "0", ""), ("002", "1", ""), ("002", "true", "")])
-
-    found = labeler_of(tmp_path).collect(TASKS, None)
-
-    assert given(found) == {"k2": Answer.POSITIVE}
-    assert [str(refusal) for refusal in found.refused] == [
-        "truth.csv, id 001: several rows contradict one another ('0', '1'); name labeling.time so "
-        "that the newest counts"
-    ]
-
-
 def test_of_contradicting_rows_the_newest_counts_where_times_are_named(tmp_path):
     rows = [
         ("001", "1", "2026-03-02T05:00:00+02:00"),
@@ -189,22 +172,6 @@ def test_own_words_for_positive_and_negative_are_heard(tmp_path, changes, answer
     assert given(labeler_of(tmp_path, **changes).collect(TASKS, None)) == answers
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"value": "fraud"}, r"no column 'fraud' \(labeling.value\); .* did you mean 'is_fraud'"),
-        ({"id": "id"}, r"no column 'id' \(labeling.id\)"),
-        ({"time": "at"}, r"no column 'at' \(labeling.time\)"),
-        ({"path": "gone.parquet"}, r"no file matches gone.parquet"),
-    ],
-)
-def test_what_the_config_names_and_the_file_has_not_is_said(tmp_path, changes, sentence):
-    write(tmp_path, [])
-
-    with pytest.raises(LabelsRefused, match=sentence):
-        labeler_of(tmp_path, **changes).collect(TASKS, None)
-
-
 def test_a_time_column_that_holds_no_times_is_refused(tmp_path):
     with duckdb.connect() as connection:
         select = "select '001' as mail_id, 1 as is_fraud, 7 as known_at"
@@ -228,17 +195,6 @@ def test_a_time_column_that_holds_no_times_is_refused(tmp_path):
 def test_impossible_settings_are_refused_with_a_sentence(changes, sentence):
     with pytest.raises(ValidationError, match=sentence):
         ColumnSettings.model_validate({**SETTINGS, **changes})
-
-
-def test_a_truth_of_which_no_value_means_anything_is_refused_as_a_whole(tmp_path):
-    write(tmp_path, [("001", "yes", ""), ("002", "no", ""), ("003", "no", "")])
-
-    sentence = (
-        r"holds 'no' \(2 rows\), 'yes' \(1 rows\), which the config does not name; list each value "
-        "under labeling.positive or labeling.negative"
-    )
-    with pytest.raises(LabelsRefused, match=sentence):
-        labeler_of(tmp_path).collect(TASKS, None)
 
 
 @pytest.mark.parametrize("positive", [1, True, [1, True]])
@@ -276,17 +232,6 @@ def test_a_word_for_a_missing_value_does_not_hide_an_older_label(tmp_path):
     assert given(found.collect(TASKS, None)) == {"k1": Answer.POSITIVE}
 
 
-def test_a_value_that_is_positive_but_for_case_is_refused_and_not_negative(tmp_path):
-    write(tmp_path, [("001", "fraud", ""), ("002", "Fraud\u00a0", ""), ("003", "x", "")])
-    labeler = labeler_of(tmp_path, now=MONDAY + timedelta(days=9), **WORDS)
-
-    found = labeler.collect(TASKS, None)
-
-    assert given(found) == {"k1": Answer.POSITIVE, "k3": Answer.NEGATIVE}
-    assert "value 'Fraud' of column 'is_fraud'" in str(found.refused[0])
-    assert labeler.values().unknown == {"Fraud": 1}
-
-
 @pytest.mark.parametrize("pad", ["{}  ", "\t{}", "{}\u00a0"])
 def test_ids_match_up_to_the_blanks_around_them_on_either_side(tmp_path, pad):
     write(tmp_path, [(pad.format("001"), "1", ""), ("002", "0", "")])
@@ -320,23 +265,6 @@ def test_a_row_whose_time_tells_nothing_overrules_no_other(tmp_path, at):
     assert "(labeling.time) does not say which is newer" in labeler.contradictions_sentence(["001"])
 
 
-def test_a_time_without_a_zone_is_not_compared_with_one_that_names_it(tmp_path):
-    write(tmp_path, [("001", "0", "2026-03-01 09:00"), ("001", "1", "2026-03-01T10:00:00Z")])
-
-    labeler = labeler_of(tmp_path, time="known_at")
-
-    assert "names no zone where others do" in labeler.contradictions_sentence(["001"])
-
-
-@pytest.mark.parametrize("word", ["Pending", "?", "#VALUE!"])
-def test_a_value_that_may_stand_for_none_is_refused_until_it_is_listed(tmp_path, word):
-    write(tmp_path, [("001", "fraud", ""), ("002", word, ""), ("003", "legit", "")])
-
-    assert labeler_of(tmp_path, positive="fraud").values().unknown == {word: 1}
-    listed = labeler_of(tmp_path, positive="fraud", negative=["legit", word])
-    assert listed.values().unknown == {}
-
-
 def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
     write(tmp_path, [("001", "1", ""), ("002", "0", ""), ("2", "1", ""), ("3", "1", "")])
 
@@ -346,17 +274,6 @@ def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
     assert labeler.examples() == ("001", "002", "3")
     assert set(labeler.some_ids(3)) < {"001", "002", "2", "3"}
     assert labeler.near_misses(["001", "002", "003"]) == [("003", "3", "leading zeros")]
-
-
-@pytest.mark.parametrize(
-    ("item", "row"), [("order-1", "Order-1"), ("ab-c", "AB-C"), ("7", "0000000007"), ("AB", "ab")]
-)
-def test_an_id_in_other_case_or_with_other_zeros_is_a_near_miss(tmp_path, item, row):
-    write(tmp_path, [(row, "1", ""), ("other", "0", "")])
-
-    [miss] = labeler_of(tmp_path).near_misses([item, "other"])
-
-    assert (miss.item, miss.form) == (item, row)
 
 
 MAILS = [f"mail{number:04}-é" for number in range(1000, 1010)]

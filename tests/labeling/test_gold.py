@@ -62,13 +62,6 @@ def test_what_is_no_gold_is_refused_with_the_reason(tmp_path, text, why):
     assert str(refused.value).startswith(f"labeling.gold: {path} ")
 
 
-def test_a_file_that_is_not_there_is_refused_before_a_task_is_out(database, tmp_path):
-    labeler = page_labeler(database, tmp_path, gold="gold.csv")
-
-    with pytest.raises(LabelsRefused, match=r"gold\.csv cannot be read: no such file"):
-        labeler.send("r", [Task("aa", "item", {"subject": "a"})])
-
-
 def test_a_round_keeps_its_gold_items_as_they_were_and_loses_what_they_showed(database, tmp_path):
     path = tmp_path / "gold.csv"
     path.write_text(TWO)

@@ -184,9 +184,3 @@ def test_a_guideline_that_cannot_be_read_is_refused_with_its_path(
 
     assert said in str(refused.value)
     assert str(tmp_path / "g.md") in str(refused.value)
-
-
-@pytest.mark.parametrize("question", ["", "   ", "x" * 301])
-def test_a_question_must_be_there_and_short(question):
-    with pytest.raises(ValueError, match="question"):
-        PageSettings.model_validate({"question": question})

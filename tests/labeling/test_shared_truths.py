@@ -94,10 +94,7 @@ def test_expected_items_are_read_once_and_forgotten_after_the_last_asker():
     shared.finish()
     shared.of({"a"}, "one state", read, WAIT)
 
-    assert found == [
-        {"a": [TruthRow("1", 0)]},
-        {"b": [TruthRow("0", 0)], "c": [TruthRow("1", 0)]},
-    ]
+    assert found == [{"a": [TruthRow("1", 0)]}, {"b": [TruthRow("0", 0)], "c": [TruthRow("1", 0)]}]
     assert read.asked == [["a", "b", "c"], ["a"]]
 
 

@@ -75,11 +75,7 @@ def prodigy(answer, **more):
 
 @pytest.mark.parametrize(
     ("answer", "means"),
-    [
-        ("accept", Answer.POSITIVE),
-        ("reject", Answer.NEGATIVE),
-        ("ignore", Answer.CANNOT_TELL),
-    ],
+    [("accept", Answer.POSITIVE), ("reject", Answer.NEGATIVE), ("ignore", Answer.CANNOT_TELL)],
 )
 def test_each_answer_of_prodigy_has_its_meaning_its_person_and_its_time(read, answer, means):
     row = prodigy(answer, _annotator_id="travel-ada", _timestamp=1_700_000_000, label="yes")
@@ -184,10 +180,7 @@ def test_a_record_of_argilla_that_nobody_answered_is_no_fault(read, responses):
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        (
-            argilla(("yes", "u1", "submitted"), **{STATUS: []}),
-            "has 1 answers in label.responses",
-        ),
+        (argilla(("yes", "u1", "submitted"), **{STATUS: []}), "has 1 answers in label.responses"),
         (argilla(("yes", "u1", "seen")), "status 'seen' is not known; Argilla's are submitted"),
         (argilla((["yes"], "u1", "submitted")), "label \"['yes']\" is not known; a label is 1"),
         (argilla(("yes", "u1", "submitted"), **{USERS: "u1"}), "label.responses.users is 'u1', "),

@@ -40,7 +40,6 @@ ELSEWHERE = {
     "monitor.api",  # for notebooks and commands
     "monitor.config.adapters",  # with the config
     "monitor.service.loop",  # with the pages, before they have a thread
-    "monitor.service.runtime",
 }
 
 

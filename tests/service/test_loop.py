@@ -1,15 +1,12 @@
 """The service as people run it: asked to stop, with MLflow down, with a bug in one monitor."""
 
 import json
-import signal
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
 
 import pytest
 from structlog.testing import capture_logs
 
 from monitor import wiring
-from monitor.domain.errors import SourceUnavailable
 from monitor.presentation.delivery import waiting_sentence
 from monitor.service import loop
 from monitor.service.runtime import Running
@@ -17,83 +14,9 @@ from monitor.service.web.health import Heartbeat
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.hooks.receivers import Receiver
-from tests.rounds.scene import Scene, overview, settings
+from tests.rounds.scene import overview
 from tests.servers import free_port
 from tests.small_config import HOOKS, configure, rows, runs
-from tests.workers import worker as started_worker
-
-SERVE = """
-from datetime import timedelta
-from pathlib import Path
-
-import structlog
-
-from monitor import wiring
-from monitor.config.load import load_config
-from monitor.service.loop import serve
-from monitor.storage import schema
-
-{patch}
-structlog.configure(
-    processors=[structlog.processors.LogfmtRenderer(key_order=["event"])],
-    logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
-)
-application = wiring.build(load_config(Path("config.yaml")))
-schema.ready(application.database)
-serve(application, tick=timedelta(seconds=0.2))
-"""
-SLOW_SCAN = """
-from monitor.sources.duckdb import DuckdbSource
-
-scan = DuckdbSource.scan
-
-def slow(self, *arguments):
-    pause("scanning")
-    return scan(self, *arguments)
-
-DuckdbSource.scan = slow
-"""
-
-
-@pytest.mark.slow
-def test_a_step_in_flight_is_finished_before_the_service_stops(folder):
-    configure(folder)
-
-    with started_worker(SERVE.format(patch=SLOW_SCAN), cwd=folder) as serving:
-        serving.wait_for("scanning")
-        serving.process.send_signal(signal.SIGINT)
-        said = list(until(serving.errors, "stopping"))
-        serving.go()
-        code, _, errors = serving.end()
-
-    database = Database(f"sqlite:///{folder}/monitor.db")
-    found = rows(database, "select state, claimed_by from rounds")
-    database.close()
-    assert "signal=SIGINT" in said[-1]
-    assert (code, errors.splitlines()[-1]) == (0, "event=stopped")
-    assert found == [("labeling", None)]
-    assert len(list((folder / "labels").glob("*.csv"))) == 1
-
-
-@pytest.mark.slow
-def test_a_second_signal_ends_the_service_at_once(folder):
-    configure(folder)
-
-    with started_worker(SERVE.format(patch=SLOW_SCAN), cwd=folder) as serving:
-        serving.wait_for("scanning")
-        serving.process.send_signal(signal.SIGTERM)
-        list(until(serving.errors, "stopping"))
-        serving.process.send_signal(signal.SIGTERM)
-        code, _, _ = serving.end()
-
-    assert code == -signal.SIGTERM
-
-
-def until(stream, word):
-    for line in stream:
-        yield line
-        if word in line:
-            return
 
 
 @pytest.fixture
@@ -172,38 +95,6 @@ def test_a_bug_in_a_look_at_an_alias_keeps_no_round_and_no_delivery_back(folder,
     assert delivered == [True]
     application.database.close()
     database.close()
-
-
-class Broken:
-    """A source with a bug."""
-
-    def scan(self, *_):
-        message = "no such thing"
-        raise KeyError(message)
-
-
-def test_a_monitor_with_a_bug_does_not_keep_the_others_from_going_on(database):
-    mail, spam, ads = (Scene(database, settings(), name=n) for n in ("mail", "spam", "ads"))
-    for scene in (mail, ads):
-        scene.week(1)
-    mail.source = cast("Any", Broken())
-    spam.source.down = True
-
-    with capture_logs() as logs:
-        errors = loop.advance_all([mail.context, spam.context, ads.context])
-
-    assert ads.round(1).state == "labeling"
-    assert str(errors["mail"]) == (
-        "stopped by a bug in this program: KeyError: 'no such thing'; the log has the traceback"
-    )
-    assert isinstance(errors["spam"], SourceUnavailable)
-    assert [
-        (line["event"], line["log_level"]) for line in logs if line["event"] != "round waits"
-    ] == [
-        ("round stopped by a bug", "error"),
-        ("monitor stopped", "error"),
-        ("monitor stopped", "warning"),  # it waits for predictions
-    ]
 
 
 def test_a_broken_tick_is_logged_and_makes_the_service_unhealthy_until_one_goes_well(folder):

@@ -48,8 +48,7 @@ crashpoint.hook = at
 main()
 """
 HELD = POINT.format(
-    point="before mlflow create_run",
-    act="while not Path('go').exists(): time.sleep(0.01)",
+    point="before mlflow create_run", act="while not Path('go').exists(): time.sleep(0.01)"
 )
 KILLED = POINT.format(point="after mlflow create_run", act="os.kill(os.getpid(), signal.SIGKILL)")
 SERVICE = """

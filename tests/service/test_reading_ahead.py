@@ -59,9 +59,7 @@ class Fleet:
         """Write the truth of the first items, and of one that nobody asks about."""
         items = list(self.scenes[0].truth.items())[:known]
         rows = [f"('{item}', '{answer}')" for item, answer in [("of nobody", 1), *items]]
-        duckdb.sql(
-            f"copy (from (values {', '.join(rows)}) as t(id, truth)) to '{self.path}'",
-        )
+        duckdb.sql(f"copy (from (values {', '.join(rows)}) as t(id, truth)) to '{self.path}'")
 
     def tick(self):
         self.now += timedelta(minutes=1)

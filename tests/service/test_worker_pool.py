@@ -254,23 +254,6 @@ def test_an_import_that_broke_ends_the_process_once_the_other_monitors_had_their
     assert "partially initialized module 'mlflow'" in str(reasons[0])
 
 
-def test_a_library_that_is_not_installed_ends_no_process(scenes, slow, work, monkeypatch):
-    reasons: list[MonitorError] = []
-    work.running.end = reasons.append
-
-    def missing(*_):
-        raise ModuleNotFoundError("no such library", name="no_such_library")  # noqa: EM101, TRY003
-
-    slow.go_on.set()
-    monkeypatch.setattr(scenes[0].source, "scan", missing)
-
-    work.rounds()
-    eventually(lambda: len(work.running._own_failing()) == 2)
-    work.rounds()
-
-    assert reasons == []
-
-
 def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_process(
     scenes, slow, work
 ):

@@ -6,8 +6,8 @@ import base64
 import json
 import os
 import ssl
-from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import closing
+from datetime import timedelta
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -18,7 +18,8 @@ import httpcore
 import httpx
 
 from monitor.domain.errors import ConfigRefused, TryLater
-from monitor.hooks.ssrf import GuardedBackend
+from monitor.hooks.posting import Connections, HttpAnswer
+from monitor.hooks.receiver import Receiver
 from monitor.service.pages.accounts import AccountsAway, NameRefused, annotator_name
 from monitor.service.pages.roles import Role
 
@@ -84,7 +85,7 @@ class MlflowAccounts:
             return f"MLflow at {self.shown} knows accounts"
         raise ConfigRefused(self._answer_text(answer))
 
-    def _answer_text(self, answer: _AccountAnswer) -> str:
+    def _answer_text(self, answer: HttpAnswer) -> str:
         where = f"MLflow at {self.shown}"
         if answer.status == HTTPStatus.OK:
             return (
@@ -100,9 +101,9 @@ class MlflowAccounts:
             )
         return f"{where} answers {answer.status} when asked whose a password is"
 
-    def _name_in(self, answer: _AccountAnswer) -> str:
+    def _name_in(self, answer: HttpAnswer) -> str:
         try:
-            name = json.loads(answer.body)["user"]["username"]
+            name = json.loads(answer.text)["user"]["username"]
         except (ValueError, LookupError, TypeError, RecursionError):
             name = None
         if not isinstance(name, str):
@@ -110,44 +111,19 @@ class MlflowAccounts:
             raise AccountsAway(message)
         return name
 
-    def _sign_in(self, name: str, password: str) -> _AccountAnswer:
+    def _sign_in(self, name: str, password: str) -> HttpAnswer:
         credentials = base64.b64encode(f"{name}:{password}".encode()).decode()
+        headers = {"accept": "application/json", "authorization": f"Basic {credentials}"}
+        limit = timedelta(seconds=self._seconds)
+        receiver = Receiver("mlflow", self.shown + _PATH, allow_private=True, timeout=limit)
         try:
-            return _get(
-                self.shown + _PATH, {"authorization": f"Basic {credentials}"}, self._seconds
-            )
+            with closing(Connections(allow_private=True, trust=_trust())) as connections:
+                return connections.sent(receiver, headers, None, at_most=_MOST_BYTES, whole=True)
         except httpcore.TimeoutException:
             message = f"MLflow at {self.shown} did not answer within {self._seconds:g} seconds"
         except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
             message = f"MLflow at {self.shown} cannot be reached: {error}"
         raise AccountsAway(message)
-
-
-@dataclass(frozen=True, slots=True)
-class _AccountAnswer:
-    status: int
-    body: bytes
-
-
-def _get(url: str, headers: Mapping[str, str], seconds: float) -> _AccountAnswer:
-    """Ask one address: no redirect is followed, and no proxy of the environment used."""
-    backend = GuardedBackend(allow_private=True, seconds=seconds)
-    all_headers = [("host", urlsplit(url).netloc), ("accept", "application/json"), *headers.items()]
-    with (
-        httpcore.ConnectionPool(ssl_context=_trust(), network_backend=backend) as pool,
-        pool.stream(
-            "GET",
-            url,
-            headers=all_headers,
-            extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
-        ) as response,
-    ):
-        body = b""
-        for part in response.iter_stream():
-            body += part
-            if len(body) > _MOST_BYTES:
-                break
-        return _AccountAnswer(int(response.status), body[:_MOST_BYTES])
 
 
 @cache

@@ -18,7 +18,6 @@ from monitor.domain.errors import MonitorError
 from monitor.service.imports import import_for_workers
 from monitor.service.pages import link_login, requests, sign_in
 from monitor.service.pages.accounts import StoreUsers
-from monitor.service.pages.attempts import SignInAttempts
 from monitor.service.pages.certificates import key_files
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
@@ -29,7 +28,7 @@ from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from monitor.service.pages.rendering import message_answer, wants_json
 from monitor.service.pages.requests import PageRefused, cookie_name
 from monitor.service.pages.sessions import Sessions
-from monitor.service.pages.sign_in import SignIn
+from monitor.service.pages.sign_in import SignIn, SignInAttempts
 from monitor.service.pages.status import addresses as status
 from monitor.service.pages.status.addresses import Board
 from monitor.service.web.server import WebServer

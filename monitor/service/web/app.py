@@ -30,15 +30,6 @@ _BUSY = "too many requests at a time; ask again\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """What the addresses show: two complaints, None for all well, and the metrics as text."""
-
-    health: Callable[[], str | None]
-    ready: Callable[[], str | None]
-    metrics: Callable[[], str]
-
-
-@dataclass(frozen=True, slots=True)
 class _WebAnswer:
     text: str
     status: HTTPStatus = HTTPStatus.OK
@@ -48,14 +39,25 @@ class _WebAnswer:
 class Pages:
     """The application that uvicorn calls for each request.
 
+    health, ready: Return a complaint; None for all well.
+    metrics: Returns them as text.
     listen: The address it is on if only this machine may ask (`is_ours`).
         None accepts any name, since others may ask.
     """
 
-    def __init__(self, answers: Answers, *, listen: str | None = None) -> None:
-        self._answers = answers
-        self._listen = listen
-        self._in_threads = {"/ready": self._ready, "/metrics": self._metrics}
+    def __init__(
+        self,
+        health: Callable[[], str | None],
+        ready: Callable[[], str | None],
+        metrics: Callable[[], str],
+        *,
+        listen: str | None = None,
+    ) -> None:
+        self._health, self._listen = health, listen
+        self._in_threads = {
+            "/ready": lambda: _answer_text(ready()),
+            "/metrics": lambda: _WebAnswer(metrics(), headers={"content-type": CONTENT_TYPE}),
+        }
         self._inside = 0
 
     async def __call__(
@@ -80,7 +82,7 @@ class Pages:
         if path == "/health":
             # Asks no store, so it needs no thread and is always answered: all threads may be
             # waiting for a store, and who gets no answer here restarts the service.
-            return _answer_text(self._answers.health())
+            return _answer_text(self._health())
         return await self._in_thread(self._in_threads[path])
 
     async def _in_thread(self, page: Callable[[], _WebAnswer]) -> _WebAnswer:
@@ -91,12 +93,6 @@ class Pages:
             return await asyncio.wrap_future(_begun(page))
         finally:
             self._inside -= 1
-
-    def _ready(self) -> _WebAnswer:
-        return _answer_text(self._answers.ready())
-
-    def _metrics(self) -> _WebAnswer:
-        return _WebAnswer(self._answers.metrics(), headers={"content-type": CONTENT_TYPE})
 
 
 def _begun(page: Callable[[], _WebAnswer]) -> Future[_WebAnswer]:

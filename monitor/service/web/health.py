@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -15,27 +14,18 @@ from monitor.storage import schema
 if TYPE_CHECKING:
     from monitor.storage.database import Database
 
-SILENT = timedelta(minutes=15)  # A loop beats at each tick and each delivery, minutes apart at most
-STUCK = timedelta(hours=1)  # Longer than any scan that was measured: a step may just be slow
+SILENT = 15 * 60.0  # seconds: a loop beats at each tick and each delivery, minutes apart at most
+STUCK = 3600.0  # seconds: longer than any scan that was measured: a step may just be slow
 
 
 class Heartbeat:
     """Signs of life of the service's loops, and what they are at.
 
     loops: Names of the loops, all of them alive now.
-    silent, stuck: How long a loop may be silent, and a step may take, before the service counts as
-        hung.
     """
 
-    def __init__(
-        self,
-        *loops: str,
-        silent: timedelta = SILENT,
-        stuck: timedelta = STUCK,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, *loops: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._silent, self._stuck = silent.total_seconds(), stuck.total_seconds()
         self._lock = Lock()
         self._beats = dict.fromkeys(loops, clock())
         self._steps: dict[str, float] = {}
@@ -72,16 +62,10 @@ class Heartbeat:
         """Report what hangs, and loops that a bug stops; None for all well."""
         now = self._clock()
         with self._lock:
-            complaints = [
-                silent_text(loop, now - at)
-                for loop, at in self._beats.items()
-                if now - at > self._silent
-            ]
-            complaints += [
-                stuck_text(step, now - at)
-                for step, at in self._steps.items()
-                if now - at > self._stuck
-            ]
+            silent = {loop: now - at for loop, at in self._beats.items() if now - at > SILENT}
+            stuck = {step: now - at for step, at in self._steps.items() if now - at > STUCK}
+            complaints = [silent_text(loop, seconds) for loop, seconds in silent.items()]
+            complaints += [stuck_text(step, seconds) for step, seconds in stuck.items()]
             complaints += [
                 broken_text(loop, type(bug).__name__) for loop, bug in self._bugs.items()
             ]

@@ -14,7 +14,7 @@ import ipaddress
 import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from http import HTTPStatus
 from operator import attrgetter
@@ -60,7 +60,11 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > MOST:
-            _make_room(connection for connection in self.connections if connection is not self)
+            others = [one for one in self.connections if isinstance(one, PatientProtocol)]
+            others.remove(self)
+            silent = [other for other in others if other.is_waiting]  # the others are answered
+            # abort and not close: close waits until what was written is read, maybe for ever.
+            min(silent or others, key=attrgetter("since")).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
@@ -89,14 +93,6 @@ class PatientProtocol(H11Protocol):
     def _give_up(self) -> None:
         if self.is_waiting:
             self.transport.close()
-
-
-def _make_room(connections: Iterable[object]) -> None:
-    """Cut off who has been silent for longest; who is being answered only if nobody is silent."""
-    patient = [other for other in connections if isinstance(other, PatientProtocol)]
-    silent = [protocol for protocol in patient if protocol.is_waiting]
-    # abort and not close: close waits until what was written is read, which may be never.
-    min(silent or patient, key=attrgetter("since")).transport.abort()
 
 
 class WebServer:
@@ -180,35 +176,20 @@ def _unavailable_when_cut(pages: ASGI) -> ASGI:
 
 def listening(address: Address, setting: str) -> socket.socket:
     """Listen on an address."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    both = family is socket.AF_INET6 and socket.has_dualstack_ipv6()
     try:
-        return _bound(address)
+        return socket.create_server(address, family=family, backlog=_QUEUED, dualstack_ipv6=both)
     except OSError as error:
         where = f"{setting}: {address}"
-        raise _refusal(where, error) from error
-
-
-def _bound(address: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    socket_ = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        socket_.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after a restart
-        socket_.bind((address.host, address.port))
-        socket_.listen(_QUEUED)
-    except OSError:
-        socket_.close()
-        raise
-    return socket_
-
-
-def _refusal(where: str, error: OSError) -> ConfigRefused | TryLater:
-    if error.errno == errno.EADDRINUSE:
-        message = f"{where} is taken by another program; end that one, or choose another port"
-        return TryLater(message)
-    if error.errno == errno.EACCES:
-        message = f"{where} may not be used by this user; choose a port from 1024 on"
-    else:
-        message = f"{where} is no address of this machine: {(error.strerror or str(error)).lower()}"
-    return ConfigRefused(message)
+        if error.errno == errno.EADDRINUSE:
+            message = f"{where} is taken by another program; end that one, or choose another port"
+            raise TryLater(message) from error
+        reason = (error.strerror or str(error)).partition(" (while")[0].lower()
+        message = f"{where} is no address of this machine: {reason}"
+        if error.errno == errno.EACCES:
+            message = f"{where} may not be used by this user; choose a port from 1024 on"
+        raise ConfigRefused(message) from error
 
 
 def is_ours(host_header: str, listen: str) -> bool:

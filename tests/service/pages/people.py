@@ -64,6 +64,27 @@ class Client:
         return self.request("POST", path, **more)
 
 
+def sent_to(application, receive, path, **headers):
+    """Let a server receive what a test gives it; returns what it sends back."""
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def ask():
+        await asyncio.wait_for(application(scope, receive, send), 5)
+
+    asyncio.run(ask())
+    return sent
+
+
 class Reader(HTMLParser):
     """Texts, forms and addresses of a page."""
 

@@ -1,6 +1,5 @@
 """Who may do what on the labeling page, and what nobody sees there."""
 
-import asyncio
 import re
 from datetime import timedelta
 from urllib.parse import urlencode
@@ -16,7 +15,7 @@ from monitor.config.pages import PagesSettings
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages.guard import HEADERS, MOST_BYTES
 from monitor.service.pages.sessions import SESSION
-from tests.service.pages.people import BASE, PORT, Person, place_of, put_on_screen
+from tests.service.pages.people import BASE, PORT, Person, place_of, put_on_screen, sent_to
 
 COOKIE = f"pr_monitor_{PORT}"
 FORMS = ("/label/answer", "/label/undo", "/label/mine", "/label/conflicts", "/leave")
@@ -220,29 +219,15 @@ def test_what_is_too_long_is_refused_however_it_is_sent(place, ada):
 
 def test_half_a_form_of_who_has_gone_is_no_form(place, ada):
     form = {**ada.page.forms["/label/answer"], "answer": "1"}
-    whole = urlencode(form).encode()
+    whole = {"type": "http.request", "body": urlencode(form).encode(), "more_body": True}
+    messages = [whole, {"type": "http.disconnect"}]
     cookie = "; ".join(f"{name}={value}" for name, value in ada.client.cookies.items())
-    headers = {"host": f"127.0.0.1:{PORT}", "cookie": cookie}
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/label/answer",
-        "query_string": b"",
-        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-    }
-    messages = [
-        {"type": "http.request", "body": whole, "more_body": True},
-        {"type": "http.disconnect"},
-    ]
-    sent: list[object] = []
 
     async def receive():
         return messages.pop(0)
 
-    async def send(message):
-        sent.append(message)
-
-    asyncio.run(place.application()(scope, receive, send))
+    host = f"127.0.0.1:{PORT}"
+    sent = sent_to(place.application(), receive, "/label/answer", host=host, cookie=cookie)
 
     assert (sent, place.said) == ([], [])
 

@@ -10,7 +10,7 @@ from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages import guard
 from monitor.service.pages.accounts import annotator_name
 from monitor.service.pages.labeling.task_queue import HELD
-from tests.service.pages.people import PORT, hand, place_of, put_on_screen, served
+from tests.service.pages.people import PORT, hand, place_of, put_on_screen, sent_to, served
 
 
 def test_half_a_character_is_shown_as_its_code(place, ada):
@@ -26,21 +26,12 @@ def test_half_a_character_is_shown_as_its_code(place, ada):
 
 def test_a_form_that_never_comes_to_its_end_is_given_up(place, monkeypatch):
     monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.05)
-    headers = [(b"host", f"127.0.0.1:{PORT}".encode())]
-    scope = {"type": "http", "method": "POST", "path": "/enter", "headers": headers}
-    sent = []
 
     async def receive():
         await asyncio.sleep(0.01)
         return {"type": "http.request", "body": b"k", "more_body": True}
 
-    async def send(message):
-        sent.append(message)
-
-    async def ask():
-        await asyncio.wait_for(place.application()(scope, receive, send), 5)
-
-    asyncio.run(ask())
+    sent = sent_to(place.application(), receive, "/enter", host=f"127.0.0.1:{PORT}")
 
     assert sent[0]["status"] == 503, "the script of the page sends it again"
     assert (b"connection", b"close") in sent[0]["headers"]

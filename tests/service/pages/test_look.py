@@ -9,24 +9,10 @@ from monitor.service import pages
 
 CSS = (Path(pages.__file__).parent / "static" / "page.css").read_text()
 TEXT, SHAPE = 4.5, 3.0
-PAIRS = [
-    ("text", "page", TEXT),
-    ("text", "card", TEXT),
-    ("faint", "page", TEXT),
-    ("faint", "card", TEXT),
-    ("strong", "page", TEXT),
-    ("on-strong", "strong", TEXT),
-    ("alarm", "page", TEXT),
-    ("on-found", "found", TEXT),
-    ("strong", "card", TEXT),
-    ("alarm", "card", TEXT),
-    ("warning", "page", TEXT),
-    ("warning", "card", TEXT),
-    ("well", "page", TEXT),
-    ("well", "card", TEXT),
-    ("line", "page", SHAPE),
-    ("line", "card", SHAPE),
-]
+FRONTS = ("text", "faint", "strong", "alarm", "warning", "well")
+PAIRS = [(front, back, TEXT) for front in FRONTS for back in ("page", "card")]
+PAIRS += [("on-strong", "strong", TEXT), ("on-found", "found", TEXT)]
+PAIRS += [("line", "page", SHAPE), ("line", "card", SHAPE)]
 
 
 def colours(dark):

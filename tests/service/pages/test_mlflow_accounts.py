@@ -17,8 +17,8 @@ from monitor.config.load import load_config
 from monitor.config.pages import LoginSettings, takes_passwords
 from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.service.pages.accounts import AccountsAway, NameRefused
-from monitor.service.pages.attempts import FREE_FOR_A_NAME
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
+from monitor.service.pages.sign_in import FREE_FOR_A_NAME
 from tests.mlflow_server import MlflowServer
 from tests.servers import LocalServer, QuietHandler, cannot_start, free_port
 from tests.service.pages.site import Site, problem, reachable

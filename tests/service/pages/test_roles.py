@@ -1,17 +1,6 @@
 """Which page is for whom."""
 
-from monitor.service.pages.roles import Role
 from tests.service.pages.people import Reader
-
-
-def test_who_comes_by_a_link_is_an_admin_since_it_is_shown_where_the_program_runs(place, ada):
-    application = place.application()
-
-    visit = application._app.state.visits.find(
-        dict(ada.client.cookies)[application._app.state.cookie]
-    )
-
-    assert visit.role is Role.ADMIN
 
 
 def test_the_labeling_page_is_for_labelers_and_admins(ada, as_role):

@@ -9,14 +9,14 @@ import structlog
 from argon2 import PasswordHasher
 
 from monitor.service.pages import accounts, sign_in
-from monitor.service.pages.attempts import (
+from monitor.service.pages.guard import HEADERS, MOST_BYTES
+from monitor.service.pages.sign_in import (
     FREE_FOR_A_NAME,
     FREE_FOR_AN_ADDRESS,
     LONGEST,
     SignInAttempts,
     attempt_of,
 )
-from monitor.service.pages.guard import HEADERS, MOST_BYTES
 from monitor.storage.pages import people_store
 from tests.service.pages.people import place_of
 from tests.service.pages.site import HTTPS, NAME, Site, problem, reachable

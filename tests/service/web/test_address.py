@@ -18,8 +18,7 @@ def load(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("listen", "address"),
-    [("localhost:80", ("localhost", 80)), ('"[::1]:65535"', ("::1", 65535))],
+    ("listen", "address"), [("localhost:80", ("localhost", 80)), ('"[::1]:65535"', ("::1", 65535))]
 )
 def test_this_machine_may_always_be_listened_on(load, listen, address):
     assert tuple(load(f"{{listen: {listen}}}").address) == address
@@ -38,8 +37,6 @@ def test_other_machines_are_let_in_only_where_the_config_says_so(load, listen):
     [
         ("127.0.0.1", "is no address; write HOST:PORT, such as 127.0.0.1:8080"),
         ("127.0.0.1:0", "there is no port 0; it lies between 1 and 65535"),
-        ("127.0.0.1:65536", "there is no port 65536"),
-        ('":8080"', "is no address; write HOST:PORT"),
         ("example.org:8080", "'example.org' is no IP address of this machine"),
         ('"[1.2]:80"', "is no IP address"),
         ("8080", "it should be a valid string, found a number"),

@@ -11,7 +11,7 @@ import pytest
 
 from monitor.config.web import Address
 from monitor.service.web import server as server_module
-from monitor.service.web.app import AT_ONCE, Answers, Pages
+from monitor.service.web.app import AT_ONCE, Pages
 from monitor.service.web.server import WebServer
 from tests.servers import free_port
 
@@ -41,8 +41,8 @@ def serving(pages):
 
         def serving(*, remote=False, host="127.0.0.1"):
             address = Address(host, free_port())
-            answers = Answers(lambda: None, lambda: None, pages.metrics)
-            app = Pages(answers, listen=None if remote else address.host)
+            listen = None if remote else address.host
+            app = Pages(lambda: None, lambda: None, pages.metrics, listen=listen)
             server = WebServer(app, address)
             server.start()
             stack.callback(server.stop)

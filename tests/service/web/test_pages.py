@@ -39,10 +39,14 @@ def running(tmp_path, clock, store_tables):
     application.database.close()
 
 
+def pages_of(running, **more):
+    return Pages(running.health, running.ready, running.metrics, **more)
+
+
 @pytest.fixture
 def client(running):
     address = Address("127.0.0.1", free_port())
-    server = WebServer(Pages(running.answers(), listen=address.host), address)
+    server = WebServer(pages_of(running, listen=address.host), address)
     server.start()
     with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=30) as client:
         yield client
@@ -139,18 +143,18 @@ def test_a_service_that_is_stopping_is_not_ready(get, running):
 
 def test_an_address_that_is_not_this_machines_is_refused(running):
     with pytest.raises(ConfigRefused, match=r"web.listen: 192.0.2.1:80 is no address of this"):
-        WebServer(Pages(running.answers()), Address("192.0.2.1", 80))
+        WebServer(pages_of(running), Address("192.0.2.1", 80))
 
 
 def test_an_address_in_use_may_be_free_later_and_a_stopped_server_gives_its_own_back(running):
     address = Address("127.0.0.1", free_port())
-    first = WebServer(Pages(running.answers()), address)
+    first = WebServer(pages_of(running), address)
     first.start()
 
     with pytest.raises(TryLater, match="is taken by another program"):
-        WebServer(Pages(running.answers()), address)
+        WebServer(pages_of(running), address)
 
     first.stop()
-    again = WebServer(Pages(running.answers()), address)
+    again = WebServer(pages_of(running), address)
     again.start()
     again.stop()

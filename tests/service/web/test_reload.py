@@ -64,11 +64,11 @@ def test_a_bad_config_keeps_the_parts_and_is_told_and_a_good_one_after_it_is_tak
     change(path, "precision: 0.5", "precision: 50")
 
     taken, [line] = reload(running)
-    kept, told = running.application is before, samples(running.answers().metrics())[SUCCESSFUL]
+    kept, told = running.application is before, samples(running.metrics())[SUCCESSFUL]
     change(path, "precision: 50", "precision: 0.6")
 
     assert reload(running)[0]
-    assert samples(running.answers().metrics())[SUCCESSFUL] == 1
+    assert samples(running.metrics())[SUCCESSFUL] == 1
     assert (taken, kept, told) == (False, True, 0)
     assert line["log_level"] == "error"
     assert "limits.precision: 50 is not a share" in line["reason"]

@@ -1,6 +1,7 @@
 """`pr-monitor serve` as a process: its pages, its signals, its exit codes."""
 
 import re
+import signal
 import socket
 
 import httpx
@@ -76,6 +77,48 @@ def test_an_address_in_use_is_told_in_a_sentence(place, monkeypatch):
     [said] = ended.err.splitlines()
     assert ended.code == 75
     assert f"web.listen: 127.0.0.1:{place.port} is taken by another program" in said
+
+
+SLOW = """
+from monitor.sources.duckdb import DuckdbSource
+
+scan = DuckdbSource.scan
+
+
+def slow(self, *arguments):
+    pause("scanning")
+    return scan(self, *arguments)
+
+
+DuckdbSource.scan = slow
+"""
+
+
+@pytest.mark.slow
+def test_a_step_in_flight_is_finished_before_the_service_stops(place):
+    with place.serving(OFTEN.format(patch=SLOW, grace=60)) as serving:
+        serving.wait_for("scanning")
+        serving.process.send_signal(signal.SIGINT)
+        stopping = place.until("stopping")
+        serving.go()
+        code, _, errors = serving.end()
+
+    database = Database(f"sqlite:///{place.folder}/monitor.db")
+    left = rows(database, "select state, claimed_by from rounds")
+    database.close()
+    assert "signal=SIGINT" in stopping
+    assert (code, left) == (0, [("labeling", None)])
+    assert "event=stopped" in errors.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_the_service_at_once(place):
+    with place.serving(OFTEN.format(patch=SLOW, grace=60)) as serving:
+        serving.wait_for("scanning")
+        serving.process.send_signal(signal.SIGTERM)
+        place.until("stopping")
+
+        assert place.stop() == -signal.SIGTERM
 
 
 ENDLESS = """
@@ -179,7 +222,7 @@ def stuck(self):
     print("asked", flush=True)
     time.sleep(600)
 
-Running._unready = stuck
+Running.ready = stuck
 """
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from operator import attrgetter
@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from monitor.service.pages.labeling.offered import offered
-from monitor.service.pages.labeling.outcome import AnswerOutcome, answer_of, refuse, task_of
+from monitor.service.pages.labeling.outcome import AnswerOutcome, answer_of, refuse, stands, task_of
 from monitor.service.pages.labeling.shown import Part, parts_of
 from monitor.service.pages.labeling.task_queue import TaskQueue, names_on_page
 from monitor.service.pages.rendering import html_page
@@ -22,8 +22,8 @@ from monitor.storage.pages import control_store, page_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.page_answer import PageAnswer
     from monitor.domain.shown import Shown
+    from monitor.service.pages.labeling.outcome import ChosenAnswer
     from monitor.storage.pages.page_store import PageTask
 
 router = APIRouter(prefix="/label/mine")
@@ -33,12 +33,11 @@ _EXCERPT = 300  # Characters of a text that stand there at once
 
 
 class _OwnAnswer(NamedTuple):
-    """An answer of somebody that stands; ``place`` orders it, ``read`` what it shows."""
+    """An answer of somebody that stands; ``order`` sorts it, ``read`` what it shows."""
 
-    place: tuple[int, int]
+    order: tuple[int, int]
     key: str
-    revision: int
-    answer: PageAnswer
+    statement: ChosenAnswer
     round_name: str
     read: Callable[[], Shown | None]
 
@@ -57,7 +56,9 @@ def correct(request: Request, session: Labeling, form: OwnForm) -> Response:
     answer = answer_of(form)
     key, revision = task_of(form)
     page = form.get("page", "1")
-    current = _current_answer(queue, session.annotator, key)
+    with queue.database.read() as connection:
+        own = _own_answers(queue, connection, session.annotator)
+    current = next((one.statement.answer for one in own if one.key == key), None)
     if current is None:
         refuse(AnswerOutcome.NOT_OPEN)
     if current != answer:
@@ -66,80 +67,55 @@ def correct(request: Request, session: Labeling, form: OwnForm) -> Response:
     return RedirectResponse(f"/label/mine?page={shown}", HTTPStatus.SEE_OTHER)
 
 
-def _current_answer(queue: TaskQueue, annotator: str, key: str) -> PageAnswer | None:
-    with queue.database.read() as connection:
-        accepting = queue.accepting(connection)
-        names = list(accepting)
-        answer = page_store.latest_statements(connection, names).get(key, {}).get(annotator)
-        if answer is not None:
-            return answer.answer
-        if control_store.find_control(connection, names_on_page(accepting), annotator, key) is None:
-            return None
-        control = control_store.latest_answers(connection, names_on_page(accepting)).get(key)
-    return None if control is None else control.answer
-
-
 def _entries(queue: TaskQueue, annotator: str, page: int) -> tuple[list[dict[str, Any]], int, int]:
     """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
     with queue.database.read() as connection:
-        accepting = queue.accepting(connection)
-        shown_names = names_on_page(accepting)
-        answers = [
-            *_of_tasks(connection, list(accepting), annotator),
-            *_of_gold(connection, shown_names, annotator),
-        ]
-        answers.sort(key=attrgetter("place"), reverse=True)
+        answers = _own_answers(queue, connection, annotator)
         pages = max(1, -(-len(answers) // AT_ONCE))
         page = min(max(page, 1), pages)
         first = AT_ONCE * (page - 1)
-        rounds = {one.name: one for one in page_store.read_rounds(connection, shown_names)}
+        listed = answers[first : first + AT_ONCE]
+        names = {one.round_name for one in listed}
+        rounds = {one.name: one for one in page_store.read_rounds(connection, sorted(names))}
         entries = [
             {
                 "key": one.key,
-                "revision": one.revision,
-                "answer": one.answer,
+                "statement": one.statement,
                 "question": rounds[one.round_name].question,
                 "offered": offered(rounds[one.round_name].choices),
                 "parts": [_excerpt(part) for part in parts_of(one.read(), one.key)],
             }
-            for one in answers[first : first + AT_ONCE]
+            for one in listed
         ]
     return entries, page, pages
 
 
-def _of_tasks(connection: Connection, names: Sequence[str], annotator: str) -> Iterator[_OwnAnswer]:
+def _own_answers(queue: TaskQueue, connection: Connection, annotator: str) -> list[_OwnAnswer]:
+    """Find the answers of somebody that stand, the newest first.
+
+    Gold items look like any other; a repeat is its item's, once.
+    """
+    accepting = queue.accepting(connection)
+    names, on_page = list(accepting), names_on_page(accepting)
     tasks = {task.key: task for task in page_store.read_page_tasks(connection, names)}
+    of_tasks = page_store.latest_statements(connection, names)
+    of_controls = control_store.latest_answers(connection, on_page)
 
     def read(task: PageTask) -> Shown | None:
         return page_store.read_shown(connection, [task])[task.key]
 
-    for key, statements in page_store.latest_statements(connection, names).items():
-        statement, task = statements.get(annotator), tasks[key]
-        if statement is not None and statement.answer is not None:
-            yield _OwnAnswer(
-                (statement.id, 0),
-                key,
-                statement.revision,
-                statement.answer,
-                task.round_name,
-                partial(read, task),
-            )
-
-
-def _of_gold(connection: Connection, names: Sequence[str], annotator: str) -> Iterator[_OwnAnswer]:
-    """Find the gold items too, which look like any other; a repeat is its item's, once."""
-    answers = control_store.latest_answers(connection, names)
-    for control in control_store.controls(connection, names, annotator):
-        statement = answers.get(control.key)
-        if control.gold_item is not None and statement is not None and statement.answer is not None:
-            yield _OwnAnswer(
-                (statement.after, statement.id),
-                control.key,
-                statement.revision,
-                statement.answer,
-                control.round_name,
-                partial(control_store.read_shown, connection, control),
-            )
+    own = [
+        _OwnAnswer((one.id, 0), key, one, tasks[key].round_name, partial(read, tasks[key]))
+        for key, by_name in of_tasks.items()
+        if (one := by_name.get(annotator)) is not None and stands(one)
+    ]
+    for control in control_store.controls(connection, on_page, annotator):
+        answer = of_controls.get(control.key)
+        if control.gold_item is not None and answer is not None and stands(answer):
+            shown = partial(control_store.read_shown, connection, control)
+            order = answer.after, answer.id
+            own.append(_OwnAnswer(order, control.key, answer, control.round_name, shown))
+    return sorted(own, key=attrgetter("order"), reverse=True)
 
 
 def _excerpt(part: Part) -> Part:

@@ -42,6 +42,8 @@ class AnnotatorProgress:
 
         >>> AnnotatorProgress(120, 0, 4.5).text, AnnotatorProgress(1, 0, 5.0).text
         ('120 to go, about 9 minutes', '1 to go, less than a minute')
+        >>> AnnotatorProgress(12, 0, 5.0).text, AnnotatorProgress(1500, 0, 4.0).text
+        ('12 to go, about 1 minute', '1,500 to go, about 2 hours')
         >>> AnnotatorProgress(120, 0, 4.5, {"precision": 0.068, "recall": 0.09}).text
         '120 to go, about 9 minutes; then precision within ±7 %, recall ±9 %'
         """

@@ -82,10 +82,7 @@ def _metric(settings: MonitorSettings, name: str, rows: Sequence[EstimateRow]) -
         "limits": limits_of(settings, name),
         "drawn": [row for row in rows if row.low is not None and row.high is not None],
         "numbers": [
-            (
-                BASES[row.basis],
-                reason_text(row.reason) if row.point is None else interval_text(row),
-            )
+            (BASES[row.basis], reason_text(row.reason) if row.point is None else interval_text(row))
             for row in rows
         ],
     }
