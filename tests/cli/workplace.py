@@ -163,10 +163,13 @@ class Workplace:
                 "select * replace (strftime(scored_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')"
                 f" as scored_at) from '{path}'"
             )
-            names, rows = [column[0] for column in found.description], found.fetchall()
+            columns, rows = (
+                [f"{name} {kind}" for name, kind, *_ in found.description],
+                found.fetchall(),
+            )
         with closing(sqlite3.connect(self.folder / "p.sqlite")) as connection:
-            connection.execute(f"create table scored ({', '.join(names)})")
-            marks = ", ".join("?" * len(names))
+            connection.execute(f"create table scored ({', '.join(columns)})")
+            marks = ", ".join("?" * len(columns))
             connection.executemany(f"insert into scored values ({marks})", rows)
             connection.commit()
 
