@@ -15,7 +15,7 @@ import re
 import sqlite3
 import sys
 import time
-from contextlib import closing, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -88,6 +88,14 @@ class Ended:
         """The only line that holds these words."""
         [line] = [line for line in self.lines if words in line]
         return line
+
+
+@contextmanager
+def working_in(folder):
+    """Work in a folder, for fixtures of more than one test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield Workplace(folder)
 
 
 @dataclass
