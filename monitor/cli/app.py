@@ -21,7 +21,6 @@ from monitor.cli.commands import (
     results,
     runs,
     setup,
-    threshold,
     users,
 )
 from monitor.cli.common import OfARound
@@ -124,7 +123,7 @@ SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "show": results.show,
         "report": results.report,
         "compare": results.compare,
-        "threshold": threshold.threshold,
+        "threshold": forecasts.threshold,
         "labels": _group(
             "Export items to label as a file, and import the answers.",
             {"export": labels.export, "import": labels.import_},
