@@ -26,8 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from monitor.cli.app import SECTIONS as GROUPS
 from monitor.cli.app import app
 from monitor.config.model import HOOKS, Classes, Config, MonitorConfig, ReferenceFile
-from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings
-from monitor.config.web import WebSettings
+from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings, WebSettings
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Budget, Judge
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample

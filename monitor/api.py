@@ -359,6 +359,7 @@ def plan(
     (2000, {'precision': 0.07, 'recall': 0.086})
     """
     from monitor.results.label_plan import LabelPlan
+    from monitor.rounds.forecast.plan_window import forecast_monitor
 
     assumed = {"precision": precision, "recall": recall, "flagged_rate": flagged_rate}
     costs = {"flagged_cost": flagged_cost, "passed_cost": passed_cost}
@@ -382,7 +383,11 @@ def plan(
                 "precision, recall and flagged_rate too, or leave it out"
             )
             raise InputRefused(message)
-        return LabelPlan(_of_monitor(monitor, config, requested, labels, judge))
+        with opened(config) as application:
+            context = application.context(only_monitor(application.config, monitor))
+            return LabelPlan(
+                forecast_monitor(context, margins=requested, max_labels=labels, judge=judge)
+            )
     except ValueError as error:
         raise InputRefused(str(error)) from error
 
@@ -441,20 +446,6 @@ def _of_values(
     if not margins and max_labels is None:
         margins = {"precision": MARGIN, "recall": MARGIN}
     return forecast_plan(two_strata(prospect), margins=margins, max_labels=max_labels, judge=judge)
-
-
-def _of_monitor(
-    monitor: str | None,
-    config: Path | str,
-    margins: Mapping[str, float] | None,
-    max_labels: int | None,
-    judge: AssumedJudge | None,
-) -> PlanForecast:
-    from monitor.rounds.forecast.plan_window import forecast_monitor
-
-    with opened(config) as application:
-        context = application.context(only_monitor(application.config, monitor))
-        return forecast_monitor(context, margins=margins, max_labels=max_labels, judge=judge)
 
 
 @contextmanager

@@ -101,7 +101,7 @@ def build(
     Nothing is opened or called yet.
     """
     database = database or Database(config.store_url)
-    link = _link(config, database)
+    link = partial(_link, config, database)
     aliases = MlflowAliases(config.mlflow, config.folder)
     runs = MlflowRuns(config.mlflow, config.folder)
     settled: defaultdict[str, SettledWindows] = defaultdict(SettledWindows)
@@ -134,15 +134,11 @@ def _handlers(config: Config, clock: Clock, link: Link) -> dict[str, EffectHandl
     }
 
 
-def _link(config: Config, database: Database) -> Link:
-    """Find the rounds of notices in MLflow's pages."""
-
-    def link(notice: Notice) -> str | None:
-        if notice.event == "test":
-            return None  # it is of no round, and needs no store
-        return _mlflow_page(config, database, notice.monitor, notice.round_key)
-
-    return link
+def _link(config: Config, database: Database, notice: Notice) -> str | None:
+    """Find the round of a notice in MLflow's pages."""
+    if notice.event == "test":
+        return None  # it is of no round, and needs no store
+    return _mlflow_page(config, database, notice.monitor, notice.round_key)
 
 
 def _mlflow_page(config: Config, database: Database, monitor: str, key: str) -> str | None:
@@ -163,7 +159,8 @@ def _context(
     aliases: MlflowAliases,
     settled: Mapping[str, SettledWindows],
 ) -> MonitorContext:
-    source = _source(config, monitor)
+    with _refused("source"):
+        source: Source = SOURCES.make(monitor.source, config.folder)
     make = partial(_made_labeler, config, monitor.name, clock, database, source)
     today = _today(monitor, make)
     return MonitorContext(
@@ -273,12 +270,6 @@ def _problems(error: ValidationError) -> str:
     return "; ".join(
         f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)
     )
-
-
-def _source(config: Config, monitor: MonitorConfig) -> Source:
-    with _refused("source"):
-        source: Source = SOURCES.make(monitor.source, config.folder)
-        return source
 
 
 def _today(monitor: MonitorConfig, make: MakeLabeler) -> tuple[AssignedLabeler, ...]:

@@ -155,6 +155,8 @@ max_labels: 2000 => max_labels: 2000, segments: explore
     15, monitors[mail-travel].labeling.gold_share: there are no gold items; name their file with gold, or leave this out
 kind: files, => kind: files, for: flagged,
     15, monitors[mail-travel].labeling.for: a labeler that is alone answers for all items; leave it out
+predictions/*.parquet => '${a-b}.parquet'
+    8, monitors[mail-travel].source.path: `${` begins a variable such as ${OPS_HOOK}; write $${ for the characters
 """  # noqa: E501  a sentence stands on one line
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import monitor
 from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
-from tests.cli.workplace import Workplace
+from tests.cli.workplace import Workplace, working_in
 from tests.coarse import coarse, coarsely  # noqa: F401  a fixture
 from tests.drawing import looking
 
@@ -21,9 +21,7 @@ KEYS = {"metric", "estimand", "basis", "point", "low", "high", "level", "method"
 @pytest.fixture(scope="module")
 def closed(tmp_path_factory):
     """A folder with one closed round."""
-    closed = Workplace(tmp_path_factory.mktemp("closed"))
-    with pytest.MonkeyPatch.context() as patch, coarse():
-        patch.chdir(closed.folder)
+    with coarse(), working_in(tmp_path_factory.mktemp("closed")) as closed:
         closed.predictions()
         closed.config()
         closed.run("run-once")

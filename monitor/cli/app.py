@@ -13,17 +13,14 @@ from typer.core import TyperGroup
 
 from monitor.cli.commands import (
     effects,
+    forecasts,
     keeping,
     labeling,
     labels,
-    plan,
     restate,
-    restored,
     results,
     runs,
     setup,
-    simulate,
-    threshold,
     users,
 )
 from monitor.cli.common import OfARound
@@ -111,7 +108,7 @@ SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Get started": {
         "demo": setup.demo,
         "init": setup.init,
-        "plan": plan.plan,
+        "plan": forecasts.plan,
         "check": setup.check,
     },
     "Run what is due": {
@@ -126,17 +123,17 @@ SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "show": results.show,
         "report": results.report,
         "compare": results.compare,
-        "threshold": threshold.threshold,
+        "threshold": forecasts.threshold,
         "labels": _group(
             "Export items to label as a file, and import the answers.",
             {"export": labels.export, "import": labels.import_},
         ),
-        "alerts": _group(results.alerts, {"resolve": results.resolve, "test": results.hook_test}),
+        "alerts": _group(effects.alerts, {"resolve": effects.resolve, "test": effects.hook_test}),
         "restate": restate.restate,
         "effects": _group(effects.effects, {"retry": effects.retry, "drop": effects.drop}),
     },
     "Other": {
-        "simulate": simulate.simulate,
+        "simulate": forecasts.simulate,
         "estimate": results.estimate,
         "users": _group(
             "Let people sign in to the pages by a token of their own.",
@@ -152,7 +149,7 @@ SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "forget": keeping.forget,
         "db": _group(
             "Create, upgrade or check the tables of the store.",
-            {"upgrade": setup.upgrade, "check": setup.check_schema, "restored": restored.restored},
+            {"upgrade": setup.upgrade, "check": setup.check_schema, "restored": keeping.restored},
         ),
     },
 }

@@ -30,9 +30,8 @@ from pydantic import (
 
 from monitor.config.adapters import JUDGES, LABELERS, SOURCES
 from monitor.config.blocks import CLASSES, NAME
-from monitor.config.pages import PagesSettings, takes_passwords
+from monitor.config.pages import PagesSettings, WebSettings, takes_passwords
 from monitor.config.several import SeveralLabelers, labelers_of, read_labeling
-from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -399,6 +400,34 @@ class Effect:
     attempt: int
     has_failed: bool = False
     is_deadly: bool = False
+
+
+_UNTAGGED = "untagged"  # key in a receipt: the answer to an effect that is done, kept as text
+
+
+def untagged(why: str) -> str:
+    """Write the receipt of tags that their model version did not take.
+
+    >>> untagged("there is no version 7")
+    '{"untagged": "there is no version 7"}'
+    """
+    return json.dumps({_UNTAGGED: why}, ensure_ascii=False)
+
+
+def why_untagged(receipt: str) -> str | None:
+    """Read why a model version was not tagged; None from any other receipt.
+
+    >>> why_untagged(untagged("there is no version 7"))
+    'there is no version 7'
+    >>> why_untagged("models:/mail/7") is None
+    True
+    """
+    try:
+        content = json.loads(receipt)
+    except ValueError:
+        return None
+    why = content.get(_UNTAGGED) if isinstance(content, dict) else None
+    return None if why is None else str(why)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,8 @@ class Source(Protocol):
         counted per reason and in no stratum. Where the source has segment columns, each stratum
         is also counted by their values, of which the largest are kept (`monitor.domain.segments`).
 
-        Raises
-        ------
-        SourceRefused
-            If the data cannot be used at all: no file, no such column, wrong type.
-        SourceUnavailable
-            If the source does not answer now.
+        Raises `SourceRefused` if the data cannot be used at all: no file, no such column, wrong
+        type; `SourceUnavailable` if the source does not answer now.
         """
 
     def count(self, window: Window) -> int:
@@ -88,10 +84,7 @@ class SharesScans(Protocol):
         The sources find then what they would have found in the table, until it is seen to change
         or they `release` it. A source that the table cannot serve is left out.
 
-        Raises
-        ------
-        MonitorError
-            If it cannot be read; each source then scans by itself.
+        Raises `MonitorError` if it cannot be read; each source then scans by itself.
         """
 
     def release(self) -> None:
@@ -144,10 +137,8 @@ class TruthTable(Protocol):
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type.
 
-        Raises
-        ------
-        InputRefused
-            If there is no such table, or a column that is asked for is missing or cannot serve.
+        Raises `InputRefused` if there is no such table, or a column that is asked for is missing or
+        cannot serve.
         """
 
     def values(self) -> Mapping[str, int]:
@@ -189,33 +180,6 @@ class JoinsTruth(Protocol):
 
 
 @runtime_checkable
-class CountsTruth(Protocol):
-    """A labeler that counts the labels of all items of some strata."""
-
-    def census(
-        self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]
-    ) -> Census:
-        """Count the labels of all items of the predicted classes in ``flags``.
-
-        Raises
-        ------
-        LabelsRefused
-            If no value that there is means anything.
-        """
-
-    def census_state(self, window: Window) -> str:
-        """Text that differs once a census of a window may, found cheaply."""
-
-
-@runtime_checkable
-class DatesTruth(Protocol):
-    """A labeler whose labels may say when they became known."""
-
-    def positive_since(self, ids: Collection[str]) -> Mapping[str, datetime]:
-        """Return when some items were known to be positive, of those whose rows tell."""
-
-
-@runtime_checkable
 class ExcludesRows(Protocol):
     """A source that may leave out rows by the values of some columns."""
 
@@ -251,6 +215,20 @@ class ReadsTruth(Protocol):
     def contradictions_sentence(self, ids: Sequence[str]) -> str | None:
         """Report how many items' rows contradict one another, with an example; None if none do."""
 
+    def census(
+        self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]
+    ) -> Census:
+        """Count the labels of all items of the predicted classes in ``flags``.
+
+        Raises `LabelsRefused` if no value that there is means anything.
+        """
+
+    def census_state(self, window: Window) -> str:
+        """Text that differs once a census of a window may, found cheaply."""
+
+    def positive_since(self, ids: Collection[str]) -> Mapping[str, datetime]:
+        """Return when some items were known to be positive, of those whose rows tell."""
+
 
 class Aliases(Protocol):
     """Where registered models are.
@@ -263,10 +241,7 @@ class Aliases(Protocol):
     def version_of(self, model: str) -> str | None:
         """Find which version a URI such as ``models:/mail@champion`` names; None: it names none.
 
-        Raises
-        ------
-        TryLater
-            If there is no answer, or not to us.
+        Raises `TryLater` if there is no answer, or not to us.
         """
 
 
@@ -335,10 +310,7 @@ class EffectHandler(Protocol):
     def deliver(self, effect: Effect) -> str:
         """Do it, safe to repeat by ``effect.key``; return a receipt.
 
-        Raises
-        ------
-        DeliveryFailed
-            If it was not done, or may not have been done.
+        Raises `DeliveryFailed` if it was not done, or may not have been done.
         """
 
 
@@ -349,10 +321,7 @@ class Checkable(Protocol):
     def usable(self) -> str:
         """Describe what it would use.
 
-        Raises
-        ------
-        MonitorError
-            If it could do nothing as things are: of a handler a `DeliveryFailed`.
+        Raises `MonitorError` if it could do nothing as things are: of a handler a `DeliveryFailed`.
         """
 
 
@@ -363,10 +332,7 @@ class AlertKeeper(Protocol):
     def keep(self, notices: Sequence[Mapping[str, Any]]) -> None:
         """Send the state of these alerts; safe to repeat, and in any order.
 
-        Raises
-        ------
-        DeliveryFailed
-            If it did not take them.
+        Raises `DeliveryFailed` if it did not take them.
         """
 
 

@@ -6,6 +6,7 @@ the same result.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -36,6 +37,31 @@ class Status(StrEnum):
     def grade(self) -> int:
         """Count from the gravest, which is 1."""
         return list(Status).index(self) + 1
+
+
+class Matter(StrEnum):
+    """What about a round needs a look, so that its monitor is not called ok."""
+
+    CONCERN = "concern"
+    ABANDONED = "abandoned"
+    NOT_ESTIMABLE = "not_estimable"
+    UNANSWERED = "unanswered"
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Something about a round of a monitor that needs a look.
+
+    ``reason`` is the sentence of a concern of a ``kind``, or why the round or the ``metric`` has no
+    estimate.
+    """
+
+    monitor: str
+    round: int
+    matter: Matter
+    reason: str | None = None
+    metric: str | None = None
+    kind: str | None = None
 
 
 class EstimateRow(Report):

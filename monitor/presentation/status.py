@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import LEARNING_ROUNDS
-from monitor.domain.attention import Attention, Matter
+from monitor.domain.report import Attention, Matter
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -220,7 +220,7 @@ def until_text(until: datetime | None) -> str:
 def attention_text(attention: Attention) -> str:
     """Describe what it is, and of which round.
 
-    >>> from monitor.domain.attention import Attention
+    >>> from monitor.domain.report import Attention
     >>> attention_text(Attention("mail", 4, Matter.NOT_ESTIMABLE, "no positives", "recall"))
     'round 4: recall is not estimable: no positives'
     """

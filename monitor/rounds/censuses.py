@@ -10,7 +10,7 @@ from monitor.domain.census import Census, in_frame
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused, SourceUnavailable
 from monitor.domain.model import Frame, Refusal
-from monitor.domain.ports import CountsTruth, Labeler, as_counted
+from monitor.domain.ports import Labeler, ReadsTruth, as_counted
 from monitor.presentation.labels import counted_before_sentence, scaled_sentence
 from monitor.presentation.windows import changed_sentence
 from monitor.storage.labels import census_store
@@ -41,7 +41,7 @@ def first_censuses(
         flags = {flagged for flagged, part in whole.items() if part == one.part}
         if not flags or one.part in result:
             continue
-        if not isinstance(one.labeler, CountsTruth):
+        if not isinstance(one.labeler, ReadsTruth):
             raise LabelsRefused(counted_before_sentence(one.labeler.name))
         source = as_counted(context.source, frame.snapshot)
         with outside("collect"):
@@ -54,7 +54,7 @@ def first_censuses(
 
 def recounted(context: MonitorContext, labeler: Labeler, part_of: Mapping[int, int]) -> Counted:
     """Count the labels of rounds whose truth has changed since; ``part_of`` is the labeler's."""
-    if not isinstance(labeler, CountsTruth):
+    if not isinstance(labeler, ReadsTruth):
         return {}
     with context.database.read() as connection:
         before = census_store.read_censuses(connection, list(part_of))
@@ -70,9 +70,7 @@ def recounted(context: MonitorContext, labeler: Labeler, part_of: Mapping[int, i
     return result
 
 
-def _recount(
-    context: MonitorContext, round_: Round, labeler: CountsTruth, before: Census
-) -> Census:
+def _recount(context: MonitorContext, round_: Round, labeler: ReadsTruth, before: Census) -> Census:
     """Count a round's labels again, by the sizes that it was drawn with.
 
     Raises `LabelsRefused` if too many of its predictions are others by now.

@@ -14,8 +14,7 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.attention import Attention
-    from monitor.domain.report import EstimateRow
+    from monitor.domain.report import Attention, EstimateRow
     from monitor.domain.settings import LimitSide, MonitorSettings
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round

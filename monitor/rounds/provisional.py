@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.label_parts import column_classes, parts_of
-from monitor.domain.ports import DatesTruth
+from monitor.domain.ports import ReadsTruth
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
 from monitor.domain.setting_types import parse_duration
 from monitor.domain.state import RoundState
@@ -164,7 +164,7 @@ def _dated(
         return []
     since: dict[str, datetime] = {}
     for one in context.labelers_of(round_.settings):
-        if isinstance(one.labeler, DatesTruth):
+        if isinstance(one.labeler, ReadsTruth):
             with outside("collect"):
                 since |= one.labeler.positive_since([item.id for item in own])
     if any(item.id not in since for item in own):

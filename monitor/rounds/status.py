@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import LEARNING_ROUNDS, AlertState
-from monitor.domain.model import LOG, EffectKind, WaitingSink
+from monitor.domain.model import LOG, EffectKind, WaitingSink, why_untagged
 from monitor.domain.notice import Notice
-from monitor.domain.receipts import why_untagged
 from monitor.domain.report import (
     AlertRow,
     AnswersRow,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.alerting import StoredAlert
-    from monitor.domain.attention import Attention
+    from monitor.domain.report import Attention
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.labels.label_notes import LabelNotes
     from monitor.storage.rounds.round_store import Round

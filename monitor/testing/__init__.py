@@ -15,8 +15,12 @@ adapter, and let pytest collect it::
 from monitor.testing.judge_model_contract import JudgeModelContract
 from monitor.testing.labeler_contract import LabelerContract
 from monitor.testing.memory import MemoryLabeler, MemorySource, draw_order
-from monitor.testing.opinion_contracts import ChallengerContract, JudgeContract
-from monitor.testing.source_contract import SourceContract, example_rows
+from monitor.testing.source_contract import (
+    ChallengerContract,
+    JudgeContract,
+    SourceContract,
+    example_rows,
+)
 
 __all__ = [
     "ChallengerContract",

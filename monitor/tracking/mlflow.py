@@ -15,8 +15,7 @@ from pydantic import AfterValidator, Field
 from monitor.domain.class_report import ClassReport
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.masking import one_at
-from monitor.domain.model import Effect, EffectKind
-from monitor.domain.receipts import untagged
+from monitor.domain.model import Effect, EffectKind, untagged
 from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
 from monitor.files.sqlite_address import absolute_address, sqlite_path

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cli.workplace import PEOPLE, Workplace
+from tests.cli.workplace import PEOPLE, Workplace, working_in
 from tests.coarse import coarse, coarsely  # noqa: F401  a fixture
 
 LIMITS = ("    labeling", "    limits: {recall: 0.95, false_alarm_every: 10}\n    labeling")
@@ -49,9 +49,7 @@ def asked_folder(tmp_path_factory, store_tables):
 
 def after_a_pass(folder, store_tables, *labeling):
     shutil.copy(store_tables, folder / "monitor.db")
-    place = Workplace(folder)
-    with pytest.MonkeyPatch.context() as patch, coarse():
-        patch.chdir(folder)
+    with coarse(), working_in(folder) as place:
         place.predictions()
         place.config(*labeling)
         place.said = place.run("run-once")
@@ -73,9 +71,7 @@ def asked(asked_folder, bare):
 @pytest.fixture(scope="session")
 def filled_folder(tmp_path_factory):
     """Eight closed rounds of a monitor whose recall is far under its limit."""
-    filled = Workplace(tmp_path_factory.mktemp("filled"))
-    with pytest.MonkeyPatch.context() as patch, coarse():
-        patch.chdir(filled.folder)
+    with coarse(), working_in(tmp_path_factory.mktemp("filled")) as filled:
         filled.predictions(days=8, rows=1600)
         filled.config(limits=LIMITS)
         start = filled.slot - timedelta(days=8)

@@ -33,11 +33,6 @@ def test_a_slot_that_is_none_names_its_neighbours(place):
             "Invalid value for --to: 2026-01-01 is before --from 2026-02-01",
         ),
         (
-            ["run-once", "--slot", "soon"],
-            "Invalid value for --slot: 'soon' is not a date or time; write 2025-03-31 or "
-            "2025-03-31T06:00+02:00",
-        ),
-        (
             ["labels", "export", "--out", "todo.ods"],
             "Invalid value for --out: 'todo.ods' does not end in .csv, .xlsx or .jsonl",
         ),

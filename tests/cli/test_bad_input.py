@@ -13,16 +13,6 @@ from tests.cli.workplace import PEOPLE
 # The predictions
 
 
-def test_where_may_ask_for_one_of_several_letters(place):
-    place.predictions(env="case when i % 2 = 0 then 't' else 'y' end")
-    place.config(where=("      threshold", "      where: {env: t}\n      threshold"))
-
-    checked = place.run("check")
-
-    assert "where leaves out rows" not in checked.out
-    assert any(line.startswith("ok       source of mail: 100 pred") for line in checked.lines)
-
-
 def test_the_first_commands_on_an_old_file_abandon_no_round_and_say_what_to_run(place):
     """A file that is not written to any more, as one tries a program with."""
     old = f"timestamptz '{(place.slot - timedelta(days=4)).isoformat()}' + i * interval 5 minute"

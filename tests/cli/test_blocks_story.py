@@ -125,6 +125,9 @@ def test_a_value_that_is_added_is_a_new_monitor_with_keys_of_its_own_and_one_rem
     assert rounds_of(scored) == [(name, 1, "labeling") for name in NAMES]
     [told] = [line for line in scored.run("status").lines if "mail-travel" in line]
     assert "not in the config" in told
+    assert "note     not in the config: mail-travel is in the store" in scored.run("check").out
+    [left] = json.loads(scored.run("status", "--json").out)["left_behind"]
+    assert (left["monitor"], left["alerts"]) == ("mail-travel", [])
     counted = "select count(distinct key), count(distinct item_id) from tasks"
     [(keys, items)] = scored.query(counted)
     assert keys == 3 * 40

@@ -6,24 +6,17 @@ import duckdb
 import pytest
 
 from monitor.results.other_predictions import OtherColumns, read_others
-from tests.cli.workplace import COLUMN, Workplace
+from tests.cli.workplace import COLUMN, working_in
 
 
 @pytest.fixture(scope="module")
 def labeled(tmp_path_factory):
     """A folder with one closed round of 4 days, whose labels stand in a column."""
-    place = Workplace(tmp_path_factory.mktemp("compare"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(place.folder)
+    with working_in(tmp_path_factory.mktemp("compare")) as place:
         place.predictions(rows=4000)
         place.config(COLUMN, sample=("max_labels: 40", "max_labels: 300"))
         place.run("run-once")
-    return place
-
-
-@pytest.fixture(autouse=True)
-def _inside(labeled, monkeypatch):
-    monkeypatch.chdir(labeled.folder)
+        yield place
 
 
 def others(labeled, name="other.parquet", where="true", **columns):

@@ -70,22 +70,6 @@ def test_a_backfill_that_asks_people_says_what_it_waits_for(place):
     assert len(list((place.folder / "labels").glob("*.csv"))) == 2
 
 
-def test_a_renamed_monitor_is_told_by_check_and_status_with_its_open_alert(filled):
-    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
-    filled.config(name=("name: mail", "name: post"))
-
-    check, status = (" ".join(filled.run(each).out.split()) for each in ("check", "status"))
-
-    told = (
-        "mail is in the store but not in the config (renamed or removed?), with an alert on recall "
-        f"({alert['id'][:8]}) open. Nothing watches it, unless another config on this store has it"
-    )
-    assert f"note not in the config: {told}" in check
-    assert f"warning: {told}" in status
-    [left] = json.loads(filled.run("status", "--json").out)["left_behind"]
-    assert (left["monitor"], left["alerts"][0]["id"]) == ("mail", alert["id"])
-
-
 def test_a_slot_that_other_rounds_cover_is_said_to_have_nothing_to_look_at(closed):
     place = closed
     cron = f"{place.slot.minute} * * * *"

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.workplace import COLUMN, Workplace
+from tests.cli.workplace import COLUMN, Workplace, working_in
 
 BANDS = ("bands: {flagged: 1, passed: 1}", "cells: {flagged: 8, passed: 8}")
 SCORE = "least(0.999, (i * 7919 % 4000) / 4000)"
@@ -17,19 +17,12 @@ POSITIVE = f"(hash(i) % 1000) / 1000 < {SCORE}"
 @pytest.fixture(scope="module")
 def labeled(tmp_path_factory):
     """A folder with one closed round whose scores are the chance of being positive."""
-    place = Workplace(tmp_path_factory.mktemp("threshold"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(place.folder)
+    with working_in(tmp_path_factory.mktemp("threshold")) as place:
         place.predictions(rows=4000, score=SCORE, is_travel=POSITIVE)
         place.config(COLUMN, bands=BANDS, sample=("max_labels: 40", "max_labels: 2000"))
         place.run("run-once")
         place.run("backfill", "--from", place.at(place.slot - timedelta(days=2)))
-    return place
-
-
-@pytest.fixture(autouse=True)
-def _inside(labeled, monkeypatch):
-    monkeypatch.chdir(labeled.folder)
+        yield place
 
 
 def proposed(labeled, *words):

@@ -48,26 +48,6 @@ BY_CASE = "case when i % 2 = 0 then 'M' else 'm' end || lpad(i::varchar, 4, '0')
 OWN_TRUTH = NEGATIVE.replace("path: predictions", "path: truth")
 
 
-def test_a_round_waits_while_a_label_has_an_id_in_another_case_and_until_it_is_put_right(bare):
-    bare.predictions()
-    bare.predictions("truth.parquet", mail_id=BY_CASE)
-    bare.config(OWN_TRUTH)
-
-    checked, ran, status = bare.run("check"), bare.run("run-once"), bare.run("status")
-
-    assert "PROBLEM  labels" in checked.out
-    assert "100 of 200 items have a label only by an id that is written otherwise" in checked.out
-    assert "(100 but for upper and lower case)" in checked.out
-    assert "is closed" not in ran.out
-    assert "but for upper and lower case): the prediction has 'm0" in status.out
-    assert "set labeling.similar_ids: accept" in status.out
-
-    bare.predictions("truth.parquet")
-
-    assert "is closed" in bare.run("run-once").out
-    assert "written otherwise" not in bare.run("status").out
-
-
 def test_a_config_that_accepts_similar_ids_has_its_round_closed_with_a_report(bare):
     bare.predictions()
     bare.predictions("truth.parquet", mail_id=BY_CASE)

@@ -15,7 +15,7 @@ import re
 import sqlite3
 import sys
 import time
-from contextlib import closing, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -88,6 +88,14 @@ class Ended:
         """The only line that holds these words."""
         [line] = [line for line in self.lines if words in line]
         return line
+
+
+@contextmanager
+def working_in(folder):
+    """Work in a folder, for fixtures of more than one test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield Workplace(folder)
 
 
 @dataclass
@@ -163,10 +171,13 @@ class Workplace:
                 "select * replace (strftime(scored_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')"
                 f" as scored_at) from '{path}'"
             )
-            names, rows = [column[0] for column in found.description], found.fetchall()
+            columns, rows = (
+                [f"{name} {kind}" for name, kind, *_ in found.description],
+                found.fetchall(),
+            )
         with closing(sqlite3.connect(self.folder / "p.sqlite")) as connection:
-            connection.execute(f"create table scored ({', '.join(names)})")
-            marks = ", ".join("?" * len(names))
+            connection.execute(f"create table scored ({', '.join(columns)})")
+            marks = ", ".join("?" * len(columns))
             connection.executemany(f"insert into scored values ({marks})", rows)
             connection.commit()
 

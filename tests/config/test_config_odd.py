@@ -43,13 +43,6 @@ def test_a_missing_variable_is_named(refused):
     ]
 
 
-def test_an_open_brace_that_names_no_variable_is_refused(refused):
-    assert refused(changed("predictions/*.parquet", "'${a-b}.parquet'")) == [
-        "config.yaml:8, monitors[mail-travel].source.path: `${` begins a variable such as "
-        "${OPS_HOOK}; write $${ for the characters"
-    ]
-
-
 @pytest.mark.parametrize(
     ("before", "after", "path"),
     [

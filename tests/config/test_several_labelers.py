@@ -1,5 +1,6 @@
 """A list under ``labeling``: what is read of it, and what is refused, with its line."""
 
+import re
 from typing import Any
 
 import pytest
@@ -123,61 +124,32 @@ def test_a_round_of_one_labeler_is_not_read_by_one_that_answers_for_the_rest(loa
     assert reads_all.labeler.settings.path == "cases.csv"
 
 
-@pytest.mark.parametrize(
-    ("second", "where", "why"),
-    [
-        ("{for: passed, kind: files, deadline: 5}", "[1].deadline", "5 has no unit"),
-        ("{kind: files}", "", "labeler 2 does not say for which items"),
-        ("{for: rest, kind: files}", "[1].for", "flagged"),
-        ("{for: pased, kind: files}", "[1].for", "found 'pased'; did you mean passed?"),
-        ("{for: passed, kind: fils}", "[1].kind", "did you mean files?"),
-        ("{for: passed, kind: page}", "[1].question", "this setting is missing"),
-        (
-            "{for: passed, kind: files, audit: {tp: 9, fn: 1, tn: 9, fp: 1}}",
-            "[1].audit",
-            "these have several labelers",
-        ),
-        (
-            '{for: passed, kind: page, question: "Is it?", answer: class}',
-            "[1].answer",
-            "ask for yes or no",
-        ),
-        (
-            '{for: passed, kind: page, question: "Is it?"}\n'
-            '      - {for: otherwise, kind: page, question: "Is it not?"}',
-            "[2].kind",
-            "list page once",
-        ),
-        (
-            "{for: checks, kind: files}\n      - {for: passed, kind: files}",
-            "[1].for",
-            "has `checks`",
-        ),
-        (
-            f"{FILES}\n      - {COLUMN.replace('flagged', 'checks')}",
-            "[2].kind",
-            "name a kind that asks them",
-        ),
-        (
-            COLUMN.replace("flagged", "passed").replace("30d", "30d, checks: 9"),
-            "[1].checks",
-            "nobody",
-        ),
-        (
-            COLUMN.replace("flagged", "{country: CZ}").replace("30d", "30d, checks: 9")
-            + f"\n      - {FILES}",
-            "[1].checks",
-            "without segments",
-        ),
-    ],
-)
-def test_a_list_that_cannot_be_used_is_refused_at_its_line(load, second, where, why):
+REFUSED = """\
+{for: passed, kind: files, deadline: 5} => [1].deadline: 5 has no unit
+{kind: files} => : labeler 2 does not say for which items
+{for: pased, kind: files} => [1].for: it should be 'flagged', 'passed', 'otherwise' or 'checks'
+{for: passed, kind: fils} => [1].kind: 'fils' is not known; did you mean files?
+{for: passed, kind: page} => [1].question: this setting is missing
+{for: passed, kind: files, audit: {tp: 9, fn: 1, tn: 9, fp: 1}} => [1].audit: it counts the errors
+{for: passed, kind: page, question: "Is it?", answer: class} => [1].answer: people choose a class
+{for: passed, kind: page, question: "?"}/{for: otherwise, kind: page, question: "!"} => [2].kind: a
+{for: checks, kind: files}/{for: passed, kind: files} => [1].for: no column of the list has `checks`
+{for: passed, kind: files}/COLUMN{for: checks} => [2].kind: people check the labels of a column
+COLUMN{checks: 9, for: passed} => [1].checks: nobody of the list asks people
+COLUMN{checks: 9, for: {country: CZ}}/{for: passed, kind: files} => [1].checks: errors are estimated
+"""
+
+
+@pytest.mark.parametrize("row", REFUSED.splitlines())
+def test_a_list_that_cannot_be_used_is_refused_at_its_line(load, row):
+    second, where = row.split(" => ")
+    column = COLUMN.removeprefix("{for: flagged, ").removesuffix("}")
+    second = re.sub(r"COLUMN\{(.*?\}?)\}(?=/|$)", rf"{{{column}, \1}}", second)
     with pytest.raises(ConfigRefused) as refused:
-        load(COLUMN, second)
+        load(COLUMN, second.replace("/", "\n      - "))
 
     [line] = str(refused.value).splitlines()
-    assert f"monitors[fraud].labeling{where}: " in line
-    assert why in line
+    assert f"monitors[fraud].labeling{where}" in line
 
 
 def test_the_page_of_the_list_checks_unless_a_line_does(load):

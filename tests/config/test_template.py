@@ -173,45 +173,30 @@ def test_few_rows_tell_no_id_by_their_values():
     ("columns", "values", "answer"),
     [
         (  # two candidates each: the first
-            [*CALLS, ("other", "BIGINT"), ("p_sale", "DOUBLE")],
+            [*CALLS[2:], ("other", "BIGINT"), ("p_sale", "DOUBLE")],
             {"other": range(ROWS), "p_sale": CALL_VALUES["p_callback"]},
             "--id txn --time at --score p_callback --threshold 0.5",
         ),
         (  # none for the id
-            CALLS,
+            CALLS[2:],
             {"txn": ["a"] * ROWS},
             "--id COLUMN --time at --score p_callback --threshold 0.5",
         ),
-        (
-            [*CALLS[:2], ("verdict", "VARCHAR")],
-            {"verdict": ["yes", *["no"] * (ROWS - 1)]},
-            "--id txn --time at --predicted verdict --positive yes",
-        ),
-        (
-            [*CALLS[:2], ("predicted", "BIGINT")],
-            {"predicted": [i % 3 for i in range(ROWS)]},
-            "--id txn --time at --classes predicted",
-        ),
-        (
-            [*CALLS[:2], ("score", "DOUBLE")],
-            {"score": range(0, 80, 2)},
-            "--id txn --time at --score score --threshold 50",
-        ),
-        (
-            [*CALLS[:2], ("score", "DOUBLE")],
-            {"score": range(-ROWS, 0)},
-            "--id txn --time at --score score --threshold 0",
-        ),
-        (
-            [*CALLS[:2], ("score", "DOUBLE")],
-            {"score": [None] * ROWS},
-            "--id txn --time at --score COLUMN --threshold 0.5",
+        *(
+            ([(name, kind)], {name: values}, f"--id txn --time at {answer}")
+            for name, kind, values, answer in (
+                ("verdict", "VARCHAR", "y" + "n" * (ROWS - 1), "--predicted verdict --positive y"),
+                ("predicted", "BIGINT", [i % 3 for i in range(ROWS)], "--classes predicted"),
+                ("score", "DOUBLE", range(0, 80, 2), "--score score --threshold 50"),
+                ("score", "DOUBLE", range(-ROWS, 0), "--score score --threshold 0"),
+                ("score", "DOUBLE", [None] * ROWS, "--score COLUMN --threshold 0.5"),
+            )
         ),
     ],
 )
 def test_a_question_comes_with_one_command_that_answers_it(columns, values, answer):
     with pytest.raises(InputRefused) as caught:
-        config_text(columns, **(CALL_VALUES | values))
+        config_text([*CALLS[:2], *columns], **(CALL_VALUES | values))
 
     assert f"\n  pr-monitor init p.csv {answer}\nThe columns are" in str(caught.value)
 

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.model import EffectKind
-from monitor.domain.receipts import why_untagged
+from monitor.domain.model import EffectKind, why_untagged
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.runs import DUPLICATE_OF, NewRun, RunKey, find_or_create, settle
 from tests.tracking.conftest import handler_for, the_run

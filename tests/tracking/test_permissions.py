@@ -9,8 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import DeliveryFailed, RegistryUnavailable
-from monitor.domain.model import EffectKind
-from monitor.domain.receipts import why_untagged
+from monitor.domain.model import EffectKind, why_untagged
 from monitor.domain.state import RoundState
 from monitor.rounds.delivery.deliver import deliver
 from monitor.tracking.aliases import MlflowAliases

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,23 +15,31 @@ from monitor.cli.commands.data_checks import (
     check_truth,
     rule_warnings,
 )
-from monitor.cli.commands.page_checks import page_checks
 from monitor.cli.commands.results import promise_lines
-from monitor.domain.errors import DeliveryFailed, MonitorError
+from monitor.config.several import labelers_of
+from monitor.domain.errors import DeliveryFailed, MonitorError, TryLater
 from monitor.domain.ports import Checkable
 from monitor.domain.registered import alias_of
 from monitor.labeling.column import ColumnLabeler
+from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.forecasts import assured_text, smallest_drop_texts
+from monitor.presentation.numbers import plural
 from monitor.presentation.status import last_named_line
 from monitor.rounds.forecast.simulate import detected_soon, expected_round
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
+from monitor.service.pages.certificates import certificate_warnings
+from monitor.service.pages.mlflow_accounts import MlflowAccounts
+from monitor.service.pages.roles import Role
+from monitor.service.web.server import listening
 from monitor.stats.detection.power import WITHIN
 from monitor.storage import schema
 from monitor.storage.overview import alias_store
+from monitor.storage.pages import people_store
 from monitor.wiring import Application, check_labels, mlflow_handler
 
 if TYPE_CHECKING:
+    from monitor.config.pages import LoginSettings, PagesSettings
     from monitor.domain.label_parts import AssignedLabeler
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
@@ -83,8 +91,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
     reached = _tried("MLflow", partial(_mlflow, application))
     yield reached
     yield from _aliases(application) if reached.problem else _models(application)
-    for what, act in page_checks(application):
-        yield _tried(what, act)
+    yield from _page_checks(application)
     for name in application.config.hooks:
         handler = application.handlers[name]
         if isinstance(handler, Checkable):
@@ -197,3 +204,79 @@ def _mlflow(application: Application) -> str:
     if problems:
         raise DeliveryFailed(problems[0])
     return handler.shown
+
+
+def _page_checks(application: Application) -> Iterator[Check]:
+    settings = application.config.pages
+    if settings is not None:
+        yield _tried("pages", partial(_pages, application, settings))
+        if settings.login is not None:
+            yield _tried("login of pages", partial(_login, application, settings.login))
+
+
+def _pages(application: Application, settings: PagesSettings) -> CheckResult:
+    text, warnings = str(settings.address), list[str]()
+    if settings.tls is not None:
+        names = settings.names
+        end, warnings = certificate_warnings(
+            settings.tls, application.config.folder, names, application.clock()
+        )
+        text = f"{text}; {end}"
+    try:
+        listening(settings.address, "pages.listen").close()
+    except TryLater:
+        text = f"{text}; in use now, by serve or another program"
+    return CheckResult(text, tuple(warnings))
+
+
+def _login(application: Application, login: LoginSettings) -> CheckResult:
+    if login.kind == "mlflow":
+        accounts = MlflowAccounts(application.config.mlflow.tracking_uri, login)
+        return CheckResult(accounts.check(), _mlflow_adjudicators(application, login))
+    with application.database.read() as connection:
+        users = people_store.users(connection)
+    if users:
+        roles = {user.name: user.role for user in users}
+        return CheckResult(plural(len(users), "user"), _adjudicators(application, roles))
+    add = "nobody can sign in yet; run: pr-monitor users add NAME --role labeler|viewer|admin"
+    return CheckResult("0 users", (add,))
+
+
+def _adjudicators(application: Application, roles: Mapping[str, str]) -> tuple[str, ...]:
+    """Name the adjudicators who cannot open the page on which they should decide."""
+    warnings = []
+    for name, monitors in _deciding(application).items():
+        who = f"labeling.adjudicator of {monitors} is {name}"
+        role = roles.get(name)
+        if role is None:
+            warnings.append(
+                f"{who}, who cannot sign in, so nobody decides conflicts; run: "
+                f"pr-monitor users add {name!r} --role admin"
+            )
+        elif role != Role.ADMIN:
+            warnings.append(
+                f"{who}, who is {role} and cannot open the page of conflicts; run: "
+                f"pr-monitor users role {name!r} admin"
+            )
+    return tuple(warnings)
+
+
+def _mlflow_adjudicators(application: Application, login: LoginSettings) -> tuple[str, ...]:
+    """Name the adjudicators to whom the config does not give the role that they need."""
+    return tuple(
+        f"labeling.adjudicator of {monitors} is {name}, who is no admin and cannot open the page "
+        "of conflicts; add the name to pages.login.admins"
+        for name, monitors in _deciding(application).items()
+        if name not in login.admins
+    )
+
+
+def _deciding(application: Application) -> dict[str, str]:
+    """Name who decides conflicts on the labeling page, each with the monitors."""
+    result: dict[str, list[str]] = {}
+    for monitor in application.config.monitors:
+        adjudicator = monitor.labeling.adjudicator
+        on_page = any(isinstance(one, PageSettings) for _, one in labelers_of(monitor.labeling))
+        if on_page and adjudicator is not None:
+            result.setdefault(adjudicator, []).append(monitor.name)
+    return {name: ", ".join(monitors) for name, monitors in result.items()}

@@ -1,9 +1,12 @@
-"""Commands about effects that are not delivered yet: those that wait, and dead letters."""
+"""Commands about what people and MLflow are told: alerts, effects that wait, dead letters."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,12 +23,21 @@ from monitor.cli.common import (
     option,
 )
 from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
-from monitor.domain.errors import InputRefused
-from monitor.presentation.numbers import plural
+from monitor.domain.errors import (
+    EXIT_CONFIG,
+    EXIT_TRY_LATER,
+    DeliveryFailed,
+    InputRefused,
+    gravest,
+)
+from monitor.domain.model import Effect, EffectKind
+from monitor.presentation.numbers import limit_text, plural
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.alerting import StoredAlert
+    from monitor.domain.ports import EffectHandler
     from monitor.storage.outbox.effect_admin import OpenEffect
 
 IdArgument = Annotated[int | None, argument("ID", "Id of an effect, as the list has it.")]
@@ -146,3 +158,170 @@ def _row(effect: OpenEffect) -> list[str]:
         minute(effect.next_try) if effect.first else "-",
         effect.last_error or ("not tried yet" if effect.first else "queued behind another"),
     ]
+
+
+def alerts(
+    context: typer.Context,
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List alerts, open ones first, or end one by hand."""
+    if context.invoked_subcommand is not None:
+        return
+    from monitor.cli.views.status_page import alert_json
+    from monitor.storage.results import alert_store
+
+    with opened(config) as application:
+        if monitor is not None:
+            application.config.monitor(monitor)
+        with application.database.read() as connection:
+            alerts = alert_store.find_alerts(connection, monitor=monitor)
+    alerts.sort(key=lambda alert: alert.state != "firing")
+    if json:
+        echo_json({"alerts": [alert_json(alert) for alert in alerts]})
+    elif alerts:
+        head = ["id", "monitor", "limit", "state", "since (UTC)"]
+        echo_table(head, [_alert_row(alert) for alert in alerts])
+    else:
+        echo("no alerts")
+
+
+def resolve(
+    alert: Annotated[str, argument("ALERT", "Id of the alert, or how it begins.")],
+    reason: Annotated[str, option("TEXT", "Why it ends.")],
+    config: ConfigOption = CONFIG,
+    json: JsonOption = False,
+) -> None:
+    """End an open alert by hand.
+
+    Evidence starts again with the next round. Hooks are notified by the next run.
+    """
+    from monitor.domain.alerting import AlertState
+    from monitor.rounds.reporting.enqueue import enqueue_ended
+    from monitor.storage.results import alert_store
+
+    with opened(config) as application, application.database.write() as connection:
+        firing = alert_store.find_alerts(connection, state=AlertState.FIRING)
+        chosen = [each for each in firing if each.id.startswith(alert)]
+        if len(chosen) != 1:
+            text = "several open alerts" if chosen else "no open alert"
+            ids = ", ".join(alert.id[:8] for alert in firing) or "none"
+            message = f"the id of {text} begins with {alert!r}; open alerts: {ids}"
+            raise InputRefused(message)
+        alert_store.end(
+            connection, chosen[0].id, AlertState.RESOLVED, why=reason, now=application.clock()
+        )
+        enqueue_ended(connection, chosen[0], reason, application.clock())
+    sentence = f"resolved {chosen[0].id[:8]}: {chosen[0].monitor}, {_limit(chosen[0])}"
+    echo_answer({"resolved": chosen[0].id}, sentence, json=json)
+
+
+def hook_test(
+    config: ConfigOption = CONFIG,
+    hook: Annotated[str | None, option("NAME", "Only this hook.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Send a test notice through each hook.
+
+    Reports for each whether it was accepted. No round, alert or store is needed.
+    """
+    tests = _try_hooks(config, hook)
+    if json:
+        echo_json({"hooks": [asdict(tested) for tested in tests]})
+    else:
+        _echo_tests(tests)
+    raise typer.Exit(gravest(tested.exit_code for tested in tests))
+
+
+def _limit(alert: StoredAlert) -> str:
+    return limit_text(alert.metric, alert.side, alert.limit)
+
+
+def _alert_row(alert: StoredAlert) -> list[str]:
+    window = f"{minute(alert.window.start)} to {minute(alert.window.end)}"
+    since = f"round {alert.fired_in_round}, predictions of {window}, fired {minute(alert.fired_at)}"
+    if alert.ended_at is not None:
+        since += f", until {minute(alert.ended_at)}: {alert.ended_why}"
+    return [alert.id[:8], alert.monitor, _limit(alert), str(alert.state), since]
+
+
+TEST = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """What one hook made of a test: its receipt, or the problem."""
+
+    hook: str
+    kind: str
+    receipt: str | None = None
+    problem: str | None = None
+    exit_code: int = 0
+
+
+def _try_hooks(path: Path, only: str | None) -> list[_Tested]:
+    """Send a test through each hook of a config, one after the other."""
+    from monitor.config.load import load_config
+    from monitor.wiring import build
+
+    config = load_config(path)
+    if only is not None and only not in config.hooks:
+        names = ", ".join(config.hooks) or "none"
+        message = f"there is no hook {only!r} in {path}; it has {names}"
+        raise InputRefused(message)
+    application = build(config)
+    return [
+        _tested(name, hook.kind, application.handlers[name], application.clock())
+        for name, hook in config.hooks.items()
+        if only in {None, name}
+    ]
+
+
+def _echo_tests(tests: Sequence[_Tested]) -> None:
+    """Print what came of it, a line for each hook."""
+    if not tests:
+        echo("the config has no hooks; alerts go to the log and to MLflow only")
+        return
+    for tested in tests:
+        text = f"accepted the test ({tested.receipt})"
+        if tested.problem is not None:
+            text = f"PROBLEM: {tested.problem}"
+        echo(f"hook {tested.hook} ({tested.kind}): {text}", indent="  ")
+    wrong = sum(each.problem is not None for each in tests)
+    if wrong:
+        echo(f"{plural(wrong, 'hook')} of {len(tests)} did not accept the test")
+
+
+def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> _Tested:
+    from monitor.domain.notice import Notice
+
+    notice = Notice(
+        id=f"msg_{uuid.uuid4().hex}",
+        event=TEST,
+        store_id=TEST,
+        round_key=TEST,
+        monitor=TEST,
+        round=0,
+        slot=now,
+        at=now,
+        sink=name,
+        sentence=(
+            f"This is a test of hook {name}, sent by pr-monitor alerts test. No metric passed a "
+            "limit, and nobody has to do anything."
+        ),
+    )
+    effect = Effect(
+        id=0,
+        key=notice.id,
+        kind=EffectKind.NOTICE,
+        sink=name,
+        monitor=notice.monitor,
+        payload=notice.model_dump(mode="json"),
+        attempt=1,
+    )
+    try:
+        return _Tested(name, kind, receipt=handler.deliver(effect))
+    except DeliveryFailed as error:
+        code = EXIT_CONFIG if error.lasting else EXIT_TRY_LATER
+        return _Tested(name, kind, problem=str(error), exit_code=code)

@@ -1,9 +1,8 @@
-"""Commands that show results: status, rounds, show, report, compare, estimate, alerts."""
+"""Commands that show results: status, rounds, show, report, compare, estimate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -19,23 +18,18 @@ from monitor.cli.common import (
     argument,
     chosen_monitors,
     flag,
-    minute,
     option,
 )
 from monitor.cli.views.printing import (
-    echo,
     echo_answer,
     echo_document,
     echo_error,
     echo_json,
-    echo_table,
 )
-from monitor.domain.errors import InputRefused, gravest
-from monitor.presentation.numbers import limit_text
+from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
     from monitor.config.model import Config
-    from monitor.domain.alerting import StoredAlert
     from monitor.domain.class_report import ClassOverview
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
@@ -264,82 +258,6 @@ def estimate(
         echo_document(result.document())
 
 
-def alerts(
-    context: typer.Context,
-    config: ConfigOption = CONFIG,
-    monitor: MonitorOption = None,
-    json: JsonOption = False,
-) -> None:
-    """List alerts, open ones first, or end one by hand."""
-    if context.invoked_subcommand is not None:
-        return
-    from monitor.cli.views.status_page import alert_json
-    from monitor.storage.results import alert_store
-
-    with opened(config) as application:
-        if monitor is not None:
-            application.config.monitor(monitor)
-        with application.database.read() as connection:
-            alerts = alert_store.find_alerts(connection, monitor=monitor)
-    alerts.sort(key=lambda alert: alert.state != "firing")
-    if json:
-        echo_json({"alerts": [alert_json(alert) for alert in alerts]})
-    elif alerts:
-        head = ["id", "monitor", "limit", "state", "since (UTC)"]
-        echo_table(head, [_alert_row(alert) for alert in alerts])
-    else:
-        echo("no alerts")
-
-
-def resolve(
-    alert: Annotated[str, argument("ALERT", "Id of the alert, or how it begins.")],
-    reason: Annotated[str, option("TEXT", "Why it ends.")],
-    config: ConfigOption = CONFIG,
-    json: JsonOption = False,
-) -> None:
-    """End an open alert by hand.
-
-    Evidence starts again with the next round. Hooks are notified by the next run.
-    """
-    from monitor.domain.alerting import AlertState
-    from monitor.rounds.reporting.enqueue import enqueue_ended
-    from monitor.storage.results import alert_store
-
-    with opened(config) as application, application.database.write() as connection:
-        firing = alert_store.find_alerts(connection, state=AlertState.FIRING)
-        chosen = [each for each in firing if each.id.startswith(alert)]
-        if len(chosen) != 1:
-            text = "several open alerts" if chosen else "no open alert"
-            ids = ", ".join(alert.id[:8] for alert in firing) or "none"
-            message = f"the id of {text} begins with {alert!r}; open alerts: {ids}"
-            raise InputRefused(message)
-        alert_store.end(
-            connection, chosen[0].id, AlertState.RESOLVED, why=reason, now=application.clock()
-        )
-        enqueue_ended(connection, chosen[0], reason, application.clock())
-    sentence = f"resolved {chosen[0].id[:8]}: {chosen[0].monitor}, {_limit(chosen[0])}"
-    echo_answer({"resolved": chosen[0].id}, sentence, json=json)
-
-
-def hook_test(
-    config: ConfigOption = CONFIG,
-    hook: Annotated[str | None, option("NAME", "Only this hook.")] = None,
-    json: JsonOption = False,
-) -> None:
-    """Send a test notice through each hook.
-
-    Reports for each whether it was accepted. No round, alert or store is needed.
-    """
-    from monitor.cli.commands.hook_tests import echo_tests, try_hooks
-
-    tests = try_hooks(config, hook)
-    if json:
-        echo_json({"hooks": [asdict(tested) for tested in tests]})
-    else:
-        echo_tests(tests)
-    raise typer.Exit(gravest(tested.exit_code for tested in tests))
-
-
 def promise_lines(config: Config) -> list[str]:
     """Return how many false alarms a year all monitors together promise; nothing without limits."""
     promised = config.false_alarms_a_year()
@@ -367,15 +285,3 @@ def only_monitor(application: Application, monitor: str | None) -> str:
         return api.only_monitor(application.config, monitor)
     except InputRefused as error:
         raise typer.BadParameter(str(error), param_hint="--monitor") from error
-
-
-def _limit(alert: StoredAlert) -> str:
-    return limit_text(alert.metric, alert.side, alert.limit)
-
-
-def _alert_row(alert: StoredAlert) -> list[str]:
-    window = f"{minute(alert.window.start)} to {minute(alert.window.end)}"
-    since = f"round {alert.fired_in_round}, predictions of {window}, fired {minute(alert.fired_at)}"
-    if alert.ended_at is not None:
-        since += f", until {minute(alert.ended_at)}: {alert.ended_why}"
-    return [alert.id[:8], alert.monitor, _limit(alert), str(alert.state), since]

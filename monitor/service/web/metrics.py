@@ -29,7 +29,7 @@ from monitor.storage.overview import attention_store
 from monitor.storage.overview.fleet_store import FleetState, read_fleet
 
 if TYPE_CHECKING:
-    from monitor.domain.attention import Attention
+    from monitor.domain.report import Attention
     from monitor.storage.database import Database
 
 _READABLE = 0o644  # the exporter is another user

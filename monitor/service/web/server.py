@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from monitor.domain.errors import ConfigRefused, TryLater
 
 if TYPE_CHECKING:
-    from monitor.config.web import Address
+    from monitor.config.pages import Address
 
     ASGI = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, or_, select
 
-from monitor.domain.attention import Attention, Matter
 from monitor.domain.model import LabelKind
+from monitor.domain.report import Attention, Matter
 from monitor.domain.state import RoundState
 from monitor.storage.labels import census_store
 from monitor.storage.queries import is_latest, named, newest_round

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from monitor.config.web import Address
+from monitor.config.pages import Address
 from monitor.service.web import server as server_module
 from monitor.service.web.app import AT_ONCE, Pages
 from monitor.service.web.server import WebServer

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from monitor import wiring
-from monitor.config.web import Address
+from monitor.config.pages import Address
 from monitor.domain.errors import ConfigRefused, SourceUnavailable, StoppedByBug, TryLater
 from monitor.service.runtime import Running
 from monitor.service.web.app import Pages

@@ -1,0 +1,381 @@
+"""Commands that look ahead: plan, simulate, threshold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.api import opened
+from monitor.cli.commands.results import only_monitor
+from monitor.cli.common import (
+    CONFIG,
+    ConfigOption,
+    FlaggedRateOption,
+    JsonOption,
+    MonitorArgument,
+    PrecisionOption,
+    RecallOption,
+    SizeOption,
+    flag,
+    option,
+)
+from monitor.cli.views.printing import echo, echo_document, echo_json
+from monitor.domain.errors import InputRefused
+
+if TYPE_CHECKING:
+    from monitor.domain.settings import Limits
+    from monitor.rounds.context import MonitorContext
+    from monitor.rounds.forecast.simulate import Drift, Levels
+    from monitor.rounds.forecast.threshold import Goal, Proposal
+
+
+def plan(
+    monitor: MonitorArgument = None,
+    config: ConfigOption = CONFIG,
+    precision: PrecisionOption = None,
+    recall: RecallOption = None,
+    flagged_rate: FlaggedRateOption = None,
+    size: SizeOption = None,
+    margin: Annotated[float | None, option("SHARE", "Half-width wanted of both intervals.")] = None,
+    precision_margin: Annotated[float | None, option("SHARE", "Half-width for precision.")] = None,
+    recall_margin: Annotated[float | None, option("SHARE", "Half-width for recall.")] = None,
+    labels: Annotated[int | None, option("COUNT", "Labels that there are.", min=2)] = None,
+    flagged_cost: Annotated[
+        float | None, option("COST", "Of a label of a flagged item, else 1.")
+    ] = None,
+    passed_cost: Annotated[
+        float | None, option("COST", "Of a label of a passed item, else 1.")
+    ] = None,
+    judge_tpr: Annotated[
+        float | None, option("SHARE", "Of the positives, to which an assumed judge says yes.")
+    ] = None,
+    judge_fpr: Annotated[
+        float | None, option("SHARE", "Of the negatives, to which that judge says yes.")
+    ] = None,
+    judge_pilot: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "In place of these: items with the columns verdict and label, and predicted if known.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, option("FILE", "Write an SVG picture of the widths there.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Print how many labels a round needs, and what they buy.
+
+    For a monitor of the config, from its predictions and what earlier rounds, a reference or the
+    scores say of them; or, with --precision, --recall and --flagged-rate, from these values alone,
+    without config or data. Asks for the config's margin and labels unless others are given.
+    """
+    import monitor as functions
+
+    _refuse_plot(plot)
+    result = functions.plan(
+        monitor,
+        config=config,
+        precision=precision,
+        recall=recall,
+        flagged_rate=flagged_rate,
+        size=size,
+        margin=margin,
+        precision_margin=precision_margin,
+        recall_margin=recall_margin,
+        labels=labels,
+        flagged_cost=flagged_cost,
+        passed_cost=passed_cost,
+        judge_tpr=judge_tpr,
+        judge_fpr=judge_fpr,
+        judge_pilot=judge_pilot,
+    )
+    picture = None if plot is None else result.plot().save(plot)
+    if json:
+        echo_json(result.to_dict())
+        return
+    echo_document(result.document())
+    if picture is not None:
+        echo()
+        echo(f"wrote {picture}")
+
+
+def _refuse_plot(plot: Path | None) -> None:
+    if plot is not None and plot.suffix.lower() != ".svg":
+        message = f"{plot} is no SVG file; end its name with .svg"
+        raise typer.BadParameter(message, param_hint="--plot")
+
+
+def simulate(
+    monitor: MonitorArgument = None,
+    config: ConfigOption = CONFIG,
+    drop: Annotated[
+        list[str] | None, option("METRIC=CHANGE", "A metric and its change: precision=-0.10.")
+    ] = None,
+    prevalence: Annotated[
+        str | None, option("TIMES", "Positives that many times as common: x2.")
+    ] = None,
+    limit: Annotated[
+        list[str] | None, option("METRIC=LIMIT", "In place of the config's: precision=0.80.")
+    ] = None,
+    rounds: Annotated[int, option("COUNT", "Rounds to look at.", min=1, max=520)] = 52,
+    precision: PrecisionOption = None,
+    recall: RecallOption = None,
+    flagged_rate: FlaggedRateOption = None,
+    size: SizeOption = None,
+    paths: Annotated[int, option("COUNT", "Simulated histories.", min=100, max=100_000)] = 2000,
+    seed: Annotated[int, option("NUMBER", "Fixes the simulated labels.", min=0)] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Try a drift: how soon it is found, and false alarms without it.
+
+    Limits, promise and labels are the config's. The classifier is the one that closed
+    rounds, else the reference, have shown; --precision, --recall, --flagged-rate and --size stand
+    in for both. A drop makes the wrong answers of a class more common by one factor; a change of
+    prevalence leaves recall as it is and moves precision.
+    """
+    from monitor.cli.views.simulate_page import echo_forecast, forecast_json
+    from monitor.rounds.forecast.simulate import expected_round, simulate_alerts
+
+    drift = _drift(drop or [], prevalence)
+    levels = _levels(precision, recall, flagged_rate, size)
+    with opened(config) as application:
+        context = application.context(only_monitor(application, monitor))
+        limits = _limits(context, limit or [])
+        forecast = simulate_alerts(
+            expected_round(context, levels, size),
+            limits.watched(),
+            drift,
+            every=limits.every_of_classifier(),
+            rounds=rounds,
+            paths=paths,
+            seed=seed,
+        )
+    if json:
+        echo_json(forecast_json(context.settings.name, forecast))
+    else:
+        echo_forecast(context.settings.name, forecast, drift)
+
+
+def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
+    from monitor.domain.settings import LIMITED_METRICS
+    from monitor.rounds.forecast.simulate import Drift
+
+    changes = dict(_pair(drop, "--drop", "precision=-0.10") for drop in drops)
+    for metric, change in changes.items():
+        if not -1 < change < 1:
+            message = (
+                f"{metric}={change:g} is no change of a share; ten points less are {metric}=-0.10"
+            )
+            raise typer.BadParameter(message, param_hint="--drop")
+        if metric not in LIMITED_METRICS:
+            message = f"{metric!r} cannot be simulated; use one of {', '.join(LIMITED_METRICS)}"
+            raise typer.BadParameter(message, param_hint="--drop")
+    times = 1.0 if prevalence is None else _times(prevalence)
+    return Drift({metric: -change for metric, change in changes.items()}, times)
+
+
+def _pair(text: str, option: str, example: str) -> tuple[str, float]:
+    match = re.fullmatch(r"\s*(\w+)\s*=\s*([+-]?\d*\.?\d+)\s*", text)
+    if match is None:
+        message = f"{text!r} is no metric with a number; write {example}"
+        raise typer.BadParameter(message, param_hint=option)
+    return match[1], float(match[2])
+
+
+def _times(text: str) -> float:
+    match = re.fullmatch(r"x?(\d*\.?\d+)", text)
+    if match is None or float(match[1]) <= 0:
+        message = f"{text!r} is no multiple; write x2 for twice as common, x0.5 for half"
+        raise typer.BadParameter(message, param_hint="--prevalence")
+    return float(match[1])
+
+
+def _levels(
+    precision: float | None, recall: float | None, flagged_rate: float | None, size: int | None
+) -> Levels | None:
+    from monitor.rounds.forecast.simulate import Levels
+
+    if precision is None and recall is None and flagged_rate is None:
+        return None
+    shares = (
+        _share(precision, "--precision"),
+        _share(recall, "--recall"),
+        _share(flagged_rate, "--flagged-rate"),
+    )
+    if size is None:
+        message = "how many items does a round's window hold? Give --size too"
+        raise typer.BadParameter(message, param_hint="--size")
+    return Levels(*shares, size)
+
+
+def _share(value: float | None, option: str) -> float:
+    if value is None or not 0 < value < 1:
+        message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
+        raise typer.BadParameter(message, param_hint=option)
+    return value
+
+
+def _limits(context: MonitorContext, options: Sequence[str]) -> Limits:
+    limits: Limits = context.settings.round.limits
+    if options:
+        every = limits.false_alarm_every
+        limits = _parsed_limits(options).model_copy(update={"false_alarm_every": every})
+    if not limits.watched():
+        message = (
+            f"{context.settings.name} has no limits on its classifier, so nothing would alert; set "
+            "them in the config, or try some: --limit precision=0.80"
+        )
+        raise InputRefused(message)
+    return limits
+
+
+def _parsed_limits(options: Sequence[str]) -> Limits:
+    from pydantic import ValidationError
+
+    from monitor.domain.settings import Limits
+
+    pairs = dict(_pair(each, "--limit", "precision=0.80") for each in options)
+    try:
+        return Limits.model_validate(pairs)
+    except ValidationError as error:
+        first = error.errors()[0]
+        ours = first.get("ctx", {}).get("error")  # what a check of ours raised
+        message = first["msg"] if ours is None else str(ours)
+        raise typer.BadParameter(message, param_hint="--limit") from error
+
+
+def threshold(
+    monitor: MonitorArgument = None,
+    config: ConfigOption = CONFIG,
+    precision: Annotated[float | None, option("SHARE", "Propose the lowest that keeps it.")] = None,
+    recall: Annotated[float | None, option("SHARE", "Propose the highest that keeps it.")] = None,
+    cost_fp: Annotated[float | None, option("COST", "Cost of a false positive.")] = None,
+    cost_fn: Annotated[float | None, option("COST", "Cost of a false negative.")] = None,
+    capacity: Annotated[float | None, option("COUNT", "Flag at most so many a day.")] = None,
+    confidence: Annotated[float, option("SHARE", "Probability that the guarantee is kept.")] = 0.95,
+    number: Annotated[
+        int | None, option("ROUND", "A closed round, else the newest.", "--round")
+    ] = None,
+    rounds: Annotated[
+        int | None, option("COUNT", "Closed rounds to pool, up to that one [1].", min=1)
+    ] = None,
+    labels: Annotated[Path | None, option("FILE", "A file of labels, in place of rounds.")] = None,
+    in_use: Annotated[
+        float | None, option("SCORE", "In use now: lowest flagged score.", "--threshold")
+    ] = None,
+    flagged_size: Annotated[
+        int | None, option("COUNT", "All flagged items, labeled or not.")
+    ] = None,
+    passed_size: Annotated[int | None, option("COUNT", "All passed items, labeled or not.")] = None,
+    weight: Annotated[
+        str | None, option("COLUMN", "Column of items that a label counts for.")
+    ] = None,
+    prevalence: Annotated[
+        float | None, option("SHARE", "Positives, if drawn by actual class.")
+    ] = None,
+    random: Annotated[bool, flag("--random", "The labels are a plain random sample.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Propose a threshold with a guarantee for precision or recall.
+
+    Give one goal: --precision, --recall, both costs, or --capacity. The command tests the edges of
+    the score strata, in an order that no label decides; it may propose to keep the present one.
+    Rounds are pooled within one history: one model version, one threshold. With --labels, give a
+    file with columns score and label, and how its labels were drawn, as for monitor.evaluate;
+    quantiles of its scores are tested.
+    """
+    from monitor.results.threshold_proposal import goal_of, proposal_document, proposal_json
+
+    goal = goal_of(
+        precision=precision,
+        recall=recall,
+        cost_fp=cost_fp,
+        cost_fn=cost_fn,
+        capacity=capacity,
+        confidence=confidence,
+    )
+    of_file = {
+        "threshold": in_use,
+        "flagged-size": flagged_size,
+        "passed-size": passed_size,
+        "weight": weight,
+        "prevalence": prevalence,
+        "random": random or None,
+    }
+    of_rounds = {"MONITOR": monitor, "--round": number, "--rounds": rounds}
+    if labels is None:
+        _refuse_options(
+            {f"--{name}": value for name, value in of_file.items()},
+            "is of a labeled file; give --labels too",
+        )
+        proposal = _of_rounds(monitor, config, number, rounds or 1, goal)
+    else:
+        _refuse_options(of_rounds, "is of a monitor's rounds, and --labels a file; leave out one")
+        proposal = _of_file(labels, goal, of_file)
+    if json:
+        echo_json(proposal_json(proposal))
+    else:
+        echo_document(proposal_document(proposal))
+
+
+def _refuse_options(options: dict[str, Any], why: str) -> None:
+    for name, value in options.items():
+        if value is not None:
+            message = f"{name} {value} {why}"
+            raise InputRefused(message)
+
+
+def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
+    from monitor.evaluation.designs import EvaluationSample
+    from monitor.evaluation.rows import Column, column_of, read_rows, read_table
+    from monitor.evaluation.threshold import propose_from_labels
+
+    if options["threshold"] is None:
+        message = "--labels needs --threshold, the score from which on items are flagged now"
+        raise InputRefused(message)
+    sizes = {name: options[f"{name}-size"] for name in ("flagged", "passed")}
+    if len([size for size in sizes.values() if size is None]) == 1:
+        message = "--flagged-size and --passed-size go together: give both"
+        raise InputRefused(message)
+    frame, weight = read_table(path, "the labeled file"), options["weight"]
+
+    def column(name: str, option: str = "--labels") -> Column:
+        return Column(f"column {name!r}", column_of(frame, name, option))
+
+    rows = read_rows(
+        column("label"),
+        score=column("score"),
+        threshold=options["threshold"],
+        weight=None if weight is None else column(weight, "--weight"),
+    )
+    drawn = EvaluationSample(
+        random=bool(options["random"]),
+        has_weights=weight is not None,
+        sizes=None if sizes["flagged"] is None else sizes,
+        prevalence=options["prevalence"],
+    )
+    return propose_from_labels(rows, drawn, goal)
+
+
+def _of_rounds(
+    monitor: str | None, config: Path, number: int | None, rounds: int, goal: Goal
+) -> Proposal:
+    from monitor.rounds.forecast.threshold import propose
+    from monitor.rounds.round_page import find_round
+    from monitor.storage.rounds import round_store
+
+    with opened(config) as application:
+        name = only_monitor(application, monitor)
+        with application.database.read() as connection:
+            if number is not None:
+                return propose(connection, find_round(connection, name, number), rounds, goal)
+            newest = round_store.newest_closed(connection, name, application.clock())
+            if newest is None:
+                message = f"{name} has no closed round yet, so no labels to go by"
+                raise InputRefused(message)
+            return propose(connection, newest, rounds, goal)
