@@ -15,16 +15,22 @@ item after a drop as before it (`judge`): what moves are the sizes of the strata
 Answers come at an even pace in the order of the tasks, which is random over the strata. An alert
 counts as fired when all answers up to its block are there; missing ones may fire it sooner. `open`
 is the share that fires before the closing. False alarms are counted with every block read: with
-metrics at their limits, and 5 points over them.
+metrics at their limits, and 5 points over them. Then in rounds that are read before answers are
+settled too: `late` labels come after the closing, in the next round, half of them never. In
+`disputes` three tenths of the answers against the limits, and as many of the others, were the
+opposite until an adjudicator decided, which open rounds wait for; `not waited for` reads the first
+answers, `one way` if only good ones were bad.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
 from benchmarks import cells, judge
 from benchmarks import rival_alarms as rivals
-from benchmarks.cells import CELLS, CellDesign, edges
+from benchmarks.cells import CELLS, edges
 from benchmarks.drift import DESIGNS, METRICS, drawn_from_population, level, rates_at
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_cost import MARGIN
@@ -52,6 +58,16 @@ PROXIES: dict[str, tuple[str, str | None, tuple[int, int], float]] = {
     "weak score, shared mistakes": ("weak", "shares mistakes", judge.HALF, 1.0),
 }
 """Score, judge, cells of each class, and the margin of precision over that of recall."""
+UNSETTLED = {
+    "late .02": (0.02, 0.0, 0.0),
+    "late .1": (0.1, 0.0, 0.0),
+    "disputes": (0.0, 0.3, 0.0),
+    "both, late .02": (0.02, 0.3, 0.0),
+    "not waited for": (0.0, 0.3, 0.3),
+    "one way": (0.0, 0.0, 0.3),
+}
+"""Shares of labels that are late, and of answers against the limits: of those that are read as for
+them before a decision, and of as many for them that are read as against them."""
 PRECISION, DAYS = [Limit("precision", rivals.LIMIT, "at_least")], 5
 
 
@@ -91,17 +107,19 @@ def show_blocks(paths: int, years: int) -> None:
             for levels, values in LEVELS.items():
                 at = design if values is None else with_levels(design, *values)
                 for blocks in COUNTS:
-                    found_by_drop = (
-                        found(at, dropped(at, *drop), drop[0], blocks, paths) for drop in DROPS
+                    falls = (replace(at, scenario=at.scenario.dropped(*drop)) for drop in DROPS)
+                    row = "".join(
+                        f"{found(at, fall, drop[0], blocks, paths):16.3f}"
+                        for fall, drop in zip(falls, DROPS, strict=True)
                     )
-                    row = "".join(f"{share:16.3f}" for share in found_by_drop)
                     print(f"{sum(labels):>5,}  {name:<24}{levels:<16}{blocks:>6}{row}", flush=True)
     print(f"\nfalse alarms a year, both metrics exactly at their limits, {years} years")
     print(f"{'':<47}blocks{'all answers':>14}{'.1 missing':>14}{'.3 missing':>14}")
     for labels in LABELS:
         design = designs(labels)["3+5 bands"]
         for blocks in COUNTS:
-            row = "".join(f"{alarms(design, lost, blocks, years):14.3f}" for lost in (0, 0.1, 0.3))
+            quiet = at_limits(design), limits_of(design), YEAR, years, blocks
+            row = "".join(f"{alarms_of(*quiet, lost):14.3f}" for lost in (0, 0.1, 0.3))
             print(f"{sum(labels):>5,}  {'3+5 bands':<24}{'Phi1':<16}{blocks:>6}{row}", flush=True)
 
 
@@ -109,39 +127,31 @@ def show_proxies(paths: int) -> None:
     """Print how soon drops are found with a good score or a judge's verdicts."""
     head = "".join(f"{metric:>11} -0.10" for metric in METRICS)
     print(f"found within {WITHIN} rounds, {paths} paths\n{'':<58}flagged{head}")
-    for labels in map(sum, LABELS):
-        for name, (score, verdict, cut_into, ratio) in PROXIES.items():
-            for levels, values in LEVELS.items():
-                design = cells.cut(cells.scored("Phi1", score), cut_into)
-                by = np.subtract(values or design.truth, design.truth)
-                at, *after = (
-                    judged_cells(judge.moved(design, *by - np.array(drop)), verdict)
-                    for drop in ((0.0, 0.0), (0.1, 0.0), (0.0, 0.1))
-                )
-                quiet, *falls = (planned(each, at.rate, labels, ratio) for each in (at, *after))
-                row = "".join(
-                    f"{found(quiet, fall, metric, BLOCKS, paths):16.3f}"
-                    for metric, fall in zip(METRICS, falls, strict=True)
-                )
-                flagged = np.asarray(quiet.expected)[at.is_flagged].sum()
-                print(f"{labels:>5,}  {name:<39}{levels:<12}{flagged:7.0f}{row}", flush=True)
+    for labels, name, levels in product(map(sum, LABELS), PROXIES, LEVELS):
+        quiet, *falls = with_proxy(labels, levels, name)
+        row = "".join(
+            f"{found(quiet, fall, metric, BLOCKS, paths):16.3f}"
+            for fall, metric in zip(falls, METRICS, strict=True)
+        )
+        flagged = np.asarray(quiet.expected)[quiet.scenario.is_flagged].sum()
+        print(f"{labels:>5,}  {name:<39}{levels:<12}{flagged:7.0f}{row}", flush=True)
 
 
-def judged_cells(design: CellDesign, verdict: str | None) -> CellDesign:
-    """Cut cells by a judge's verdicts too, whose shares are what they are in any drop."""
-    return design if verdict is None else judge.judged(design, judge.JUDGES[verdict])
-
-
-def planned(design: CellDesign, known: Values, labels: int, ratio: float) -> Watched:
-    """Plan a round of cells by the rates of quiet rounds and by the sizes of its own window."""
-    size, up = design.size, design.is_flagged
-    expected = expected_sizes(
-        *(size, up, np.clip(known, 1e-9, 1 - 1e-9)),
-        labels=labels,
-        share=SHARE_BY_SIZE,
-        margins={"precision": ratio * MARGIN, "recall": MARGIN},
-    )
-    return Watched(Scenario.of(size, np.zeros(len(size)), up, design.rate), expected)
+def with_proxy(labels: int, levels: str, proxy: str) -> Iterator[Watched]:
+    """Plan rounds by the rates of a quiet one: itself, and after a drop of each metric."""
+    score, verdict, cut_into, ratio = PROXIES[proxy]
+    design = cells.cut(cells.scored("Phi1", score), cut_into)
+    by = np.subtract(LEVELS[levels] or design.truth, design.truth)
+    margins = {"precision": ratio * MARGIN, "recall": MARGIN}
+    known = np.empty(0)
+    for drop in ((0.0, 0.0), (0.1, 0.0), (0.0, 0.1)):
+        now = judge.moved(design, *by - np.array(drop))
+        if verdict is not None:
+            now = judge.judged(now, judge.JUDGES[verdict])
+        known = known if known.size else np.clip(now.rate, 1e-9, 1 - 1e-9)
+        strata = now.size, now.is_flagged
+        plan = expected_sizes(*strata, known, labels=labels, share=SHARE_BY_SIZE, margins=margins)
+        yield Watched(Scenario.of(now.size, 0 * plan, now.is_flagged, now.rate), plan)
 
 
 def show_early(paths: int, years: int) -> None:
@@ -171,9 +181,68 @@ def show_early(paths: int, years: int) -> None:
         print(f"{count:>5,}  {'one stratum':<24}{'.2 promised':<21}{row}", flush=True)
     for labels in LABELS:
         bands = designs(labels)["3+5 bands"]
-        over = alarms_of(bands.scenario, limits_of(bands), YEAR, years)
-        row = f"{alarms(bands, 0, BLOCKS, years):10.3f}{over:12.3f}"
+        at_limit, over = (
+            alarms_of(at, limits_of(bands), YEAR, years)
+            for at in (at_limits(bands), bands.scenario)
+        )
+        row = f"{at_limit:10.3f}{over:12.3f}"
         print(f"{sum(labels):>5,}  {'3+5 bands':<24}{'1 promised':<21}{row}", flush=True)
+    print(f"\nfalse alarms a year, 1 promised, read before answers are settled, {years} years")
+    print(f"{'':<19}" + "".join(f"{name:>16}" for name in UNSETTLED))
+    for labels in LABELS:
+        bands = designs(labels)["3+5 bands"]
+        row = "".join(f"{alarms_while_open(bands, years, *of):16.3f}" for of in UNSETTLED.values())
+        print(f"{sum(labels):>5,}  {'3+5 bands':<12}{row}", flush=True)
+
+
+class OpenRounds(Paths):
+    """Monitors whose rounds are read before their end too, and have labels after it."""
+
+    def read(self, window: RoundStrata, answers: Whole) -> Flags:
+        """Tell what fires in an open round; the evidence stays as it is."""
+        before = self._log_m.copy()
+        fired, self._log_m = self.judge(window, answers), before
+        return fired
+
+    def end(self, window: RoundStrata, answers: Whole, early: Flags) -> int:
+        """Close a round, and count what fired, early or now; that starts anew."""
+        fired = self.judge(window, answers) | early
+        self._log_m[fired] = -np.inf
+        return int(fired.sum())
+
+    def learn_late(self, positive: Whole, labeled: Whole) -> None:
+        """Take in labels of the last round."""
+        if self._positive is not None and self._labeled is not None:
+            self._positive, self._labeled = self._positive + positive, self._labeled + labeled
+
+
+def alarms_while_open(
+    design: Watched, years: int, late: float, was_good: float, was_bad: float
+) -> float:
+    """Mean number of alarms a year at the limits; shares are those of ``UNSETTLED``."""
+    s, rng, size, fired = at_limits(design), np.random.default_rng(4), 1000, 0
+    up, items = s.is_flagged, np.diff(prefix_sizes(s.labeled), axis=0, prepend=0)
+    wrong = np.where(up, 1 - s.rates, s.rates)
+    for seed in range(max(years // size, 1)):
+        watchers = OpenRounds(limits_of(design), YEAR, size, seed=seed)
+        watchers.learn(s.window, answers(s.rates, s.labeled, rng, size))
+        came = np.zeros((2, size, len(up)), dtype=np.int64)
+        for _ in range(YEAR):
+            bad = rng.binomial(items, wrong, (size, *items.shape))  # answers against the limits
+            bad, good = (each - rng.binomial(each, late) for each in (bad, items - bad))
+            first = bad - rng.binomial(bad, was_good)
+            first += rng.binomial(good, was_bad * wrong / (1 - wrong))
+            first, last = (  # positives up to each block, what is missing in favor of the limits
+                np.where(up, items - each, each).cumsum(axis=1) for each in (first, bad)
+            )
+            early = watchers.read(s.window, first)
+            watchers.learn_late(*came)
+            fired += watchers.end(s.window, last, early)
+            labeled = (bad + good).sum(axis=1)
+            watchers.learn(replace(s.window, labeled=labeled), np.where(up, good, bad).sum(axis=1))
+            extra = rng.binomial(s.labeled - labeled, 0.5)
+            came = np.stack([rng.binomial(extra, s.rates), extra])
+    return fired / (max(years // size, 1) * size)
 
 
 def one_stratum(count: int) -> Watched:
@@ -239,11 +308,6 @@ def with_levels(design: Watched, precision: float, recall: float) -> Watched:
     return replace(design, scenario=replace(s, rates=rates))
 
 
-def dropped(design: Watched, metric: str, drop: float) -> Watched:
-    """Let a metric of a design drop."""
-    return replace(design, scenario=design.scenario.dropped(metric, drop))
-
-
 def found(design: Watched, after: Watched, metric: str, blocks: int, paths: int) -> float:
     """Share of paths on which the limit of a metric that drops fires in time."""
     rng, limits = np.random.default_rng(1), limits_of(design)
@@ -258,12 +322,12 @@ def found(design: Watched, after: Watched, metric: str, blocks: int, paths: int)
     return float(detected.mean())
 
 
-def alarms(design: Watched, missing: float, blocks: int, years: int) -> float:
-    """Mean number of alarms a year at the limits, with a share of answers missing."""
-    scenario, limits = design.scenario, limits_of(design)
-    for limit in limits:
+def at_limits(design: Watched) -> Scenario:
+    """Both metrics exactly at their limits."""
+    scenario = design.scenario
+    for limit in limits_of(design):
         scenario = scenario.moved(limit)
-    return alarms_of(scenario, limits, YEAR, years, missing, blocks)
+    return scenario
 
 
 def alarms_of(
@@ -271,8 +335,8 @@ def alarms_of(
     limits: list[Limit],
     every: float,
     years: int,
-    missing: float = 0.0,
     blocks: int = BLOCKS,
+    missing: float = 0.0,
 ) -> float:
     """Mean number of alarms a year in rounds like this one."""
     rng, fired, size = np.random.default_rng(2), 0, 1000

@@ -107,6 +107,18 @@ def evidence_label(
     return next((answers[name] for name in first if name in answers), None)
 
 
+def is_unsettled(
+    statements: Sequence[Statement], adjudicator: str | None, *, waits: bool = False
+) -> bool:
+    """Whether an adjudicator may still have to decide about an item; without one nobody does.
+
+    So it is where people contradict each other, or where it ``waits`` for a second person.
+    """
+    answers = _current(statements)
+    is_open = adjudicator is not None and adjudicator not in answers
+    return is_open and (waits or len(set(answers.values())) > 1)
+
+
 def _current(statements: Sequence[Statement]) -> dict[str, Answer | None]:
     """Answer of each annotator as it is now, the first of several given at once."""
     latest_answers = {

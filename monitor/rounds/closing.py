@@ -132,7 +132,8 @@ def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> 
         unclosed = round_store.find_rounds(connection, round_.monitor, states=_UNCLOSED)
     if unclosed[0].id == round_.id:  # evidence goes on in the order in which rounds close
         watched = replace(round_, settings=settings)
-        retried(lambda: versions.read_early(context, watched, claim, labels))
+        waiting = state.copies.waiting
+        retried(lambda: versions.read_early(context, watched, claim, labels, waiting))
 
 
 def _waits(state: LabelingState, now: datetime, *, is_whole: bool) -> bool:

@@ -5,7 +5,7 @@ A batch is computed from one state of the store and written only if the history 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -236,14 +236,22 @@ def restate(
     return outcome
 
 
-def read_early(context: MonitorContext, round_: Round, claim: Claim, labels: RoundLabels) -> None:
+def read_early(
+    context: MonitorContext,
+    round_: Round,
+    claim: Claim,
+    labels: RoundLabels,
+    waiting: Collection[str] = (),
+) -> None:
     """Read the evidence of a round that takes labels: it fires what its closing will fire anyway.
 
-    Of one in two waves the first is read, since the guess for the second may still change.
-    Sizes that are estimated are read at the closing only.
+    Answers that an adjudicator may still have to decide are missing, those to items ``waiting``
+    for a second person too. Of a round in two waves the first is read, since the guess for the
+    second may still change. Sizes that are estimated are read at the closing only.
     """
     batch = _read_batch(context, round_, round_labels=labels)
-    due, waves = batch.affected[0], batch.evidence[round_.id][:1]
+    sample = batch.labels[round_.id].without(batch.recurring[round_.id])
+    due, waves = batch.affected[0], _evidence_tallies(round_, sample.settled(waiting))[:1]
     evidence = []
     if due.tally.counts.first_phase is None:
         launch = before_launch(due.tally.frame, batch.history.reference)

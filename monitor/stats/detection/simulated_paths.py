@@ -121,17 +121,24 @@ class Paths:
         Returns which limit fires on which path, ``(limits, paths)``. Evidence that fires starts
         over at once, as if a person had ended the alert.
         """
+        self.fired_after = np.zeros((len(self.limits), self.paths), dtype=np.int64)
+        if self._positive is not None:
+            labeled = prefix_sizes(window.labeled, self.blocks)
+            self.judge(window, split_many(positive, labeled, self._rng))
+        self.learn(window, positive)
+        return self.fired_after > 0
+
+    def judge(self, window: RoundStrata, answers: Ints) -> Bools:
+        """Judge one round by its positives up to each block, ``(paths, blocks, H)``; as above."""
         rates = self.guess(window)
         self.fired_after = np.zeros((len(self.limits), self.paths), dtype=np.int64)
         if rates is not None:
             threshold = log_threshold(self.every, len(self.limits))
             labeled = prefix_sizes(window.labeled, self.blocks)
-            answers = split_many(positive, labeled, self._rng)
             for index, limit in enumerate(self.limits):
                 bets = Bets.on(limit, window.size, window.is_flagged, window.labeled, rates)
                 if bets is not None:
                     self.fired_after[index] = self._step(index, bets, answers, labeled, threshold)
-        self.learn(window, positive)
         return self.fired_after > 0
 
     def _step(

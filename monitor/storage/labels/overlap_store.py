@@ -19,10 +19,14 @@ from monitor.storage.tables import agreements, label_events, tasks
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """How many second copies of a round there are, and how many are answered."""
+    """How many second copies of a round there are, and how many are answered.
+
+    ``waiting`` are the items of those that are not.
+    """
 
     wanted: int
     answered: int
+    waiting: frozenset[str] = frozenset()
 
     @property
     def missing(self) -> int:
@@ -32,9 +36,13 @@ class Copies:
 
 def read_copies(connection: Connection, round_id: int) -> Copies:
     """Count the second copies of a round."""
-    query = select(tasks.c.key).where(tasks.c.round_id == round_id, tasks.c.slot > 1)
-    keys = set(connection.scalars(query))
-    return Copies(len(keys), len(keys & answered_tasks(connection, [round_id])) if keys else 0)
+    query = select(tasks.c.key, tasks.c.item_id).where(
+        tasks.c.round_id == round_id, tasks.c.slot > 1
+    )
+    items = {row.key: row.item_id for row in connection.execute(query)}
+    answered = items.keys() & answered_tasks(connection, [round_id]) if items else set()
+    waiting = frozenset(item for key, item in items.items() if key not in answered)
+    return Copies(len(items), len(answered), waiting)
 
 
 def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]:

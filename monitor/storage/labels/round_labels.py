@@ -13,7 +13,13 @@ from sqlalchemy import Connection, case, or_, select
 
 from monitor.domain.census import Cell
 from monitor.domain.label_parts import COLUMN, checks_of
-from monitor.domain.labels import Statement, current_answers, current_label, is_disputed
+from monitor.domain.labels import (
+    Statement,
+    current_answers,
+    current_label,
+    is_disputed,
+    is_unsettled,
+)
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage.database import in_chunks
@@ -217,6 +223,18 @@ class RoundLabels:
         )
         censuses = self.censuses if wave == 1 else {}
         return replace(self, items=items, strata=strata, censuses=censuses)
+
+    def settled(self, waiting: Collection[str]) -> RoundLabels:
+        """Leave out the answers to items that an adjudicator may still have to decide.
+
+        ``waiting`` are items that a second person has not answered yet.
+        """
+        kept = {
+            item: of
+            for item, of in self.said.items()
+            if not is_unsettled(of, self.adjudicator, waits=item in waiting)
+        }
+        return replace(self, said=kept)
 
     def without(self, ids: Collection[str]) -> RoundLabels:
         """Leave out some items, as if they had not been drawn."""

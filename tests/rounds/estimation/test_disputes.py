@@ -1,15 +1,22 @@
 """A second person who contradicts bad news neither silences an alert nor keeps one from firing."""
 
+from functools import cache
+from itertools import product
+
 import numpy as np
 import pytest
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.labels import Statement, current_label, evidence_label
-from monitor.domain.model import Answer, LabelEvent, LabelKind
+from monitor.domain.model import Answer, LabelEvent, LabelKind, Stratum
+from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.counts import Counts
-from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.alternatives import WEIGHTS
+from monitor.stats.detection.e_detector import log_e_factor, log_e_path
 from monitor.stats.detection.half_space import Limit
 from monitor.storage.labels import label_store
+from monitor.storage.labels.round_labels import DrawnItem, RoundLabels
+from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, Scene, settings
 
@@ -205,3 +212,93 @@ def attentions(scene):
         for told in scene.notices()
         if told["event"] == "round.attention" and "precision is" in told["sentence"]
     ]
+
+
+# --- in an open round -----------------------------------------------------------------------------
+
+
+ASKED = 4
+WRONG_BEFORE = {1: 0.15, 0: 0.6}
+"""Chance that the first answer to an item is not the settled one: precision is .8 by either."""
+
+
+@cache
+def read(first, settled, *, waits):
+    """Mixed e after each block, by first answers and settled ones (None: not yet), as products."""
+    by = [("ada", first), ("bo", [1 - a for a in first]), ("boss", settled)]
+    said = {
+        str(i): [
+            Statement(MONDAY, name, LabelKind.GIVEN, YES if answers[i] else NO)
+            for name, answers in by
+            if answers[i] is not None and not (name == "bo" and first[i] == settled[i])
+        ]
+        for i in range(ASKED)
+    }
+    parts = [(Stratum("up", flagged=True), 400, ASKED), (Stratum("down", flagged=False), 4000, 0)]
+    labels = RoundLabels(
+        label_revision=1,
+        adjudicator="boss",
+        strata=tuple(StratumTally(*part) for part in parts),
+        items=tuple(DrawnItem(str(i), "up", None, {}) for i in range(ASKED)),
+        said=said,
+    )
+    [wave] = (labels.settled(()) if waits else labels).by_wave(evidence_label, blocks=ASKED)
+    tallies = [Tally(tuple(block)) for block in wave]
+    path = log_e_path(
+        Limit("precision", 0.8, "at_least"),
+        [tally.counts for tally in tallies],
+        np.array([0.86, 0.03]),
+        missing=[tally.missing for tally in tallies],
+    )
+    return np.exp(path) @ WEIGHTS
+
+
+def mean_at_first_over(threshold, *, waits):
+    """Mean of e where it first reaches a threshold, before or after disputes are settled."""
+    total = 0.0
+    for first, settled in product(product((0, 1), repeat=ASKED), repeat=2):
+        chance = 1.0
+        for a, b in zip(first, settled, strict=True):
+            chance *= (0.8 if b else 0.2) * (WRONG_BEFORE[b] if a != b else 1 - WRONG_BEFORE[b])
+        pending = tuple(a if a == b else None for a, b in zip(first, settled, strict=True))
+        steps = np.concatenate(
+            [read(first, pending, waits=waits), read(first, settled, waits=waits)]
+        )
+        reached = steps[steps >= threshold]
+        total += chance * (reached[0] if reached.size else steps[-1])
+    return total
+
+
+@pytest.mark.parametrize("threshold", [1.2, 2.0])
+def test_readings_before_and_after_a_decision_keep_the_promise_only_if_disputes_wait(threshold):
+    assert mean_at_first_over(threshold, waits=True) <= 1 + 1e-9
+    assert mean_at_first_over(threshold, waits=False) > 1.05
+
+
+@pytest.mark.parametrize("overlap", [0.0, 0.9])
+def test_bad_answers_fire_in_an_open_round_once_a_second_person_or_the_adjudicator_agrees(
+    database, overlap
+):
+    scene = Scene(database, settings(limits=LIMITS, labels=400, adjudicator="boss"))
+    scene.play(1, precision=0.85)
+    scene.settings = scene.settings.model_copy(update={"overlap": overlap})
+    scene.draw(2, precision=0.3)
+    bad = [item for item in scene.items(2) if item in scene.flagged()]
+    answered = {item: scene.truth[item] for item in bad}
+    if overlap:
+        scene.labeler.answers |= answered
+    else:
+        say(scene, 2, "ada", answered.get)
+        say(scene, 2, "eve", lambda item: YES if item in answered else None)
+    scene.run()
+    waiting = alerts(scene)
+
+    if overlap:
+        scene.labeler.second_answers |= answered
+    else:
+        say(scene, 2, "boss", answered.get)
+    scene.run()
+
+    assert waiting == []
+    assert scene.round(2).state == "labeling"
+    assert alerts(scene) == [("precision", AlertState.FIRING)]
