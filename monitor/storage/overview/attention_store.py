@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Select, or_, select
+from sqlalchemy import Connection, select
 
 from monitor.domain.attention import Attention, Matter
 from monitor.domain.model import LabelKind
@@ -58,11 +58,11 @@ def without_estimate(
 
 def newest_concerns(connection: Connection, round_: Round, now: datetime) -> list[str]:
     """Read the concerns about a round, and those about the monitor's newest drawn one."""
-    newest = _newest_drawn(round_.monitor_id, now).scalar_subquery()
+    newest = newest_drawn(connection, round_.monitor_id, now)
     query = (
         select(concerns.c.sentence)
         .join(rounds, rounds.c.id == concerns.c.round_id)
-        .where(or_(concerns.c.round_id == round_.id, concerns.c.round_id == newest))
+        .where(concerns.c.round_id.in_((round_.id, newest)))
         .order_by(rounds.c.slot, concerns.c.kind)
     )
     return list(connection.scalars(query))
@@ -70,13 +70,8 @@ def newest_concerns(connection: Connection, round_: Round, now: datetime) -> lis
 
 def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> int | None:
     """Id of a monitor's newest round that has a sample, up to a time: a clock ahead draws more."""
-    return connection.execute(_newest_drawn(monitor_id, until)).scalar()
-
-
-def _newest_drawn(monitor_id: int, until: datetime) -> Select[Any]:
-    c = rounds.alias().c
-    drawn = (c.monitor_id == monitor_id, c.history_id.is_not(None), c.slot <= until)
-    return select(c.id).where(*drawn).order_by(c.slot.desc()).limit(1)
+    query = select(newest_round(until, _DRAWN)).where(monitors.c.id == monitor_id)
+    return connection.execute(query.select_from(monitors)).scalar()
 
 
 def _concerns(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
