@@ -77,7 +77,7 @@ def proposal_json(proposal: Proposal) -> dict[str, Any]:
         "labeled": proposal.labeled,
         "positive": proposal.positive,
         "missing": proposal.missing,
-        "keep": _keeps(proposal),
+        "keep": proposal.proposed in {None, proposal.current} or not proposal.sure,
         "sure": proposal.sure,
         "current": curve[proposal.current],
         "proposed": None if proposal.proposed is None else curve[proposal.proposed],
@@ -127,10 +127,6 @@ def _labels_text(proposal: Proposal) -> str:
 
 def _unit(proposal: Proposal) -> str:
     return "a window" if proposal.total is None else f"of {proposal.total:,}"
-
-
-def _keeps(proposal: Proposal) -> bool:
-    return proposal.proposed in {None, proposal.current} or not proposal.sure
 
 
 def _goal_text(goal: Goal) -> str:

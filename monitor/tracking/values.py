@@ -25,7 +25,8 @@ _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in 
 _PAYLOAD_DIGEST = 32
 _DECIMALS = 6
 _ENDS = ("point", "low", "high")
-_OF_MODEL = frozenset(f"{metric}/{end}" for metric in FIRST for end in _ENDS)
+OF_MODEL = frozenset(f"{metric}/{end}" for metric in FIRST for end in _ENDS)
+"""Metrics that are worth a line in the list that a logged model has of all of its rounds."""
 _SHORT = {"precision": "P", "recall": "R", "f1": "F1"}
 _COLOURS = {
     Status.ALERT: "#c8352b",
@@ -84,11 +85,6 @@ def metrics(report: RoundReport) -> dict[str, float]:
         for name, value in values.items()
         if value is not None and math.isfinite(value)
     }
-
-
-def is_of_model(metric: str) -> bool:
-    """Whether a metric is worth a line in the list that a logged model has of all of its rounds."""
-    return metric in _OF_MODEL
 
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
