@@ -13,9 +13,8 @@ from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage.labels import census_store
 from monitor.storage.queries import is_latest, named, newest_round
-from monitor.storage.results.concern_store import UNLABELED
+from monitor.storage.results.concern_store import DOUBT, UNLABELED
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.restored_store import DOUBT
 from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
 
 if TYPE_CHECKING:

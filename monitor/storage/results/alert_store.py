@@ -118,3 +118,9 @@ def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredA
         )
         for row in connection.execute(query)
     ]
+
+
+def unknown_alerts(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Find which of these alerts the store does not hold."""
+    existing = connection.scalars(select(alerts.c.id).where(alerts.c.id.in_(ids)))
+    return set(ids) - set(existing)
