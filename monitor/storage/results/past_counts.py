@@ -20,12 +20,12 @@ from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.storage.database import put_all
 from monitor.storage.queries import is_latest
 from monitor.storage.results.estimate_store import read_counts
-from monitor.storage.samples.first_phases import first_phase_of
 from monitor.storage.tables import packed_counts, rounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from monitor.domain.model import Stratum, StratumFrame
     from monitor.storage.samples.frame_store import StratumTally
 
     Packed: TypeAlias = NDArray[np.int64]
@@ -106,6 +106,23 @@ def write_packed(
         for (round_id, version), counts in packed.items()
     ]
     put_all(connection, packed_counts, rows)
+
+
+def first_phase_of(strata: Sequence[StratumTally | StratumFrame]) -> FirstPhase | None:
+    """Take the items that a judge was asked about, by verdict; None where all sizes are counted."""
+    if all(part.judged is None for part in strata):
+        return None
+    judged = [part.size if part.judged is None else part.judged for part in strata]
+    return FirstPhase(np.array(judged), score_cells([part.stratum for part in strata]))
+
+
+def score_cells(strata: Sequence[Stratum]) -> NDArray[np.int64]:
+    """Return the number of the score cell, of a class and scores, that each stratum is cut from."""
+    cells: dict[tuple[object, ...], int] = {}
+    return np.array(
+        [cells.setdefault((of.flagged, of.low, of.high, of.unscored), len(cells)) for of in strata],
+        dtype=np.int64,
+    )
 
 
 def _pack(strata: Sequence[StratumTally]) -> Packed:
