@@ -169,7 +169,11 @@ def _answer(proposal: Proposal) -> str:
 def _row(at: AtThreshold, name: str) -> list[str]:
     both = [(at.intervals or {}).get(metric) for metric in ("precision", "recall")]
     texts = [NOT_ESTIMABLE if each is None else interval_text(each) for each in both]
-    return [f"{at.threshold:.6g}", name, f"{at.flagged:,.0f}", *texts]
+    return [*_begin(at, name), *texts]
+
+
+def _begin(at: AtThreshold, name: str) -> list[str]:
+    return [f"{at.threshold:.6g}", name, f"{at.flagged:,.0f}"]
 
 
 def _around(proposal: Proposal) -> Sequence[list[str]]:
@@ -179,15 +183,7 @@ def _around(proposal: Proposal) -> Sequence[list[str]]:
         at = proposal.curve[k]
         change = at.flagged - proposal.curve[proposal.current].flagged
         role = "in use" if k == proposal.current else "proposed" if k == proposal.proposed else ""
-        rows.append(
-            [
-                f"{at.threshold:.6g}",
-                role,
-                f"{at.flagged:,.0f}",
-                f"{change:+,.0f}",
-                f"{at.precision:.3f}",
-                f"{at.recall:.3f}",
-                "" if at.p is None else f"{at.p:.4f}",
-            ]
-        )
+        p = "" if at.p is None else f"{at.p:.4f}"
+        metrics = [f"{at.precision:.3f}", f"{at.recall:.3f}", p]
+        rows.append([*_begin(at, role), f"{change:+,.0f}", *metrics])
     return rows

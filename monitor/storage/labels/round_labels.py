@@ -334,20 +334,15 @@ def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
     statements = dict(labels.said)
     for item in checked & statements.keys():
         statements[item] = [one for one in statements[item] if one.annotator == COLUMN]
-    return replace(
-        labels,
-        items=tuple(one for one in labels.items if Cell(one.stratum) not in labels.census),
-        said={
-            item: of
-            for item, of in statements.items()
-            if of and Cell(labels._stratum_of[item]) not in labels.census
-        },
-        checks=tuple(
-            CheckedItem(one.id, one.stratum, labels.said.get(one.id, ()))
-            for one in labels.items
-            if one.id in checked
-        ),
-    )
+    drawn = [one for one in labels.items if Cell(one.stratum) not in labels.census]
+    ids = {one.id for one in drawn}
+    checks = [
+        CheckedItem(one.id, one.stratum, labels.said.get(one.id, ()))
+        for one in labels.items
+        if one.id in checked
+    ]
+    said = {item: of for item, of in statements.items() if of and item in ids}
+    return replace(labels, items=tuple(drawn), said=said, checks=tuple(checks))
 
 
 def read_recurring(

@@ -150,13 +150,6 @@ def _arrays(packed: Sequence[Packed]) -> list[Counts]:
     if not packed:
         return []
     is_flagged = packed[0][3].astype(np.bool_)
-    return [
-        Counts(
-            rows[0],
-            rows[1],
-            rows[2],
-            is_flagged,
-            FirstPhase(rows[5], rows[6]) if -len(rows) != _LAYOUTS[0] else None,
-        )
-        for rows in packed
-    ]
+    phases = [None if -len(of) == _LAYOUTS[0] else FirstPhase(of[5], of[6]) for of in packed]
+    rows = zip(packed, phases, strict=True)
+    return [Counts(of[0], of[1], of[2], is_flagged, phase) for of, phase in rows]
