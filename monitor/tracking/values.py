@@ -121,17 +121,10 @@ def unusual(report: RoundReport) -> list[str]:
 
 def params(report: RoundReport) -> dict[str, str]:
     """Name what no version of the round can change; the rest is tags."""
-    values = {
-        "monitor": report.monitor,
-        "round": report.round,
-        "history": report.history,
-        "slot": minute(report.slot),
-        "window_start": minute(report.window_start),
-        "window_end": minute(report.window_end),
-        "threshold": report.threshold,
-        "level": report.level,
-        "model": report.model,
-        "model_version": report.model_version,
+    plain = ("monitor", "round", "history", "threshold", "level", "model", "model_version")
+    values = {name: getattr(report, name) for name in plain}
+    values |= {
+        name: minute(getattr(report, name)) for name in ("slot", "window_start", "window_end")
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 
