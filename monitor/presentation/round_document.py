@@ -253,14 +253,11 @@ def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
     ordered = [of[metric] for metric in metrics for of in columns.values() if metric in of]
     if not ordered:
         return Section(SectionKind.ESTIMATES, "Estimates")
-    rows = [
-        [
-            metric,
-            *(interval_text(of[metric]) if metric in of else "-" for of in columns.values()),
-            limit_signs(report, metric),
-        ]
-        for metric in metrics
-    ]
+    rows = []
+    for metric in metrics:
+        own = [of.get(metric) for of in columns.values()]
+        texts = ["-" if row is None else interval_text(row) for row in own]
+        rows.append([metric, *texts, limit_signs(report, metric)])
     cautions = caution_texts(report)
     lines = [
         *_bounds(ordered, answered_texts(report)),

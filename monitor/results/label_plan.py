@@ -255,15 +255,12 @@ def _bought(forecast: PlanForecast) -> Table:
 
 
 def _alerts(forecast: PlanForecast) -> list[str | Table]:
-    rows = [
-        [
-            f"{power.limit.metric} at least {power.limit.value:.3g}",
-            _smallest(power),
-            _in_lowest_band(power),
-            "over 26" if power.mean is None or power.median is None else f"{power.mean:.1f}",
-        ]
-        for power in forecast.alerts
-    ]
+    rows = []
+    for power in forecast.alerts:
+        limit = f"{power.limit.metric} at least {power.limit.value:.3g}"
+        late = power.mean is None or power.median is None
+        rounds = "over 26" if late else f"{power.mean:.1f}"
+        rows.append([limit, _smallest(power), _in_lowest_band(power), rounds])
     heads = ["limit", "drop", "drop in lowest band", f"rounds for {DROP * 100:.0f} points"]
     if all(row[2] == "-" for row in rows):  # passed items in one stratum
         heads, rows = [*heads[:2], heads[3]], [[*row[:2], row[3]] for row in rows]

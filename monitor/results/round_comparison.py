@@ -46,6 +46,8 @@ class RoundComparison(Result):
         both, compared = self.compared.comparison, self.compared
         share = both.prevalence
         missing = [answered_at_random_text(compared.missing)] if compared.missing else []
+        head = ["metric", "as it is", "other", "difference", "P(other higher)"]
+        flagged = map(_items, (both.first_flagged, both.second_flagged))
         return [
             f"{self.round.monitor}, round {self.round.number}: as it is, and {self.other}",
             f"by {compared.labeled} labels, {compared.positive} of them positive; prevalence "
@@ -54,13 +56,7 @@ class RoundComparison(Result):
             "items",
             *missing,
             "",
-            Table(
-                ["metric", "as it is", "other", "difference", "P(other higher)"],
-                [
-                    *(_row(metric) for metric in both.metrics),
-                    ["flagged", _items(both.first_flagged), _items(both.second_flagged), "", ""],
-                ],
-            ),
+            Table(head, [*map(_row, both.metrics), ["flagged", *flagged, "", ""]]),
             "",
             *(_sentence(paired, self.other) for paired in both.metrics),
             f"items flagged only as it is: {_items(both.only_first)}; only by the other: "

@@ -67,16 +67,13 @@ def proposal_json(proposal: Proposal) -> dict[str, Any]:
     """Return all values; ``proposed`` is null where no threshold is allowed."""
     curve = [asdict(each) for each in proposal.curve]
     of_rounds = [each.number for each in proposal.rounds]
+    source: dict[str, Any] = {"drawn": proposal.drawn, "warnings": [*proposal.warnings]}
+    if of_rounds:
+        source = {"monitor": proposal.rounds[-1].monitor, "rounds": of_rounds}
     return {
-        **(
-            {"monitor": proposal.rounds[-1].monitor, "rounds": of_rounds}
-            if of_rounds
-            else {"drawn": proposal.drawn, "warnings": [*proposal.warnings]}
-        ),
+        **source,
         "goal": {name: value for name, value in proposal.goal._asdict().items() if value},
-        "labeled": proposal.labeled,
-        "positive": proposal.positive,
-        "missing": proposal.missing,
+        **{name: getattr(proposal, name) for name in ("labeled", "positive", "missing")},
         "keep": proposal.proposed in {None, proposal.current} or not proposal.sure,
         "sure": proposal.sure,
         "current": curve[proposal.current],
@@ -94,6 +91,8 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
         each.settings.audit is not None or checks_of(each.settings.labeling)
         for each in proposal.rounds[-1:]
     )
+    head = ["threshold", "", f"flagged {_unit(proposal)}"]
+    rows = [_row(proposal.curve[k], name) for k, name in shown]
     return [
         f"{_labels_text(proposal)}: {_goal_text(proposal.goal)}",
         *(f"WARNING: {warning}" for warning in proposal.warnings),
@@ -103,17 +102,9 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
         "",
         _answer(proposal),
         "",
-        Table(
-            ["threshold", "", f"flagged {_unit(proposal)}", "precision", "recall"],
-            [_row(proposal.curve[k], name) for k, name in shown],
-            right="02",
-        ),
+        Table([*head, "precision", "recall"], rows, right="02"),
         "",
-        Table(
-            ["threshold", "", f"flagged {_unit(proposal)}", "change", "precision", "recall", "p"],
-            list(_around(proposal)),
-            right="023456",
-        ),
+        Table([*head, "change", "precision", "recall", "p"], _around(proposal), right="023456"),
     ]
 
 

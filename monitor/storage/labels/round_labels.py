@@ -230,15 +230,13 @@ class RoundLabels:
     def without(self, ids: Collection[str]) -> RoundLabels:
         """Leave out some items, as if they had not been drawn."""
         excluded = Counter(item.stratum for item in self.items if item.id in ids)
-        return replace(
-            self,
-            strata=tuple(
-                replace(part, planned=part.planned - excluded[part.stratum.name])
-                for part in self.strata
-            ),
-            items=tuple(item for item in self.items if item.id not in ids),
-            explored=None if self.explored is None else self.explored.without(ids),
-        )
+        strata = [
+            replace(part, planned=part.planned - excluded[part.stratum.name])
+            for part in self.strata
+        ]
+        items = tuple(item for item in self.items if item.id not in ids)
+        explored = self.explored and self.explored.without(ids)
+        return replace(self, strata=tuple(strata), items=items, explored=explored)
 
     def with_explored_apart(self) -> RoundLabels:
         """Take the items of the explored segment out of the sample, with all that was said."""

@@ -74,12 +74,9 @@ def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> in
 
 
 def _concerns(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
+    drawn, closed = newest_round(now, _DRAWN), newest_round(now, _CLOSED)
     newest = (
-        select(
-            monitors.c.name,
-            newest_round(now, _DRAWN).label("drawn"),
-            newest_round(now, _CLOSED).label("closed"),
-        )
+        select(monitors.c.name, drawn.label("drawn"), closed.label("closed"))
         .where(named(monitor))
         .subquery()
     )
@@ -101,13 +98,8 @@ def _not_estimable(
         select(monitors.c.name, rounds.c.number, estimates.c.metric, estimates.c.reason)
         .join(rounds, rounds.c.id == newest_round(now, _CLOSED))
         .join(estimates, is_latest(estimates))
-        .where(
-            estimates.c.metric.in_(("precision", "recall")),
-            estimates.c.basis == "round",
-            estimates.c.estimand == "window",
-            estimates.c.point.is_(None),
-            named(monitor),
-        )
+        .where(estimates.c.metric.in_(("precision", "recall")), estimates.c.point.is_(None))
+        .where(estimates.c.basis == "round", estimates.c.estimand == "window", named(monitor))
         .order_by(monitors.c.name, estimates.c.metric)
     )
     for name, number, metric, reason in connection.execute(query):

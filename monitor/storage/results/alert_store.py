@@ -110,11 +110,11 @@ def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredA
     return [
         StoredAlert(
             monitor=row.name,
-            state=AlertState(row.state),
             fired_in_round=row.number,
             fired_slot=row.slot,
-            window=Window(row.window_start, row.window_end),
             **picked(row, _SAME),
+            state=AlertState(row.state),
+            window=Window(row.window_start, row.window_end),
         )
         for row in connection.execute(query)
     ]

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, select
 from monitor.domain.state import RoundState
 from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.storage.database import put_all
-from monitor.storage.queries import is_latest
+from monitor.storage.queries import is_latest, version_rows
 from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.tables import packed_counts, rounds
 
@@ -70,19 +70,12 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
     stored = read_counts(connection, unreadable) if unreadable else {}
     packed = readable | {each: _pack(strata) for each, strata in stored.items()}
     packed_rounds = [packed[row.id] for row in rounds_read]
-    return [
-        PastRound(
-            id=row.id,
-            version=row.version,
-            counts=arrays,
-            missing=rows[4],
-            is_changed=row.label_revision != row.estimated_revision,
-            is_packed=row.id in readable,
-        )
-        for row, arrays, rows in zip(
-            rounds_read, _arrays(packed_rounds), packed_rounds, strict=True
-        )
-    ]
+    past = []
+    for row, arrays, rows in zip(rounds_read, _arrays(packed_rounds), packed_rounds, strict=True):
+        is_changed = row.label_revision != row.estimated_revision
+        is_packed = row.id in readable
+        past.append(PastRound(row.id, row.version, arrays, rows[4], is_changed, is_packed))
+    return past
 
 
 def write_packed(
@@ -97,15 +90,11 @@ def write_packed(
             c = round_.counts
             columns = [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
             packed[round_.id, round_.version] = _with_first_phase(np.array(columns), c.first_phase)
-    rows = [
-        {
-            "round_id": round_id,
-            "version": version,
-            "counts": np.append(-len(counts), counts).astype(_STORED).tobytes(),
-        }
-        for (round_id, version), counts in packed.items()
-    ]
-    put_all(connection, packed_counts, rows)
+    rows = {
+        key: [{"counts": np.append(-len(counts), counts).astype(_STORED).tobytes()}]
+        for key, counts in packed.items()
+    }
+    put_all(connection, packed_counts, [*version_rows(rows)])
 
 
 def first_phase_of(strata: Sequence[StratumTally | StratumFrame]) -> FirstPhase | None:
