@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from monitor.domain.attention import Attention, Matter
 from monitor.domain.model import LabelKind
@@ -57,7 +57,7 @@ def without_estimate(
 
 def newest_concerns(connection: Connection, round_: Round, now: datetime) -> list[str]:
     """Read the concerns about a round, and those about the monitor's newest drawn one."""
-    newest = newest_drawn(connection, round_.monitor_id, now)
+    newest = _newest_drawn(round_.monitor_id, now).scalar_subquery()
     query = (
         select(concerns.c.sentence)
         .join(rounds, rounds.c.id == concerns.c.round_id)
@@ -69,8 +69,12 @@ def newest_concerns(connection: Connection, round_: Round, now: datetime) -> lis
 
 def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> int | None:
     """Id of a monitor's newest round that has a sample, up to a time: a clock ahead draws more."""
-    query = select(newest_round(until, _DRAWN)).where(monitors.c.id == monitor_id)
-    return connection.execute(query.select_from(monitors)).scalar()
+    return connection.execute(_newest_drawn(monitor_id, until)).scalar()
+
+
+def _newest_drawn(monitor_id: int, until: datetime) -> Select[Any]:
+    query = select(newest_round(until, _DRAWN)).select_from(monitors)
+    return query.where(monitors.c.id == monitor_id)
 
 
 def _concerns(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
