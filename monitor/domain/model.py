@@ -252,6 +252,20 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class UsualRate:
+    """How many items were flagged before, in so many rounds; in 0 of them by the reference."""
+
+    flagged: float
+    size: int
+    rounds: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Share of the items that is flagged."""
+        return self.flagged / self.size
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """A prediction drawn into a round; score, decisions and segments are frozen here."""
 

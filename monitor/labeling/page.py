@@ -137,7 +137,7 @@ class PageLabeler:
     def close(self, round_name: str) -> None:
         """Delete the shown content of the round; answers stay."""
         with self._database.write() as connection:
-            page_store.empty_round(connection, round_name)
+            page_store.empty_tasks(connection, round_name)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Delete the shown content of these tasks."""

@@ -34,10 +34,8 @@ _UNDEFINED = {
     Undefined.NOTHING_FLAGGED_OR_POSITIVE: (
         "nothing was predicted positive and nothing is actually positive (TP = FP = FN = 0)"
     ),
-    Undefined.NO_GAIN: (
-        "nothing positive was found, or nothing is negative (TP = 0 or FP + TN = 0)"
-    ),
-    Undefined.EMPTY_MARGIN: ("a predicted or an actual class is empty (a row or column sum is 0)"),
+    Undefined.NO_GAIN: "nothing positive was found, or nothing is negative (TP = 0 or FP + TN = 0)",
+    Undefined.EMPTY_MARGIN: "a predicted or an actual class is empty (a row or column sum is 0)",
 }
 _CONTRADICTED = {
     Contradiction.AUDIT: (

@@ -202,13 +202,11 @@ def facts(report: RoundReport) -> list[str]:
         "due": f"{minute_text(report.slot)} UTC",
         "key": report.round_key,
     }
+    promise = f"at most one false alarm in {report.false_alarm_every:g} rounds"
     return [
         counted,
         f"{report.level:.0%} intervals, per metric",
-        *(
-            [f"at most one false alarm in {report.false_alarm_every:g} rounds"]
-            * bool(report.evidence)
-        ),
+        *([promise] if report.evidence else []),
         *([f"partial: {_why_partial(report)}"] if report.partial else []),
         *([_version_text(report)] if report.version > 1 else []),
         *(f"{name}: {value}" for name, value in named.items() if value),
@@ -255,14 +253,11 @@ def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
     ordered = [of[metric] for metric in metrics for of in columns.values() if metric in of]
     if not ordered:
         return Section(SectionKind.ESTIMATES, "Estimates")
-    rows = [
-        [
-            metric,
-            *(interval_text(of[metric]) if metric in of else "-" for of in columns.values()),
-            limit_signs(report, metric),
-        ]
-        for metric in metrics
-    ]
+    rows = []
+    for metric in metrics:
+        own = [of.get(metric) for of in columns.values()]
+        texts = ["-" if row is None else interval_text(row) for row in own]
+        rows.append([metric, *texts, limit_signs(report, metric)])
     cautions = caution_texts(report)
     lines = [
         *_bounds(ordered, answered_texts(report)),
@@ -370,18 +365,11 @@ def _counted_lines(report: RoundReport) -> list[str]:
 
 def _strata(rows: Sequence[StratumRow], lines: Iterable[str], *, counted: bool) -> Section:
     head = ["stratum", "scores", "size", "planned", "labeled", "positive", "cannot tell"]
-    cells = [
-        [
-            row.stratum,
-            score_range_text(row.low, row.high),
-            *(f"{count:,}" for count in (row.size, row.planned)),
-            *(
-                f"{count:,}" if counted else "-"
-                for count in (row.labeled, row.positive, row.declined)
-            ),
-        ]
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        of_labels = [f"{count:,}" for count in (row.labeled, row.positive, row.declined)]
+        begin = [row.stratum, score_range_text(row.low, row.high), f"{row.size:,}"]
+        cells.append([*begin, f"{row.planned:,}", *(of_labels if counted else ["-"] * 3)])
     return Section(SectionKind.COUNTS, "Counts", [Table(head, cells)] if cells else [], [*lines])
 
 

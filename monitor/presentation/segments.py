@@ -18,26 +18,20 @@ if TYPE_CHECKING:
 
 def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
     """Lay out a table for each segment column; ``missing`` counts the round's missing answers."""
-    return [
-        Table(
-            [segment, "size", "flagged", "labeled", "precision", "recall", "labels still needed"],
-            [
-                cells
-                for value, of_value in _grouped(of_segment, attrgetter("value")).items()
-                for cells in (_cells(value, of_value), _alone_cells(of_value))
-                if cells
-            ],
-            lines=[
-                *([answered_at_random_text(missing)] if missing else []),
-                *(
-                    f"{row.value}, {row.metric}: {reason_text(row.reason)}"
-                    for row in of_segment
-                    if row.point is None
-                ),
-            ],
-        )
-        for segment, of_segment in _grouped(rows, attrgetter("segment")).items()
-    ]
+    head = ["size", "flagged", "labeled", "precision", "recall", "labels still needed"]
+    tables = []
+    for segment, of_segment in _grouped(rows, attrgetter("segment")).items():
+        cells = [
+            cells
+            for value, of_value in _grouped(of_segment, attrgetter("value")).items()
+            for cells in (_cells(value, of_value), _alone_cells(of_value))
+            if cells
+        ]
+        lines = [answered_at_random_text(missing)] if missing else []
+        without = [row for row in of_segment if row.point is None]
+        lines += [f"{row.value}, {row.metric}: {reason_text(row.reason)}" for row in without]
+        tables.append(Table([segment, *head], cells, lines=lines))
+    return tables
 
 
 def _grouped(
@@ -90,12 +84,13 @@ def explored_sentence(explored: Explored) -> str:
 
 def worse_sentence(row: WorseSegmentRow, *, others: int) -> str:
     """Describe what is worse in a segment, by which labels, and how many other segments are."""
-    counts = {"flagged items are wrong": row.flagged, "passed items are positive": row.passed}
+    counts = (
+        ("precision", row.flagged, "flagged items are wrong"),
+        ("recall", row.passed, "passed items are positive"),
+    )
     errors = " and ".join(
         f"{count.wrong:,} of its {count.labeled:,} labeled {what}, {count.expected:.1f} expected"
-        for what, count, metric in zip(
-            counts, counts.values(), ("precision", "recall"), strict=True
-        )
+        for metric, count, what in counts
         if row.metric in (metric, "both")
     )
     more = f"; {plural(others, 'more segment')} or pair below" if others else ""
@@ -111,22 +106,12 @@ def search_tables(row: SegmentSearchRow | None) -> list[Table]:
     if row is None or not row.worse:
         return []
     head = ["worse than the rest", "in", "last rounds", "flagged and wrong", "passed and positive"]
-    return [
-        Table(
-            [*head, "odds of error, times", "e-value"],
-            [
-                [
-                    segment_name(one),
-                    one.metric,
-                    str(one.rounds),
-                    *map(_count_text, (one.flagged, one.passed)),
-                    _odds_text(one),
-                    evidence_text(one.log_evidence),
-                ]
-                for one in row.worse
-            ],
-        )
-    ]
+    rows = []
+    for one in row.worse:
+        counts = [_count_text(one.flagged), _count_text(one.passed)]
+        figures = [*counts, _odds_text(one), evidence_text(one.log_evidence)]
+        rows.append([segment_name(one), one.metric, str(one.rounds), *figures])
+    return [Table([*head, "odds of error, times", "e-value"], rows)]
 
 
 def search_line(row: SegmentSearchRow | None) -> str | None:

@@ -224,17 +224,12 @@ def attention_text(attention: Attention) -> str:
     >>> attention_text(Attention("mail", 4, Matter.NOT_ESTIMABLE, "no positives", "recall"))
     'round 4: recall is not estimable: no positives'
     """
-    return f"round {attention.round}: {_matter(attention)}"
-
-
-def _matter(attention: Attention) -> str:
-    match attention.matter:
-        case Matter.CONCERN | Matter.ABANDONED:
-            return str(attention.reason)
-        case Matter.NOT_ESTIMABLE:
-            return f"{attention.metric} is {NOT_ESTIMABLE}: {attention.reason}"
-        case Matter.UNANSWERED:
-            return "it has no answer, and more than half of the time for labels is over"
+    what = attention.reason
+    if attention.matter is Matter.NOT_ESTIMABLE:
+        what = f"{attention.metric} is {NOT_ESTIMABLE}: {what}"
+    elif attention.matter is Matter.UNANSWERED:
+        what = "it has no answer, and more than half of the time for labels is over"
+    return f"round {attention.round}: {what}"
 
 
 def removed_sentence(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from monitor.domain.values import listed
 from monitor.presentation.numbers import minute_text, percent_text, span_text
@@ -12,23 +12,11 @@ from monitor.presentation.rounds import run_command, show_command
 
 if TYPE_CHECKING:
     from monitor.domain.block import Block
-    from monitor.domain.model import Frame, Window
+    from monitor.domain.model import Frame, UsualRate, Window
     from monitor.domain.registered import NamedVersions
 
 
 _MOST_LOST = 3  # counts that one sentence names
-
-
-class UsualRate(Protocol):
-    """How much was flagged before."""
-
-    @property
-    def rate(self) -> float:
-        """Share of the items that is flagged."""
-
-    @property
-    def rounds(self) -> int:
-        """Rounds that it was counted in; 0 for the reference."""
 
 
 def no_rows_sentence(window: Window) -> str:

@@ -237,16 +237,14 @@ def _spacing(points: Sequence[TimelinePoint]) -> float:
 
 
 def _keys(report: RoundReport, points: Sequence[TimelinePoint]) -> list[Key]:
+    pooled, alone = (
+        any(_series(points, metric, basis) for metric in _BOXES) for basis in ("pooled", "round")
+    )
+    is_limited = any(report.limit(metric) is not None for metric in _BOXES)
     keys = {
-        Key("band", _CARRIED, "with earlier rounds"): any(
-            _series(points, metric, "pooled") for metric in _BOXES
-        ),
-        Key("interval", QUIET, "round alone"): any(
-            _series(points, metric, "round") for metric in _BOXES
-        ),
-        Key("line", _LIMIT, "limit", DASHED): any(
-            report.limit(metric) is not None for metric in _BOXES
-        ),
+        Key("band", _CARRIED, "with earlier rounds"): pooled,
+        Key("interval", QUIET, "round alone"): alone,
+        Key("line", _LIMIT, "limit", DASHED): is_limited,
         Key("alert", _FIRING, "an alert fires"): any(point.alert for point in points),
         Key("restated", _RESTATED, "restated"): any(point.restated for point in points),
     }

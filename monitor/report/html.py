@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -115,16 +115,6 @@ def _sentence(text: str) -> str:
     return line if line.endswith((".", "?", "!")) else f"{line}."
 
 
-class _Headline(NamedTuple):
-    """A metric in large letters: its point, its interval, what it rests on, and its limit."""
-
-    metric: str
-    point: str
-    interval: str
-    basis: str
-    limit: str
-
-
 def _figures_of(report: RoundReport) -> dict[str, Any]:
     timeline = report.timeline if len(report.timeline) > 1 else []
     limits = {
@@ -155,14 +145,12 @@ def _inline(figure: bytes) -> Markup:
     return Markup(figure.decode())  # noqa: S704
 
 
-def _number(report: RoundReport, metric: str) -> _Headline:
+def _number(report: RoundReport, metric: str) -> dict[str, str]:
+    """Give what stands of a metric in large letters."""
+    number = {"metric": metric, "limit": limit_signs(report, metric)}
     row = best_row(report, metric)
     if row is None or row.point is None:
-        return _Headline(metric, "?", NOT_ESTIMABLE, "", limit_signs(report, metric))
-    return _Headline(
-        metric,
-        f"{row.point:.2f}",
-        f"{row.low:.2f} to {row.high:.2f}",
-        f"{BASES[row.basis]}{f', {WHATEVER}' if row.is_worst_case else ''}",
-        limit_signs(report, metric),
-    )
+        return number | {"point": "?", "interval": NOT_ESTIMABLE, "basis": ""}
+    basis = f"{BASES[row.basis]}{f', {WHATEVER}' if row.is_worst_case else ''}"
+    interval = f"{row.low:.2f} to {row.high:.2f}"
+    return number | {"point": f"{row.point:.2f}", "interval": interval, "basis": basis}

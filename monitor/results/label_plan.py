@@ -222,15 +222,10 @@ def _window(forecast: PlanForecast) -> list[str]:
 
 def _strata(forecast: PlanForecast) -> Table:
     has_estimate = bool(forecast.outlook.plan.margins)
-    rows = [
-        [
-            band.stratum,
-            f"{band.size:,}",
-            f"{band.rate:.4f}" if has_estimate and band.rate is not None else "-",
-            f"{band.labels:,}",
-        ]
-        for band in forecast.bands()
-    ]
+    rows = []
+    for band in forecast.bands():
+        rate = f"{band.rate:.4f}" if has_estimate and band.rate is not None else "-"
+        rows.append([band.stratum, f"{band.size:,}", rate, f"{band.labels:,}"])
     return Table(["stratum", "size", "positive rate", "labels"], rows, right="123")
 
 
@@ -238,13 +233,8 @@ def _needed(forecast: PlanForecast) -> Table:
     banded = len(forecast.planned.bands) > len(forecast.planned.prospect.without_bands.size)
     head = ["interval", "labels", "without bands", "random sampling"]
     rows = [
-        [
-            _margins_text(needed),
-            _count(needed.labels),
-            _count(needed.two_strata),
-            _count(needed.random),
-        ]
-        for needed in forecast.outlook.needed
+        [_margins_text(of), _count(of.labels), _count(of.two_strata), _count(of.random)]
+        for of in forecast.outlook.needed
     ]
     if not banded:
         head, rows = [*head[:2], head[3]], [[*row[:2], row[3]] for row in rows]
@@ -265,15 +255,12 @@ def _bought(forecast: PlanForecast) -> Table:
 
 
 def _alerts(forecast: PlanForecast) -> list[str | Table]:
-    rows = [
-        [
-            f"{power.limit.metric} at least {power.limit.value:.3g}",
-            _smallest(power),
-            _in_lowest_band(power),
-            "over 26" if power.mean is None or power.median is None else f"{power.mean:.1f}",
-        ]
-        for power in forecast.alerts
-    ]
+    rows = []
+    for power in forecast.alerts:
+        limit = f"{power.limit.metric} at least {power.limit.value:.3g}"
+        late = power.mean is None or power.median is None
+        rounds = "over 26" if late else f"{power.mean:.1f}"
+        rows.append([limit, _smallest(power), _in_lowest_band(power), rounds])
     heads = ["limit", "drop", "drop in lowest band", f"rounds for {DROP * 100:.0f} points"]
     if all(row[2] == "-" for row in rows):  # passed items in one stratum
         heads, rows = [*heads[:2], heads[3]], [[*row[:2], row[3]] for row in rows]

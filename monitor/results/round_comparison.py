@@ -46,6 +46,8 @@ class RoundComparison(Result):
         both, compared = self.compared.comparison, self.compared
         share = both.prevalence
         missing = [answered_at_random_text(compared.missing)] if compared.missing else []
+        head = ["metric", "as it is", "other", "difference", "P(other higher)"]
+        flagged = map(_items, (both.first_flagged, both.second_flagged))
         return [
             f"{self.round.monitor}, round {self.round.number}: as it is, and {self.other}",
             f"by {compared.labeled} labels, {compared.positive} of them positive; prevalence "
@@ -54,13 +56,7 @@ class RoundComparison(Result):
             "items",
             *missing,
             "",
-            Table(
-                ["metric", "as it is", "other", "difference", "P(other higher)"],
-                [
-                    *(_row(metric) for metric in both.metrics),
-                    ["flagged", _items(both.first_flagged), _items(both.second_flagged), "", ""],
-                ],
-            ),
+            Table(head, [*map(_row, both.metrics), ["flagged", *flagged, "", ""]]),
             "",
             *(_sentence(paired, self.other) for paired in both.metrics),
             f"items flagged only as it is: {_items(both.only_first)}; only by the other: "
@@ -89,17 +85,12 @@ class RoundComparison(Result):
         """Return a row for each metric and classifier, and for the difference."""
         import pandas as pd  # noqa: PLC0415 - a second that only tables need
 
+        names = ("as it is", self.other, "difference")
         rows = [
-            {
-                "metric": paired.metric,
-                "of": name,
-                **(asdict(interval) if interval is not None else {}),
-            }
+            {"metric": paired.metric, "of": name} | ({} if of is None else asdict(of))
             for paired in self.compared.comparison.metrics
-            for name, interval in (
-                ("as it is", paired.first),
-                (self.other, paired.second),
-                ("difference", paired.difference),
+            for name, of in zip(
+                names, (paired.first, paired.second, paired.difference), strict=True
             )
         ]
         return pd.DataFrame(rows, columns=["metric", "of", "point", "low", "high"])
@@ -152,13 +143,8 @@ def _row(paired: PairedMetric) -> list[str]:
     if paired.first is None or paired.second is None or paired.difference is None:
         return [paired.metric, NOT_ESTIMABLE, NOT_ESTIMABLE, "", ""]
     first, second = (interval_text(value) for value in (paired.first, paired.second))
-    return [
-        paired.metric,
-        first,
-        second,
-        difference_text(paired.difference),
-        f"{paired.higher:.3f}",
-    ]
+    difference = difference_text(paired.difference)
+    return [paired.metric, first, second, difference, f"{paired.higher:.3f}"]
 
 
 def _sentence(paired: PairedMetric, other: str) -> str:

@@ -47,17 +47,11 @@ class RoundHistory(Result):
         if not self.timeline:
             return [f"{self.monitor}: no round is closed yet"]
         head = ["round", "slot", "precision", "with earlier", "recall", "with earlier", "alert"]
+        names = [f"{metric}_{basis}" for metric in _METRICS for basis in ("round", "pooled")]
         rows = [
-            [
-                str(point.round),
-                minute_text(point.slot),
-                *(
-                    _text(getattr(point, f"{metric}_{basis}"))
-                    for metric in _METRICS
-                    for basis in ("round", "pooled")
-                ),
-                "fires" if point.alert else "",
-            ]
+            [str(point.round), minute_text(point.slot)]
+            + [_text(getattr(point, name)) for name in names]
+            + ["fires" if point.alert else ""]
             for point in self.timeline
         ]
         return [Table(head, rows, right="0"), *self._remarks()]

@@ -67,17 +67,14 @@ def proposal_json(proposal: Proposal) -> dict[str, Any]:
     """Return all values; ``proposed`` is null where no threshold is allowed."""
     curve = [asdict(each) for each in proposal.curve]
     of_rounds = [each.number for each in proposal.rounds]
+    source: dict[str, Any] = {"drawn": proposal.drawn, "warnings": [*proposal.warnings]}
+    if of_rounds:
+        source = {"monitor": proposal.rounds[-1].monitor, "rounds": of_rounds}
     return {
-        **(
-            {"monitor": proposal.rounds[-1].monitor, "rounds": of_rounds}
-            if of_rounds
-            else {"drawn": proposal.drawn, "warnings": [*proposal.warnings]}
-        ),
+        **source,
         "goal": {name: value for name, value in proposal.goal._asdict().items() if value},
-        "labeled": proposal.labeled,
-        "positive": proposal.positive,
-        "missing": proposal.missing,
-        "keep": _keeps(proposal),
+        **{name: getattr(proposal, name) for name in ("labeled", "positive", "missing")},
+        "keep": proposal.proposed in {None, proposal.current} or not proposal.sure,
         "sure": proposal.sure,
         "current": curve[proposal.current],
         "proposed": None if proposal.proposed is None else curve[proposal.proposed],
@@ -94,6 +91,8 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
         each.settings.audit is not None or checks_of(each.settings.labeling)
         for each in proposal.rounds[-1:]
     )
+    head = ["threshold", "", f"flagged {_unit(proposal)}"]
+    rows = [_row(proposal.curve[k], name) for k, name in shown]
     return [
         f"{_labels_text(proposal)}: {_goal_text(proposal.goal)}",
         *(f"WARNING: {warning}" for warning in proposal.warnings),
@@ -103,17 +102,9 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
         "",
         _answer(proposal),
         "",
-        Table(
-            ["threshold", "", f"flagged {_unit(proposal)}", "precision", "recall"],
-            [_row(proposal.curve[k], name) for k, name in shown],
-            right="02",
-        ),
+        Table([*head, "precision", "recall"], rows, right="02"),
         "",
-        Table(
-            ["threshold", "", f"flagged {_unit(proposal)}", "change", "precision", "recall", "p"],
-            list(_around(proposal)),
-            right="023456",
-        ),
+        Table([*head, "change", "precision", "recall", "p"], _around(proposal), right="023456"),
     ]
 
 
@@ -127,10 +118,6 @@ def _labels_text(proposal: Proposal) -> str:
 
 def _unit(proposal: Proposal) -> str:
     return "a window" if proposal.total is None else f"of {proposal.total:,}"
-
-
-def _keeps(proposal: Proposal) -> bool:
-    return proposal.proposed in {None, proposal.current} or not proposal.sure
 
 
 def _goal_text(goal: Goal) -> str:
@@ -173,7 +160,11 @@ def _answer(proposal: Proposal) -> str:
 def _row(at: AtThreshold, name: str) -> list[str]:
     both = [(at.intervals or {}).get(metric) for metric in ("precision", "recall")]
     texts = [NOT_ESTIMABLE if each is None else interval_text(each) for each in both]
-    return [f"{at.threshold:.6g}", name, f"{at.flagged:,.0f}", *texts]
+    return [*_begin(at, name), *texts]
+
+
+def _begin(at: AtThreshold, name: str) -> list[str]:
+    return [f"{at.threshold:.6g}", name, f"{at.flagged:,.0f}"]
 
 
 def _around(proposal: Proposal) -> Sequence[list[str]]:
@@ -183,15 +174,7 @@ def _around(proposal: Proposal) -> Sequence[list[str]]:
         at = proposal.curve[k]
         change = at.flagged - proposal.curve[proposal.current].flagged
         role = "in use" if k == proposal.current else "proposed" if k == proposal.proposed else ""
-        rows.append(
-            [
-                f"{at.threshold:.6g}",
-                role,
-                f"{at.flagged:,.0f}",
-                f"{change:+,.0f}",
-                f"{at.precision:.3f}",
-                f"{at.recall:.3f}",
-                "" if at.p is None else f"{at.p:.4f}",
-            ]
-        )
+        p = "" if at.p is None else f"{at.p:.4f}"
+        metrics = [f"{at.precision:.3f}", f"{at.recall:.3f}", p]
+        rows.append([*_begin(at, role), f"{change:+,.0f}", *metrics])
     return rows

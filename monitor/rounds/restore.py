@@ -25,7 +25,8 @@ from monitor.rounds import run
 from monitor.rounds.opening.slots import free_window, number_of
 from monitor.rounds.reporting.enqueue import notify
 from monitor.rounds.reporting.notices import forgotten_notice
-from monitor.storage.rounds import restored_store, round_store, round_transitions
+from monitor.storage.results import alert_store, concern_store
+from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
             )
         ]
         _start_above(connection, rounds_by_slot.values(), versions, reports)
-        restored_store.forget_doubt(connection, monitor_id)
+        concern_store.forget_doubt(connection, monitor_id)
         rounds = round_store.find_rounds(connection, name)
         alerts = _end_forgotten(connection, rounds, newest, reports, now)
     # Not before the commit: whoever is stopped in between finds the same runs to delete again.
@@ -237,7 +238,7 @@ def _open(
     planned = _as_planned(settings, report)
     round_id = _opened(connection, context, monitor_id, slot, planned, rounds.get(slot))
     if round_id is not None and slot in seen:
-        restored_store.start_above(connection, round_id, seen[slot])
+        round_transitions.start_above(connection, round_id, seen[slot])
     return round_id is not None
 
 
@@ -278,9 +279,9 @@ def _start_above(
     """Let open rounds that MLflow shows come out above its versions, by the plan that they had."""
     for round_ in rounds:
         version = versions.get(round_.slot)
-        if version is not None and restored_store.start_above(connection, round_.id, version):
+        if version is not None and round_transitions.start_above(connection, round_.id, version):
             settings = _as_planned(round_.settings, reports.get(round_.slot))
-            restored_store.freeze_settings(connection, round_.id, settings)
+            round_transitions.freeze_settings(connection, round_.id, settings)
 
 
 def _end_forgotten(
@@ -300,7 +301,7 @@ def _end_forgotten(
         return None
     rows = [AlertRow.model_validate(row) for row in reports[newest].get("alerts", [])]
     firing = [row for row in rows if row.state == AlertState.FIRING]
-    unknown = restored_store.unknown_alerts(connection, [alert.id for alert in firing])
+    unknown = alert_store.unknown_alerts(connection, [alert.id for alert in firing])
     lost = tuple(alert for alert in firing if alert.id in unknown)
     numbered = {round_.number: round_ for round_ in rounds}
     for alert in lost:

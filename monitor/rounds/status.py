@@ -35,8 +35,7 @@ from monitor.storage.labels import label_notes, provisional_store
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.overview import attention_store, many_rounds
 from monitor.storage.overview.many_rounds import MonitorRounds
-from monitor.storage.results import alert_store
-from monitor.storage.rounds import restored_store
+from monitor.storage.results import alert_store, concern_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ def _read(
     without_estimate = _by_monitor(attention_store.without_estimate(connection, now, only))
     attention = _by_monitor(attention_store.read_attention(connection, now, only))
     labels = label_notes.notes_of_open_rounds(connection, only)
-    doubts = restored_store.read_doubts(connection, newest)
+    doubts = concern_store.read_doubts(connection, newest)
     learning = many_rounds.learning_rounds(connection, closed)
     restated = read_restated_rows(connection, closed)
     for settings in monitors:

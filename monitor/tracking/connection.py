@@ -207,6 +207,7 @@ class Connection:
         if not is_there:
             self.check_reachable(requested)
         load_mlflow()
+        from mlflow import MlflowClient  # noqa: PLC0415
         from mlflow.exceptions import MlflowException  # noqa: PLC0415
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
 
@@ -218,7 +219,9 @@ class Connection:
             try:
                 if not is_there:
                     self._probe()
-                yield cast("MlflowClient", Timed(self._connect(), deadline))
+                if self._client is None:
+                    self._client = MlflowClient(self.tracking_uri, self._registry_uri)
+                yield cast("MlflowClient", Timed(self._client, deadline))
             except DeliveryFailed:
                 self._forget()
                 raise
@@ -237,7 +240,7 @@ class Connection:
     def failure(self, error: Exception, requested: str) -> DeliveryFailed:
         """Turn an error of MLflow, or of what it stores its files on, into ours."""
         where = f"MLflow at {shown(self.tracking_uri)}"
-        if _denied(error):
+        if _code(error) in _DENIED or _status(error) in _FORBIDDEN:
             message = (
                 f"{where} refuses {requested}: the user needs permission EDIT there (and to create "
                 "experiments, the first time). Grant it, or set MLFLOW_TRACKING_USERNAME and "
@@ -277,13 +280,6 @@ class Connection:
 
         self._answered = -math.inf
         getattr(utils, "_artifact_repos_cache", {}).clear()
-
-    def _connect(self) -> MlflowClient:
-        if self._client is None:
-            from mlflow import MlflowClient  # noqa: PLC0415
-
-            self._client = MlflowClient(self.tracking_uri, self._registry_uri)
-        return self._client
 
     def _probe(self) -> None:
         """Find out cheaply that nothing answers, before a call that would wait longer."""
@@ -378,10 +374,6 @@ def _status(error: BaseException) -> int | None:
 def is_down(error: BaseException) -> bool:
     """Whether MLflow did not answer, or could not do anything at all."""
     return _no_answer(error) or _code(error) in _DOWN
-
-
-def _denied(error: BaseException) -> bool:
-    return _code(error) in _DENIED or _status(error) in _FORBIDDEN
 
 
 def _no_answer(error: BaseException) -> bool:

@@ -180,14 +180,8 @@ def _search(client: MlflowClient, name: str, begin: str, page: str, *, newest: b
     if experiment is None:
         return []
     view = ViewType.ACTIVE_ONLY if newest else ViewType.ALL
-    return client.search_runs(
-        [experiment.experiment_id],
-        _of_round(begin),
-        view,
-        1 if newest else _PAGE,
-        _NEWEST_FIRST,
-        page or None,
-    )
+    ids, most = [experiment.experiment_id], 1 if newest else _PAGE
+    return client.search_runs(ids, _of_round(begin), view, most, _NEWEST_FIRST, page or None)
 
 
 def _of_round(begin: str) -> str:

@@ -25,7 +25,8 @@ _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in 
 _PAYLOAD_DIGEST = 32
 _DECIMALS = 6
 _ENDS = ("point", "low", "high")
-_OF_MODEL = frozenset(f"{metric}/{end}" for metric in FIRST for end in _ENDS)
+OF_MODEL = frozenset(f"{metric}/{end}" for metric in FIRST for end in _ENDS)
+"""Metrics that are worth a line in the list that a logged model has of all of its rounds."""
 _SHORT = {"precision": "P", "recall": "R", "f1": "F1"}
 _COLOURS = {
     Status.ALERT: "#c8352b",
@@ -86,11 +87,6 @@ def metrics(report: RoundReport) -> dict[str, float]:
     }
 
 
-def is_of_model(metric: str) -> bool:
-    """Whether a metric is worth a line in the list that a logged model has of all of its rounds."""
-    return metric in _OF_MODEL
-
-
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
     best, alone = (
         best_row(report, metric),
@@ -125,17 +121,10 @@ def unusual(report: RoundReport) -> list[str]:
 
 def params(report: RoundReport) -> dict[str, str]:
     """Name what no version of the round can change; the rest is tags."""
-    values = {
-        "monitor": report.monitor,
-        "round": report.round,
-        "history": report.history,
-        "slot": minute(report.slot),
-        "window_start": minute(report.window_start),
-        "window_end": minute(report.window_end),
-        "threshold": report.threshold,
-        "level": report.level,
-        "model": report.model,
-        "model_version": report.model_version,
+    plain = ("monitor", "round", "history", "threshold", "level", "model", "model_version")
+    values = {name: getattr(report, name) for name in plain}
+    values |= {
+        name: minute(getattr(report, name)) for name in ("slot", "window_start", "window_end")
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 

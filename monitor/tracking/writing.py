@@ -162,7 +162,7 @@ def _metrics(report: RoundReport, model_id: str | None) -> list[Metric]:
         else {}
     )
     return [
-        Metric(name, value, at, report.round, **(of_model if values.is_of_model(name) else {}))
+        Metric(name, value, at, report.round, **(of_model if name in values.OF_MODEL else {}))
         for name, value in values.metrics(report).items()
     ]
 

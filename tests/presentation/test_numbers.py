@@ -21,7 +21,7 @@ PACKAGE = Path(monitor.__file__).parent
 INTERVAL = re.compile(r"\[\{[^}]+:\+?\.\d?\w+\}, \{[^}]+:\+?\.\d?\w+\}\]")
 SIDE = re.compile(r"side\.replace\(|\['side'\]\.replace\(")
 MINUTE = re.compile(r":%Y-%m-%d %H:%M\}")
-ALONE = {"__init__.py"}
+ALONE = {"api.py"}
 """The doctest of `monitor.estimate` shows its numbers."""
 
 

@@ -1,5 +1,7 @@
 """The document of a round: every reader of it finds the same sections, tables and lines."""
 
+from typing import Any
+
 import pytest
 
 from monitor.cli.views.rounds_page import echo_round, page_json
@@ -28,31 +30,21 @@ TITLES = [
 
 
 def page(report, **changes):
-    shown = {
+    window = Window(whole(12).window_start, whole(12).window_end)
+    shown: dict[str, Any] = {
+        **dict.fromkeys(("reason", "second_wave_at", "snapshot", "provisional", "classes")),
+        **{name: [] for name in ("restated", "restated_since", "drawn", "concerns", "events")},
+        **{name: {} for name in ("bad_rows", "notes", "settings")},
         "monitor": "mail-travel",
         "round": 12,
         "slot": whole(12).slot,
-        "window": Window(whole(12).window_start, whole(12).window_end),
+        "window": window,
         "state": "closed",
-        "reason": None,
         "version": 1,
         "latest_version": 1,
-        "restated": [],
-        "restated_since": [],
         "partial": False,
-        "second_wave_at": None,
-        "snapshot": None,
-        "report": report,
-        "drawn": [],
-        "provisional": None,
-        "classes": None,
-        "concerns": [],
-        "bad_rows": {},
-        "notes": {},
-        "events": [],
-        "settings": {},
     }
-    return RoundPage(**(shown | changes))
+    return RoundPage(**(shown | {"report": report} | changes))
 
 
 def terminal(report, capsys):

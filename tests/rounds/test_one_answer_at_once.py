@@ -39,7 +39,7 @@ def test_of_rounds_that_let_go_at_once_the_last_deletes_what_was_shown(block, da
 
     def let_go(value):
         with database.write() as connection:
-            page_store.empty_round(connection, block[value].round(1).name)
+            page_store.empty_tasks(connection, block[value].round(1).name)
 
     at_once(*(lambda value=value: let_go(value) for value in CLASSES))
 

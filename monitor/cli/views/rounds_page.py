@@ -34,13 +34,10 @@ ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("ro
 _COUNT = re.compile(r"[\d,]+|-|")
 _UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
 _WITHOUT_REPORT: dict[str, Any] = {
-    **{
-        name: []
-        for name in ("estimates", "segments", "evidence", "alerts", "notices", "cells", "checks")
-    },
-    **dict.fromkeys(
-        ("pooled_coverage", "answers", "agreement", "cause", "challenger", "judge", "program")
-    ),
+    **{name: [] for name in ("estimates", "segments", "evidence", "alerts", "notices")},
+    **{name: [] for name in ("cells", "checks")},
+    **dict.fromkeys(("pooled_coverage", "answers", "agreement", "cause", "challenger", "judge")),
+    "program": None,
     "recurring": 0,
 }
 
@@ -122,10 +119,7 @@ def round_json(row: Row) -> dict[str, Any]:
         "reason": round_.reason,
         "history": round_.history_id,
         "begins": [
-            {
-                "what": change.begins,
-                "settings": [difference_text(one) for one in change.differences],
-            }
+            {"what": change.begins, "settings": [*map(difference_text, change.differences)]}
             for change in row.changes
         ],
         "estimates": [estimate.model_dump() for estimate in row.estimates],

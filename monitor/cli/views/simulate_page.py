@@ -20,7 +20,7 @@ MOST = 0.9
 
 def forecast_json(monitor: str, forecast: Forecast) -> dict[str, Any]:
     """Return a forecast for programs."""
-    after = forecast.after
+    after, lowest = forecast.after, forecast.in_lowest_band
     return {
         "monitor": monitor,
         "known_from": forecast.expected.source,
@@ -32,15 +32,12 @@ def forecast_json(monitor: str, forecast: Forecast) -> dict[str, Any]:
         "alarms_at_limits": forecast.at_limits,
         "promised_alarms": forecast.rounds / forecast.every,
         "smallest_drops": {metric: dict(drops) for metric, drops in forecast.smallest.items()},
-        "drift": None
-        if after is None
-        else {
+        "drift": after
+        and {
             "broken": [str(limit) for limit in forecast.broken],
             "alarms": forecast.alarms_after,
             **(_delay(after, forecast.rounds) if forecast.broken else {}),
-            "in_lowest_band": None
-            if forecast.in_lowest_band is None
-            else _delay(forecast.in_lowest_band, forecast.rounds),
+            "in_lowest_band": lowest and _delay(lowest, forecast.rounds),
         },
     }
 

@@ -46,7 +46,10 @@ def status_json(
     """Return the whole page for programs."""
     return {
         "monitors": [overview_json(monitor) for monitor in monitors],
-        "classes": [_block_json(block) for block in blocks],
+        "classes": [
+            {**asdict(block), "report": block.report and block.report.model_dump()}
+            for block in blocks
+        ],
         "left_behind": [removed_monitor_json(monitor) for monitor in removed_monitors],
         "false_alarms_a_year": sum(config.false_alarms_a_year().values()),
     }
@@ -72,11 +75,6 @@ def echo_status(
             echo(line, indent="  ")
     echo_block(f"warning: {removed.sentence}" for removed in removed_monitors)
     echo_block(promises)
-
-
-def _block_json(block: ClassOverview) -> dict[str, Any]:
-    plain = asdict(block)
-    return {**plain, "report": None if block.report is None else block.report.model_dump()}
 
 
 def overview_json(overview: Overview) -> dict[str, Any]:
@@ -144,7 +142,8 @@ def echo_overview(overview: Overview) -> None:
     for alert in overview.alerts:
         for line in _alert(alert, overview):
             echo(f"  {line}", indent="  ")
-    for line in (*_learning(overview), *_doing(overview)):
+    to_go = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
+    for line in (*learning_lines(to_go, overview.proposed_limits), *_doing(overview)):
         echo(f"  {line}", indent="  ")
     echo(f"  {next_round_line(overview.next_slot)}")
 
@@ -167,11 +166,6 @@ def _alert(alert: StoredAlert, overview: Overview) -> Iterator[str]:
         yield f"  now: {recovery_sentence(alert, recovery)}"
     if notice is not None:
         yield from (f"  {text}" for text in body(notice))
-
-
-def _learning(overview: Overview) -> list[str]:
-    rounds_to_go = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
-    return learning_lines(rounds_to_go, overview.proposed_limits)
 
 
 def _number(row: EstimateRow) -> str:

@@ -15,8 +15,8 @@ from monitor.domain.report import AgreementRow, GoldRow, NoticeRow
 from monitor.presentation.notices import disagreement_sentence, gold_sentence, has_fallen
 from monitor.stats.labels import agreement
 from monitor.storage.pages import control_store
+from monitor.storage.results.past_counts import first_phase_of
 from monitor.storage.rounds import round_store
-from monitor.storage.samples.first_phases import first_phase_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -25,7 +25,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.estimation.cell_matrix import class_counts
-from monitor.storage.samples.first_phases import score_cells
+from monitor.storage.results.past_counts import score_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ import numpy as np
 
 from monitor.domain.report import AnswersRow
 from monitor.stats.core.counts import Counts, completed
-from monitor.storage.samples.first_phases import first_phase_of
+from monitor.storage.results.past_counts import first_phase_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

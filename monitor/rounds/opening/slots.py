@@ -22,7 +22,8 @@ from monitor.domain.state import RoundState
 from monitor.presentation.moves import missed_reason
 from monitor.presentation.status import lost_round_line, restored_line
 from monitor.rounds.reporting.concerns import note
-from monitor.storage.rounds import restored_store, round_store
+from monitor.storage.results.concern_store import DOUBT
+from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_transitions import add_rounds
 from monitor.storage.schema import store_id
 
@@ -61,7 +62,7 @@ def refuse_if_forgotten(
     shown = _shown_by_mlflow(context)
     if shown is not None and (newest is None or newest < shown):
         message = restored_line(name, shown, store=store)
-        _note(context, restored_store.DOUBT, message)
+        _note(context, DOUBT, message)
         raise ConfigRefused(message)
     if lost is not None:
         message = lost_round_line(name, lost, store=store)

@@ -10,6 +10,7 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
+from monitor.domain.model import UsualRate
 from monitor.presentation import windows
 from monitor.presentation.notices import REFERENCE, inverted_sentence
 from monitor.rounds.reporting.concerns import INVERTED
@@ -17,7 +18,6 @@ from monitor.rounds.sampling import plausibility
 from monitor.rounds.sampling.plausibility import (
     Concern,
     Oddities,
-    Usual,
     check_challenger,
     check_judge,
 )
@@ -55,7 +55,7 @@ def check_baseline(
 
 def usual_flagged(
     context: MonitorContext, slot: datetime, settings: RoundSettings
-) -> tuple[Usual | None, bool]:
+) -> tuple[UsualRate | None, bool]:
     """Return how much is usually flagged, and whether no round was drawn before."""
     usual = _usual_of_rounds(context, slot, settings)
     if usual is not None:
@@ -65,7 +65,7 @@ def usual_flagged(
 
 def _usual_of_rounds(
     context: MonitorContext, slot: datetime, settings: RoundSettings
-) -> Usual | None:
+) -> UsualRate | None:
     """Count what was flagged in the last rounds.
 
     The median round stands for all: one of another kind does not move it.
@@ -81,16 +81,16 @@ def _usual_of_rounds(
         return None
     total = sum(size for _, size in sizes)
     rate = median(flagged / size for flagged, size in sizes)
-    return Usual(rate * total, total, rounds=len(sizes))
+    return UsualRate(rate * total, total, rounds=len(sizes))
 
 
-def _usual_of_reference(context: MonitorContext, settings: RoundSettings) -> Usual | None:
+def _usual_of_reference(context: MonitorContext, settings: RoundSettings) -> UsualRate | None:
     matrix = settings.reference
     if matrix is not None:
         flagged = matrix.tp + matrix.fp
-        return Usual(flagged, flagged + matrix.fn + matrix.tn)
+        return UsualRate(flagged, flagged + matrix.fn + matrix.tn)
     if context.reference is not None and len(items := context.reference().flagged):
-        return Usual(int(items.sum()), len(items))
+        return UsualRate(int(items.sum()), len(items))
     return None
 
 

@@ -23,8 +23,7 @@ from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.score_bands import resemble_probabilities
 from monitor.stats.history.run_length import RunLength
-from monitor.storage.results.past_counts import PastRound, read_past
-from monitor.storage.samples.first_phases import first_phase_of
+from monitor.storage.results.past_counts import PastRound, first_phase_of, read_past
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
-from monitor.domain.model import BadRow, Decisions, Frame, Verdict
+from monitor.domain.model import BadRow, Decisions, Frame, UsualRate, Verdict
 from monitor.presentation import challenger, windows
 from monitor.presentation import judge as judge_texts
 
@@ -49,20 +49,6 @@ class Concern:
     is_setting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Usual:
-    """How many items were flagged before, in so many rounds; in 0 of them by the reference."""
-
-    flagged: float
-    size: int
-    rounds: int = 0
-
-    @property
-    def rate(self) -> float:
-        """Share of the items that is flagged."""
-        return self.flagged / self.size
-
-
 def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     """Refuse a window in which too many predicted values mean nothing.
 
@@ -75,7 +61,7 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     raise SourceRefused(windows.unknown_values_sentence(frame.unknown, settings.block))
 
 
-def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) -> list[Concern]:
+def flag_concerns(frame: Frame, usual: UsualRate | None, threshold: float | None) -> list[Concern]:
     """Return what is implausible about the flagged share of a window."""
     flagged, size = frame.flagged_size, frame.size
     if 0 < flagged < size:
@@ -91,7 +77,7 @@ def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) ->
     return [_outside(frame, usual, threshold)]
 
 
-def _outside(frame: Frame, usual: Usual | None, threshold: float) -> Concern:
+def _outside(frame: Frame, usual: UsualRate | None, threshold: float) -> Concern:
     """State that the threshold lies outside of the scores, as those that were read have it."""
     scores = _scores(frame)
     low, high = min(scores, default=math.nan), max(scores, default=math.nan)
@@ -117,7 +103,7 @@ def _is_another_scale(threshold: float, low: float, high: float) -> bool:
     return threshold > high + span or threshold < low - span
 
 
-def _is_far(flagged: int, size: int, usual: Usual) -> bool:
+def _is_far(flagged: int, size: int, usual: UsualRate) -> bool:
     from monitor.stats.drift.rare_events import rates_differ  # noqa: PLC0415  scipy takes half a second
 
     rate = flagged / size

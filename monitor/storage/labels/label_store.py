@@ -16,6 +16,7 @@ from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import change, insert_all, listed, remove
+from monitor.storage.queries import picked
 from monitor.storage.tables import items, label_events, payloads, reserve, rounds, tasks, verdicts
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
@@ -189,6 +190,8 @@ def forget_payloads(connection: Connection, round_id: int, *, first_version: int
 
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:
+    c = payloads.c
+    of_task = (c.round_id == tasks.c.round_id) & (c.item_id == tasks.c.item_id)
     query = (
         select(
             *tasks.c["key", "item_id", "slot", "part"],
@@ -198,10 +201,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
         )
         .join(rounds, rounds.c.id == tasks.c.round_id)
         .join(items, (items.c.round_id == tasks.c.round_id) & (items.c.id == tasks.c.item_id))
-        .outerjoin(
-            payloads,
-            (payloads.c.round_id == tasks.c.round_id) & (payloads.c.item_id == tasks.c.item_id),
-        )
+        .outerjoin(payloads, of_task)
         .where(tasks.c.round_id.in_(round_ids))
         .order_by(tasks.c.key)
     )
@@ -348,9 +348,7 @@ def _event_row(
         # What one annotator states about one task; the revision distinguishes the statements.
         "external_id": f"{event.task_key}/{event.annotator}",
         "revision": event.revision(at),
-        "annotator": event.annotator,
-        "kind": event.kind,
-        "answer": event.answer,
+        **picked(event, ("annotator", "kind", "answer")),
         "at": at,
         "received_at": now,
     }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import Connection, case, or_, select
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from monitor.storage.labels.label_store import LabelOf
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
+
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +135,16 @@ class RoundLabels:
     def labeled(self) -> list[LabeledItem]:
         """The items that are labeled 1 or 0."""
         return [
-            LabeledItem(item.id, item.stratum, item.score, answer is Answer.POSITIVE)
-            for item in self.items
-            if (answer := self.current.get(item.id)) in {Answer.POSITIVE, Answer.NEGATIVE}
+            LabeledItem(item.id, item.stratum, item.score, positive)
+            for item, positive in self.usable()
         ]
+
+    def usable(self) -> Iterator[tuple[DrawnItem, bool]]:
+        """Give the items that are labeled 1 or 0, and whether it is 1."""
+        for item in self.items:
+            answer = self.current.get(item.id, Answer.CANNOT_TELL)
+            if answer is not Answer.CANNOT_TELL:
+                yield item, answer is Answer.POSITIVE
 
     @property
     def answered(self) -> int:
@@ -239,15 +248,13 @@ class RoundLabels:
     def without(self, ids: Collection[str]) -> RoundLabels:
         """Leave out some items, as if they had not been drawn."""
         excluded = Counter(item.stratum for item in self.items if item.id in ids)
-        return replace(
-            self,
-            strata=tuple(
-                replace(part, planned=part.planned - excluded[part.stratum.name])
-                for part in self.strata
-            ),
-            items=tuple(item for item in self.items if item.id not in ids),
-            explored=None if self.explored is None else self.explored.without(ids),
-        )
+        strata = [
+            replace(part, planned=part.planned - excluded[part.stratum.name])
+            for part in self.strata
+        ]
+        items = tuple(item for item in self.items if item.id not in ids)
+        explored = self.explored and self.explored.without(ids)
+        return replace(self, strata=tuple(strata), items=items, explored=explored)
 
     def with_explored_apart(self) -> RoundLabels:
         """Take the items of the explored segment out of the sample, with all that was said."""
@@ -315,6 +322,15 @@ class RoundLabels:
         return {item: answer for item, answer in result.items() if answer is not None}
 
 
+def count_labels(keyed: Iterable[tuple[Key, bool]]) -> dict[Key, tuple[int, int]]:
+    """Count labels by key, each given as whether it is positive: all, and the positive ones."""
+    counts: dict[Key, tuple[int, int]] = {}
+    for key, positive in keyed:
+        before = counts.get(key, (0, 0))
+        counts[key] = before[0] + 1, before[1] + positive
+    return counts
+
+
 def read_labels(connection: Connection, round_: Round) -> RoundLabels:
     """Read the labels of a round that was read in the same transaction."""
     return read_all_labels(connection, [round_])[round_.id]
@@ -352,20 +368,15 @@ def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
     statements = dict(labels.said)
     for item in checked & statements.keys():
         statements[item] = [one for one in statements[item] if one.annotator == COLUMN]
-    return replace(
-        labels,
-        items=tuple(one for one in labels.items if Cell(one.stratum) not in labels.census),
-        said={
-            item: of
-            for item, of in statements.items()
-            if of and Cell(labels._stratum_of[item]) not in labels.census
-        },
-        checks=tuple(
-            CheckedItem(one.id, one.stratum, labels.said.get(one.id, ()))
-            for one in labels.items
-            if one.id in checked
-        ),
-    )
+    drawn = [one for one in labels.items if Cell(one.stratum) not in labels.census]
+    ids = {one.id for one in drawn}
+    checks = [
+        CheckedItem(one.id, one.stratum, labels.said.get(one.id, ()))
+        for one in labels.items
+        if one.id in checked
+    ]
+    said = {item: of for item, of in statements.items() if of and item in ids}
+    return replace(labels, items=tuple(drawn), said=said, checks=tuple(checks))
 
 
 def read_recurring(
@@ -393,14 +404,9 @@ def _recurring(
     is_recurring = (
         select(same_item.c.id)
         .join(earlier, earlier.c.id == same_item.c.round_id)
-        .where(
-            same_item.c.id == items.c.id,
-            same_item.c.round_id != items.c.round_id,
-            same_item.c.explored.is_(explored),
-            earlier.c.monitor_id == this.c.monitor_id,
-            earlier.c.state == RoundState.CLOSED,
-            closed_first,
-        )
+        .where(same_item.c.id == items.c.id, same_item.c.round_id != items.c.round_id)
+        .where(same_item.c.explored.is_(explored), earlier.c.monitor_id == this.c.monitor_id)
+        .where(earlier.c.state == RoundState.CLOSED, closed_first)
         .correlate(items, this)
         .exists()
     )

@@ -134,8 +134,8 @@ def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:
     lost = {"claimed_by": None, "claimed_until": None, "attempt": effects.c.attempt + 1}
     change(connection, effects, effects.c.id == effect.id, effects.c.status.in_(OPEN), **lost)
     error = "a process that had lost its claim may have written into it"
-    again = {"status": WAITING, "next_try": now, "done_at": None, "last_error": error}
-    return change(connection, effects, *later, effects.c.status == DONE, **again)
+    values = {"status": WAITING, "next_try": now, "done_at": None, "last_error": error}
+    return change(connection, effects, *later, effects.c.status == DONE, **values)
 
 
 def has_dead(connection: Connection, sink: str) -> bool:

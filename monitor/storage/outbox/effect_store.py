@@ -115,10 +115,8 @@ def heads(connection: Connection, now: datetime) -> list[Head]:
         .where(_is_due(now))
         .order_by(effects.c.id)
     )
-    return [
-        Head(int(row.id), str(row.sink), _suspicion(row.claimed_by))
-        for row in connection.execute(query)
-    ]
+    rows = connection.execute(query)
+    return [Head(each, sink, _suspicion(claimed_by)) for each, sink, claimed_by in rows]
 
 
 def is_aside(table: FromClause) -> ColumnElement[bool]:
@@ -132,23 +130,12 @@ def _waits_for_one_aside() -> ColumnElement[bool]:
     MLflow shows the newest version of a round, and a receiver the newest state of an alert.
     """
     aside = effects.alias("aside")
-    is_same = case(
-        (
-            effects.c.kind == EffectKind.NOTICE,
-            aside.c.payload["alert"].as_string() == effects.c.payload["alert"].as_string(),
-        ),
-        else_=aside.c.round_id == effects.c.round_id,
-    )
-    return exists(
-        select(aside.c.id).where(
-            is_aside(aside),
-            aside.c.monitor_id == effects.c.monitor_id,
-            aside.c.sink == effects.c.sink,
-            aside.c.id < effects.c.id,
-            aside.c.kind == effects.c.kind,
-            is_same,
-        )
-    )
+    alert, own = (table.c.payload["alert"].as_string() for table in (aside, effects))
+    is_same_round = aside.c.round_id == effects.c.round_id
+    is_same = case((effects.c.kind == EffectKind.NOTICE, alert == own), else_=is_same_round)
+    shared = [aside.c[name] == effects.c[name] for name in ("monitor_id", "sink", "kind")]
+    earlier = aside.c.id < effects.c.id
+    return exists(select(aside.c.id).where(is_aside(aside), *shared, earlier, is_same))
 
 
 def _is_due(now: datetime) -> ColumnElement[bool]:

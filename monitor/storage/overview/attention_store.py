@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Select, or_, select
+from sqlalchemy import Connection, Select, select
 
 from monitor.domain.model import LabelKind
 from monitor.domain.report import Attention, Matter
 from monitor.domain.state import RoundState
 from monitor.storage.labels import census_store
 from monitor.storage.queries import is_latest, named, newest_round
-from monitor.storage.results.concern_store import UNLABELED
+from monitor.storage.results.concern_store import DOUBT, UNLABELED
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.restored_store import DOUBT
 from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def newest_concerns(connection: Connection, round_: Round, now: datetime) -> lis
     query = (
         select(concerns.c.sentence)
         .join(rounds, rounds.c.id == concerns.c.round_id)
-        .where(or_(concerns.c.round_id == round_.id, concerns.c.round_id == newest))
+        .where(concerns.c.round_id.in_((round_.id, newest)))
         .order_by(rounds.c.slot, concerns.c.kind)
     )
     return list(connection.scalars(query))
@@ -74,18 +73,14 @@ def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> in
 
 
 def _newest_drawn(monitor_id: int, until: datetime) -> Select[Any]:
-    c = rounds.alias().c
-    drawn = (c.monitor_id == monitor_id, c.history_id.is_not(None), c.slot <= until)
-    return select(c.id).where(*drawn).order_by(c.slot.desc()).limit(1)
+    query = select(newest_round(until, _DRAWN)).select_from(monitors)
+    return query.where(monitors.c.id == monitor_id)
 
 
 def _concerns(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
+    drawn, closed = newest_round(now, _DRAWN), newest_round(now, _CLOSED)
     newest = (
-        select(
-            monitors.c.name,
-            newest_round(now, _DRAWN).label("drawn"),
-            newest_round(now, _CLOSED).label("closed"),
-        )
+        select(monitors.c.name, drawn.label("drawn"), closed.label("closed"))
         .where(named(monitor))
         .subquery()
     )
@@ -107,13 +102,8 @@ def _not_estimable(
         select(monitors.c.name, rounds.c.number, estimates.c.metric, estimates.c.reason)
         .join(rounds, rounds.c.id == newest_round(now, _CLOSED))
         .join(estimates, is_latest(estimates))
-        .where(
-            estimates.c.metric.in_(("precision", "recall")),
-            estimates.c.basis == "round",
-            estimates.c.estimand == "window",
-            estimates.c.point.is_(None),
-            named(monitor),
-        )
+        .where(estimates.c.metric.in_(("precision", "recall")), estimates.c.point.is_(None))
+        .where(estimates.c.basis == "round", estimates.c.estimand == "window", named(monitor))
         .order_by(monitors.c.name, estimates.c.metric)
     )
     for name, number, metric, reason in connection.execute(query):

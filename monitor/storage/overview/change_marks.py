@@ -55,6 +55,7 @@ class MonitorVersion:
     left: int | None = field(default=None, compare=False)
 
 
+_STANDING = ("id", "state", "label_revision", "deadline", "second_wave_at", "claimed_until")
 NOTHING = MonitorVersion()  # A monitor that has no round yet
 
 
@@ -65,13 +66,8 @@ def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersi
     """
     standings = _recent(connection, since)
     query = (
-        select(
-            monitors.c.name,
-            *rounds.c["id", "state", "label_revision", "deadline", "second_wave_at"],
-            _is_claimed().label("claimed"),
-            rounds.c.claimed_until,
-        )
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        select(monitors.c.name, *rounds.c[_STANDING], _is_claimed().label("claimed"))
+        .join_from(rounds, monitors)
         .where(rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)))
         .order_by(rounds.c.id)
     )
@@ -103,13 +99,9 @@ def _recent(connection: Connection, since: datetime) -> dict[str, MonitorVersion
     presses = or_(corrected, _is_claimed())
     query = (
         select(
-            monitors.c.name,
-            func.count(),
-            func.max(rounds.c.id),
-            func.sum(rounds.c.label_revision),
-            func.sum(rounds.c.version),
-            func.sum(case((presses, 1), else_=0)),
-            func.max(rounds.c.claimed_until),
+            *(monitors.c.name, func.count(), func.max(rounds.c.id)),
+            *(func.sum(rounds.c.label_revision), func.sum(rounds.c.version)),
+            *(func.sum(case((presses, 1), else_=0)), func.max(rounds.c.claimed_until)),
         )
         .select_from(monitors)
         .join(rounds, and_(rounds.c.monitor_id == monitors.c.id, rounds.c.slot > since))

@@ -94,13 +94,12 @@ def read_fleet(connection: Connection, now: datetime) -> FleetState:
     """
     newest = _newest_closed(now)
     slots = select(newest.c.monitor, rounds.c.slot).join(rounds, rounds.c.id == newest.c.round_id)
+    rows = connection.execute(_estimates(newest))
     return FleetState(
         rounds=rounds_by_state(connection),
         labeling=_labeling(connection),
         newest={row.monitor: row.slot for row in connection.execute(slots)},
-        estimates=tuple(
-            (row.monitor, estimate_row(row)) for row in connection.execute(_estimates(newest))
-        ),
+        estimates=tuple((row.monitor, estimate_row(row)) for row in rows),
         missing={
             monitor: 1 - int(labeled) / int(planned)
             for monitor, planned, labeled in connection.execute(_answers(newest))

@@ -114,8 +114,8 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
         items, to_come = out.get(each, (0, 0))
         second = copies.get(each, Copies(0, 0))
         checks, answered = checked.get(each, (0, labeled.get(each, 0) + whole.get(each, 0)))
-        wanted = items + second.wanted + checks
-        result[each] = RoundProgress(wanted, answered + second.answered, to_come)
+        expected = items + second.wanted + checks
+        result[each] = RoundProgress(expected, answered + second.answered, to_come)
     return result
 
 

@@ -96,25 +96,20 @@ def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) ->
     add_missing(connection, page_tasks, rows)
 
 
-def empty_round(connection: Connection, round_name: str) -> None:
-    """Delete the shown content in a round; its tasks and their answers stay.
+def empty_tasks(
+    connection: Connection, round_name: str, keys: Collection[str] | None = None
+) -> bool:
+    """Delete the shown content of a round, or of some of its tasks; false if there was nothing.
 
-    What another round shares stays as long as that one needs it.
+    Tasks and answers stay, and what another round shares does as long as that one needs it.
     """
     lock(connection, _here(connection, [round_name]))
-    control_store.empty_gold(connection, round_name)
-    change(connection, page_tasks, page_tasks.c.round_name == round_name, shown=None)
-    release(connection, round_name)
-
-
-def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) -> bool:
-    """Delete the shown content of some tasks of a round; false if there was nothing.
-
-    What another round shares stays as long as that one needs it.
-    """
-    lock(connection, _here(connection, [round_name]))
-    held = (page_tasks.c.round_name == round_name, page_tasks.c.key.in_(keys))
-    emptied = change(connection, page_tasks, *held, page_tasks.c.shown.is_not(None), shown=None)
+    held = [page_tasks.c.round_name == round_name, page_tasks.c.shown.is_not(None)]
+    if keys is None:
+        control_store.empty_gold(connection, round_name)
+    else:
+        held.append(page_tasks.c.key.in_(keys))
+    emptied = change(connection, page_tasks, *held, shown=None)
     return release(connection, round_name, keys) or emptied > 0
 
 

@@ -110,11 +110,17 @@ def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredA
     return [
         StoredAlert(
             monitor=row.name,
-            state=AlertState(row.state),
             fired_in_round=row.number,
             fired_slot=row.slot,
-            window=Window(row.window_start, row.window_end),
             **picked(row, _SAME),
+            state=AlertState(row.state),
+            window=Window(row.window_start, row.window_end),
         )
         for row in connection.execute(query)
     ]
+
+
+def unknown_alerts(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Find which of these alerts the store does not hold."""
+    existing = connection.scalars(select(alerts.c.id).where(alerts.c.id.in_(ids)))
+    return set(ids) - set(existing)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select
 
-from monitor.domain.model import Answer, Frame
 from monitor.storage.database import insert_all
-from monitor.storage.queries import by_first, is_latest, version_rows
+from monitor.storage.labels.round_labels import count_labels
+from monitor.storage.queries import by_first, is_latest, picked, version_rows
 from monitor.storage.tables import challenger_counts, challenger_sizes, comparisons, rounds, strata
 
 if TYPE_CHECKING:
     from monitor.domain.challenger import ComparisonRow
+    from monitor.domain.model import Frame
     from monitor.storage.labels.round_labels import RoundLabels
 
 
@@ -39,12 +40,8 @@ class ChallengedStratum:
 def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
     """Write what the challenger decided in each stratum; nothing if that was not read."""
     rows = [
-        {
-            "round_id": round_id,
-            "stratum": part.stratum.name,
-            "flagged": part.challenged.flagged,
-            "undecided": part.challenged.undecided,
-        }
+        {"round_id": round_id, "stratum": part.stratum.name}
+        | picked(part.challenged, ("flagged", "undecided"))
         for part in frame.strata
         if part.challenged is not None
     ]
@@ -55,14 +52,9 @@ def current_strata(
     connection: Connection, round_id: int, labels: RoundLabels
 ) -> list[ChallengedStratum]:
     """Count the labels of a round as they stand; none if no challenger was read."""
-    answers: dict[tuple[str, bool], list[Answer]] = {}
-    for item in labels.items:
-        answer = labels.current.get(item.id, Answer.CANNOT_TELL)
-        if answer is not Answer.CANNOT_TELL:
-            answers.setdefault((item.stratum, bool(item.challenged)), []).append(answer)
-    counts = {
-        key: (len(answered), answered.count(Answer.POSITIVE)) for key, answered in answers.items()
-    }
+    counts = count_labels(
+        ((item.stratum, bool(item.challenged)), positive) for item, positive in labels.usable()
+    )
     sizes = _sizes(connection, [round_id]).get(round_id, [])
     return [_counted(part, counts) for part in sizes]
 

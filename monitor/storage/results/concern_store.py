@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, select
 
 from monitor.storage.database import change, insert_all, remove
 from monitor.storage.queries import by_first
-from monitor.storage.tables import concerns
+from monitor.storage.tables import concerns, rounds
 
 UNLABELED = "unlabeled"
 """No passed item had a label at the closing; that recall is not estimable says it, too."""
 UNCHECKED = "unchecked"
 """No item of a column that people were to check had an answer at the closing."""
+DOUBT = "restored"
+"""The store looks older than what MLflow shows."""
 
 
 def add_concern(
@@ -50,6 +52,20 @@ def reword_concern(connection: Connection, round_id: int, kind: str, sentence: s
 def drop_concern(connection: Connection, round_id: int, kind: str) -> None:
     """Delete a concern that no longer holds."""
     remove(connection, concerns, *_of_kind(round_id, kind))
+
+
+def forget_doubt(connection: Connection, monitor_id: int) -> None:
+    """Delete concerns that the store looks restored, once the matter was looked into."""
+    own = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id)
+    remove(connection, concerns, concerns.c.kind == DOUBT, concerns.c.round_id.in_(own))
+
+
+def read_doubts(connection: Connection, round_ids: Collection[int]) -> dict[int, str]:
+    """Read why the store looks restored, of those of some rounds that say so."""
+    query = select(concerns.c.round_id, concerns.c.sentence).where(
+        concerns.c.kind == DOUBT, concerns.c.round_id.in_(round_ids)
+    )
+    return {row.round_id: row.sentence for row in connection.execute(query)}
 
 
 def _of_kind(round_id: int, kind: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -167,15 +167,12 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
 
 def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPosterior]) -> None:
     """Store the pooled posteriors of some versions, for people; the program never reads them."""
+    # Further digits are noise of floating point, and would double the JSON.
+    digits = {"weight": 12, "alpha": 9, "beta": 9}
     rows = {
         key: [
-            {
-                "predicted": name,
-                # Further digits are noise of floating point, and would double the JSON.
-                "weight": mixture.weight.round(12).tolist(),
-                "alpha": mixture.alpha.round(9).tolist(),
-                "beta": mixture.beta.round(9).tolist(),
-            }
+            {"predicted": name}
+            | {of: getattr(mixture, of).round(last).tolist() for of, last in digits.items()}
             for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))
         ]
         for key, joint in pooled.items()

@@ -93,13 +93,8 @@ def chain_steps(
     query = (
         select(*evidence.c["order", "log_e", "log_path"])
         .join(rounds, is_latest(evidence))
-        .where(
-            rounds.c.monitor_id == monitor_id,
-            evidence.c.metric == metric,
-            evidence.c.side == side,
-            evidence.c.chain == chain,
-            evidence.c.order <= up_to,
-        )
+        .where(rounds.c.monitor_id == monitor_id, evidence.c.metric == metric)
+        .where(evidence.c.side == side, evidence.c.chain == chain, evidence.c.order <= up_to)
         .order_by(evidence.c.order)
     )
     return {row.order: ChainStep(tuple(row.log_e), _path(row)) for row in connection.execute(query)}

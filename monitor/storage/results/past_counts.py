@@ -18,14 +18,14 @@ from sqlalchemy import Connection, select
 from monitor.domain.state import RoundState
 from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.storage.database import put_all
-from monitor.storage.queries import is_latest
+from monitor.storage.queries import is_latest, version_rows
 from monitor.storage.results.estimate_store import read_counts
-from monitor.storage.samples.first_phases import first_phase_of
 from monitor.storage.tables import packed_counts, rounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from monitor.domain.model import Stratum, StratumFrame
     from monitor.storage.samples.frame_store import StratumTally
 
     Packed: TypeAlias = NDArray[np.int64]
@@ -70,19 +70,12 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
     stored = read_counts(connection, unreadable) if unreadable else {}
     packed = readable | {each: _pack(strata) for each, strata in stored.items()}
     packed_rounds = [packed[row.id] for row in rounds_read]
-    return [
-        PastRound(
-            id=row.id,
-            version=row.version,
-            counts=arrays,
-            missing=rows[4],
-            is_changed=row.label_revision != row.estimated_revision,
-            is_packed=row.id in readable,
-        )
-        for row, arrays, rows in zip(
-            rounds_read, _arrays(packed_rounds), packed_rounds, strict=True
-        )
-    ]
+    past = []
+    for row, arrays, rows in zip(rounds_read, _arrays(packed_rounds), packed_rounds, strict=True):
+        is_changed = row.label_revision != row.estimated_revision
+        is_packed = row.id in readable
+        past.append(PastRound(row.id, row.version, arrays, rows[4], is_changed, is_packed))
+    return past
 
 
 def write_packed(
@@ -97,15 +90,28 @@ def write_packed(
             c = round_.counts
             columns = [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
             packed[round_.id, round_.version] = _with_first_phase(np.array(columns), c.first_phase)
-    rows = [
-        {
-            "round_id": round_id,
-            "version": version,
-            "counts": np.append(-len(counts), counts).astype(_STORED).tobytes(),
-        }
-        for (round_id, version), counts in packed.items()
-    ]
-    put_all(connection, packed_counts, rows)
+    rows = {
+        key: [{"counts": np.append(-len(counts), counts).astype(_STORED).tobytes()}]
+        for key, counts in packed.items()
+    }
+    put_all(connection, packed_counts, [*version_rows(rows)])
+
+
+def first_phase_of(strata: Sequence[StratumTally | StratumFrame]) -> FirstPhase | None:
+    """Take the items that a judge was asked about, by verdict; None where all sizes are counted."""
+    if all(part.judged is None for part in strata):
+        return None
+    judged = [part.size if part.judged is None else part.judged for part in strata]
+    return FirstPhase(np.array(judged), score_cells([part.stratum for part in strata]))
+
+
+def score_cells(strata: Sequence[Stratum]) -> NDArray[np.int64]:
+    """Return the number of the score cell, of a class and scores, that each stratum is cut from."""
+    cells: dict[tuple[object, ...], int] = {}
+    return np.array(
+        [cells.setdefault((of.flagged, of.low, of.high, of.unscored), len(cells)) for of in strata],
+        dtype=np.int64,
+    )
 
 
 def _pack(strata: Sequence[StratumTally]) -> Packed:
@@ -133,13 +139,6 @@ def _arrays(packed: Sequence[Packed]) -> list[Counts]:
     if not packed:
         return []
     is_flagged = packed[0][3].astype(np.bool_)
-    return [
-        Counts(
-            rows[0],
-            rows[1],
-            rows[2],
-            is_flagged,
-            FirstPhase(rows[5], rows[6]) if -len(rows) != _LAYOUTS[0] else None,
-        )
-        for rows in packed
-    ]
+    phases = [None if -len(of) == _LAYOUTS[0] else FirstPhase(of[5], of[6]) for of in packed]
+    rows = zip(packed, phases, strict=True)
+    return [Counts(of[0], of[1], of[2], is_flagged, phase) for of, phase in rows]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, select
 
-from monitor.domain.model import Answer, Frame
 from monitor.domain.report import SegmentRow
 from monitor.storage.database import in_chunks, insert_all, put_all
+from monitor.storage.labels.round_labels import count_labels
 from monitor.storage.queries import of_version, picked, version_rows
 from monitor.storage.tables import (
     segment_counts,
@@ -21,6 +21,7 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
+    from monitor.domain.model import Frame
     from monitor.domain.sample_settings import Explored
     from monitor.storage.labels.round_labels import RoundLabels
 
@@ -71,26 +72,19 @@ def current_cells(
 
     With what the round ``explored``, its labels count for the cells of that value.
     """
-    answers: dict[tuple[str, str, str], list[Answer]] = {}
-    for cell, answer in _answers(labels):
-        answers.setdefault(cell, []).append(answer)
+    answers = list(_answers(labels))
     if explored is not None and labels.explored is not None:
-        for cell, answer in _answers(labels.explored):
-            if cell[1:] == (explored.column, explored.value):
-                answers.setdefault(cell, []).append(answer)
-    counts: dict[tuple[str, str, str], tuple[int, int]] = {
-        key: (len(answered), answered.count(Answer.POSITIVE)) for key, answered in answers.items()
-    }
+        both = (explored.column, explored.value)
+        answers += [answer for answer in _answers(labels.explored) if answer[0][1:] == both]
+    counts = count_labels(answers)
     counts |= {cell: of[:2] for cell, of in labels.census.items() if cell.segment}
     return _cells(connection, round_id, counts)
 
 
-def _answers(labels: RoundLabels) -> Iterator[tuple[tuple[str, str, str], Answer]]:
-    for item in labels.items:
-        answer = labels.current.get(item.id, Answer.CANNOT_TELL)
-        if answer is not Answer.CANNOT_TELL:
-            for segment, value in item.segments.items():
-                yield (item.stratum, segment, value), answer
+def _answers(labels: RoundLabels) -> Iterator[tuple[tuple[str, str, str], bool]]:
+    for item, positive in labels.usable():
+        for segment, value in item.segments.items():
+            yield (item.stratum, segment, value), positive
 
 
 def _cells(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, or_, select, update
 
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
@@ -148,6 +148,24 @@ def move(
         message = f"round {claim.round_id} was moved by another worker; nothing was written"
         raise RoundMoved(message)
     note_move(connection, claim.round_id, before, after, reason, now)
+
+
+def start_above(connection: Connection, round_id: int, version: int) -> bool:
+    """Let the first estimate of a round without any come above a version.
+
+    False if the round has an estimate, or starts there already.
+    """
+    is_early = rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING))
+    which = (rounds.c.id == round_id, is_early, rounds.c.version < version)
+    # The version stays under the first one, as of every round without an estimate.
+    return change(connection, rounds, *which, first_version=version + 1, version=version) == 1
+
+
+def freeze_settings(connection: Connection, round_id: int, settings: RoundSettings) -> None:
+    """Replace the settings of a round that is not drawn yet, or not all of it."""
+    is_undrawn = or_(rounds.c.state == RoundState.OPEN, rounds.c.second_wave_at.is_not(None))
+    frozen = settings.model_dump(mode="json")
+    change(connection, rounds, rounds.c.id == round_id, is_undrawn, settings=frozen)
 
 
 def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:

@@ -30,12 +30,8 @@ def drawn_windows(
     """Read the newest windows of a monitor that were drawn before a slot, newest first."""
     query = (
         select(*rounds.c["id", "number", "slot", "window_start", "window_end", "rows"])
-        .where(
-            rounds.c.monitor_id == monitor_id,
-            rounds.c.slot < before,
-            rounds.c.history_id.is_not(None),
-            rounds.c.rows.is_not(None),
-        )
+        .where(rounds.c.monitor_id == monitor_id, rounds.c.slot < before)
+        .where(rounds.c.history_id.is_not(None), rounds.c.rows.is_not(None))
         .order_by(rounds.c.slot.desc())
         .limit(at_most)
     )

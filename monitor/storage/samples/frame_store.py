@@ -257,11 +257,7 @@ def explored_counts(connection: Connection, round_ids: Sequence[int]) -> dict[in
 def item_rows(round_id: int, drawn: Iterable[Item]) -> list[dict[str, Any]]:
     """Make the rows of drawn items, for the table of items or the reserve."""
     return [
-        {
-            **picked(item, _ITEM),
-            "round_id": round_id,
-            "segments": dict(item.segments) or None,
-        }
+        picked(item, _ITEM) | {"round_id": round_id, "segments": dict(item.segments) or None}
         for item in drawn
     ]
 
@@ -269,13 +265,9 @@ def item_rows(round_id: int, drawn: Iterable[Item]) -> list[dict[str, Any]]:
 def write_strata(connection: Connection, round_id: int, planned: Sequence[StratumTally]) -> None:
     """Write the counted strata of a round."""
     rows = [
-        {
-            "round_id": round_id,
-            "stratum": part.stratum.name,
-            "position": position,
-            **picked(part.stratum, ("flagged", "low", "high", "unscored", "verdict")),
-            **picked(part, TALLIED),
-        }
+        {"round_id": round_id, "stratum": part.stratum.name, "position": position}
+        | picked(part.stratum, ("flagged", "low", "high", "unscored", "verdict"))
+        | picked(part, TALLIED)
         for position, part in enumerate(planned)
     ]
     insert_all(connection, strata, rows)

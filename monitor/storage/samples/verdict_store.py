@@ -67,19 +67,10 @@ def add_opinions(
 
     seen: A digest of what it saw of each.
     """
-    judge = _key(round_)
+    shared = {"monitor_id": round_.monitor_id, "judge": _key(round_), "round_id": round_.id}
     rows = [
-        {
-            "monitor_id": round_.monitor_id,
-            "judge": judge,
-            "item_id": item,
-            "seen": seen[item],
-            "round_id": round_.id,
-            "verdict": opinion.verdict,
-            "fault": opinion.fault[:_LONGEST_FAULT] or None,
-            "tokens": opinion.tokens,
-            "at": now,
-        }
+        {**shared, "item_id": item, "seen": seen[item], "verdict": opinion.verdict, "at": now}
+        | {"fault": opinion.fault[:_LONGEST_FAULT] or None, "tokens": opinion.tokens}
         for item, opinion in opinions.items()
         if opinion.is_reply
     ]
