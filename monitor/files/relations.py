@@ -219,30 +219,6 @@ class OpenTable:
         """Write a value as text in SQL, a whole number the same regardless of its type."""
         return value_text(column, self.types[column], is_text=self.is_text)
 
-    def may_be(self, column: str, ids: Sequence[str]) -> str:
-        """Write which rows may have one of these ids, bound as a list of texts named ``ids``.
-
-        It compares the column as it is stored, of which whole parts of a file are skipped; what
-        `id_text` makes of a row decides.
-        """
-        if any(NUL_SHOWN in each for each in ids):
-            return "true"  # as a NUL is shown, and only reading shows which of both it was
-        kind = "varchar" if TEXTS.fullmatch(self.types[column]) else self.types[column]
-        return f"{quoted(column)} in (select try_cast(unnest($ids::varchar[]) as {kind}))"
-
-    def may_be_padded(self, column: str, ids: Sequence[str]) -> str:
-        """Write the same for ids that may have blanks around them in the column, none in ``ids``.
-
-        Only the part of the sort order that the ids span is read, and what begins with a blank.
-        """
-        if not TEXTS.fullmatch(self.types[column]):
-            return self.may_be(column, ids)
-        if any(NUL_SHOWN in each for each in ids):
-            return "true"
-        name, low, high = quoted(column), min(ids, default=""), max(ids, default="") + "\U0010ffff"
-        within = f"{name} >= {literal(low)} and {name} <= {literal(high)}"
-        return f"(({within}) or {name} < '!' or {name} > '~')"
-
 
 def there_are(columns: Collection[str], expected: str) -> str:
     """Name the columns there are, or of many the first, and the one that comes closest."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     Leaf = Callable[[int], ColumnElement[Any]]
 
+IdOrder = Literal["first", "last", "random"]
 ALL = "g"  # Above every md5
 _NONE = ""  # below every md5
 
@@ -161,7 +162,7 @@ class Query:
         if timed and self.reads_times:
             parts["style"] = self._time_style()
         labeled = (part.label(name) for name, part in parts.items())
-        chosen = [] if ids is None else [self._may_be(ids)]
+        chosen = [] if ids is None else [self._may_be_padded(ids)]
         rows = self._from(*labeled).where(*chosen).subquery()
         newest = self.newest(rows.c.t) if timed else null()
         styles = [rows.c.style] if "style" in parts else []
@@ -185,11 +186,19 @@ class Query:
         result = select(rows.c.value, func.count()).where(rows.c.value.is_not(None))
         return result.group_by(rows.c.value)
 
-    def ids(self, at_most: int, *, last: bool) -> Select[Any]:
-        """List the first ids, or the last."""
+    def ids(self, at_most: int, which: IdOrder) -> Select[Any]:
+        """List the first ids, the last, or ids at random."""
         rows = self._from(self._id.label("id")).subquery()
         some = select(rows.c.id).where(func.coalesce(rows.c.id, "") != "").distinct()
-        return some.order_by(rows.c.id.desc() if last else rows.c.id).limit(at_most)
+        if which == "random":
+            some = select(some.subquery().c.id)
+        item_id = some.selected_columns.id
+        orders = {
+            "first": item_id,
+            "last": item_id.desc(),
+            "random": written(self.table.dialect.random, item_id),
+        }
+        return some.order_by(orders[which]).limit(at_most)
 
     def stored(self, ids: Collection[str]) -> list[object]:
         """Give ids as the column holds them, without those that it cannot hold."""
@@ -203,6 +212,10 @@ class Query:
         listed = bindparam(None, common, types.NullType(), unique=True, expanding=True)
         is_one = column.in_(common if self.table.dialect.has_types else listed)
         return or_(is_one, self._id.in_(strange)) if strange else is_one
+
+    def _may_be_padded(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        """Compare ids with a column that may have blanks around them, where the engine can."""
+        return self._may_be(ids)
 
     def _is_strange(self, stored: object) -> bool:
         """Whether an id is compared as it is read: the column may have no such character."""

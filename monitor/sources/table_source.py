@@ -140,7 +140,7 @@ class TableSource:
     def truth_reading(
         self,
         reading: Reading,  # noqa: ARG002  some engines know
-        truths: TableSource,  # noqa: ARG002  as above
+        truths: TableTruths,  # noqa: ARG002  as above
     ) -> AbstractContextManager[Reading] | None:
         """Open a truth so that statements of a reading can name its rows; None if they cannot."""
         return None
@@ -154,17 +154,14 @@ class TableSource:
     ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
         """Join the items of a window with a truth beside them.
 
-        None where an id has blanks around it, which are looked up in two spellings.
+        None where the engine does not know ids without blanks, and one has some.
         """
         if not isinstance(truths, TableTruths):
             return None
-        source = truths.source
 
         def read(reading: Reading, query: Query) -> list[JoinedItems] | None:
-            opened = self.truth_reading(reading, source)
-            if opened is None or not reading.dialect.ends:
-                return None
-            if reading.connection.scalar(padded(query, window)):
+            opened = self.truth_reading(reading, truths)
+            if opened is None or not (reading.dialect.bare or _are_bare(reading, query, window)):
                 return None
             with opened as of_truth:
                 truth_query, truth = truths.in_reading(of_truth)
@@ -348,3 +345,8 @@ def _fault(table: TableInfo, column: str, setting: str, *, is_number: bool) -> s
     except SourceRefused as error:
         return str(error)
     return None
+
+
+def _are_bare(reading: Reading, query: Query, window: Window) -> bool:
+    """Whether no id in a window has blanks around it, as far as the engine can tell."""
+    return bool(reading.dialect.ends) and not reading.connection.scalar(padded(query, window))

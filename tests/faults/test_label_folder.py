@@ -14,11 +14,12 @@ from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
 from monitor.labeling import folder_scan, label_files, reading
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from tests.csv_files import read_rows, write_rows
 from tests.faults.sizes import sized
 from tests.rounds.scene import MONDAY, Scene, settings
+from tests.truth_files import labeler_of_files
 
 TASKS = 20
 DEADLINE = timedelta(days=5)
@@ -345,7 +346,7 @@ def test_truth_that_cannot_be_read_for_a_while_takes_no_label_back(scene, tmp_pa
     path = a_column(tmp_path, scene)
     asked = {"kind": "column", "path": "truth.parquet", "id": "id", "value": "truth"}
     labeling = ColumnSettings.model_validate(asked | {"matures": "1s", "deadline": "5d"})
-    scene.labeler = ColumnLabeler(labeling, tmp_path, clock=lambda: scene.now)
+    scene.labeler = labeler_of_files(labeling, tmp_path, clock=lambda: scene.now)
     run(scene)
     told = scene.rows("select count(*) as n from label_events")
 

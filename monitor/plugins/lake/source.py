@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,13 +19,17 @@ from monitor.domain.errors import (
     SourceUnavailable,
 )
 from monitor.domain.masking import masked, secrets_of
-from monitor.files.relations import OpenTable, all_texts
-from monitor.files.truths import TableTruths
+from monitor.files.missing_markers import quoted
+from monitor.files.relations import OpenTable
 from monitor.plugins.lake.delta import DeltaLake
 from monitor.plugins.lake.iceberg import IcebergLake
 from monitor.plugins.lake.settings import LakeSettings, check_named
 from monitor.plugins.lake.tables import LakeTable, opened
+from monitor.sources.duckdb_query import DUCKDB, Statements
 from monitor.sources.duckdb_source import EngineSource
+from monitor.sources.sql_reading import Reading
+from monitor.sources.table_source import truth_settings
+from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
     from monitor.domain.model import Frame, Stratum, Window
@@ -50,7 +54,7 @@ _MISSING = re.compile(
 """Of files of a snapshot, and of lists of them; a table's own metadata is none of these."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
-_TRUTH = "lake_truth"
+_COPY = "lake_copy"
 _LONGEST = 300  # characters of another program's message
 
 
@@ -121,6 +125,7 @@ class LakeSource(EngineSource):
 
     snapshot: Which; None takes the newest with each reading.
     setting: What the config names the table by, where that is not a setting of the source.
+    refused: The error to raise when a column cannot be used.
     """
 
     advice = (
@@ -135,9 +140,11 @@ class LakeSource(EngineSource):
         *,
         snapshot: str | None = None,
         setting: str | None = None,
+        refused: type[InputRefused] = SourceRefused,
     ) -> None:
         super().__init__(settings, base_folder)
         self.lake_settings = settings
+        self._refused = refused
         self._snapshot = snapshot
         self._setting = setting
         self._last: LakeSource | None = None
@@ -152,17 +159,16 @@ class LakeSource(EngineSource):
             self._lake = IcebergLake(str(settings.iceberg), settings.catalog)
 
     def truths(self, truth_columns: TruthColumns) -> LakeTruths:
-        """Return the truth that some columns of this table have, or of another one beside it."""
-        if truth_columns.table is None:
-            return LakeTruths(LakeSource(self.lake_settings, self.base_folder), truth_columns)
-        if self.lake_settings.iceberg is None:
-            changes: dict[str, object] = {"delta": truth_columns.table}
-        else:
+        """Return the truth that some columns of this table have, or of another one in the lake."""
+        own, is_delta = self.lake_settings, self.lake_settings.iceberg is None
+        if truth_columns.table is not None and not is_delta:
             check_named(truth_columns.table, "table")
-            changes = {"iceberg": truth_columns.table}
-        settings = self.lake_settings.model_copy(update={**changes, "where": {}})
-        source = LakeSource(settings, self.base_folder, setting="labeling.table")
-        return LakeTruths(source, truth_columns)
+        location = {"delta" if is_delta else "iceberg": truth_columns.table}
+        settings = own.model_copy(update=truth_settings(own, truth_columns, **location))
+        setting = None if truth_columns.table is None else "labeling.table"
+        source = LakeSource(settings, self.base_folder, setting=setting, refused=LabelsRefused)
+        options = sorted({**own.storage, **own.catalog}.items())
+        return LakeTruths(source, truth_columns, (settings.delta or settings.iceberg, options))
 
     def at(self, snapshot: str) -> LakeSource:
         """Return the source of one snapshot."""
@@ -207,18 +213,25 @@ class LakeSource(EngineSource):
 
     @contextmanager
     def open_table(
-        self,
-        window: Window | None = None,
-        *,
-        refused: type[InputRefused] = SourceRefused,
-        shared: OpenTable | None = None,
+        self, window: Window | None = None, other: OpenTable | None = None
     ) -> Iterator[LakeTable]:
         """Open a snapshot, of which files without a row near the window are skipped."""
         with as_ours(self.place, self.lake_settings, self._setting):
             snapshot = self._lake.at(self._snapshot or self._lake.newest())
             near_time = self.settings.columns.time
-            with opened(self.place, snapshot, window, near_time, refused, shared) as table:
+            with opened(self.place, snapshot, window, near_time, self._refused, other) as table:
                 yield table
+
+    @contextmanager
+    def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:
+        """Copy some columns: a stream of a snapshot serves no query of another table."""
+        with self.open_table(other=other) as table:
+            types = {name: kind for name, kind in table.types.items() if name in columns}
+            names = ", ".join(map(quoted, types))
+            select = f"select {names} from {table.relation}"  # noqa: S608
+            table.rows(f"create or replace temp table {_COPY} as {select}")
+            copy = OpenTable(self.place, other.connection, _COPY, types, refused=self._refused)
+            yield Reading(Statements(copy), DUCKDB)
 
     def state(self) -> str | None:
         """Return the snapshot, in which no row ever changes."""
@@ -233,31 +246,12 @@ class LakeSource(EngineSource):
 class LakeTruths(TableTruths):
     """The truth in some columns of the newest snapshot."""
 
-    def __init__(self, source: LakeSource, truth_columns: TruthColumns) -> None:
-        settings = source.lake_settings
-        where = {name: all_texts(values) for name, values in settings.where.items()}
-        super().__init__(truth_columns, where)
-        self._source = source
-        self.timeout = settings.timeout
-        self.advice = source.advice
-        self.place = source.place
-        options = sorted({**settings.storage, **settings.catalog}.items())
-        self.whole_location = repr((self.place, settings.delta or settings.iceberg, options))
-        self.reading = repr((self.whole_location, truth_columns, where))
+    source: LakeSource
 
-    def __str__(self) -> str:
-        return self.place
-
-    def opened(self, *, shared: OpenTable | None = None) -> AbstractContextManager[OpenTable]:
-        """Open the newest snapshot."""
-        return self._source.open_table(refused=LabelsRefused, shared=shared)
-
-    def relation(self, table: OpenTable) -> str:
-        """Read all values once: a stream of a snapshot serves no query of another table."""
-        values = self.values_of_items(table)
-        table.rows(f"create or replace temp table {_TRUTH} as {values}", self._bound)
-        return f"select * from {_TRUTH}"  # noqa: S608
+    def __init__(self, source: LakeSource, truth_columns: TruthColumns, options: object) -> None:
+        super().__init__(source, truth_columns, assumed_zone=True)
+        self.whole_location = repr((self.place, options))
 
     def state(self, now: datetime) -> str:  # noqa: ARG002  snapshots come whenever they do
         """Return the newest snapshot, in which no row ever changes."""
-        return self._source.newest()
+        return self.source.newest()

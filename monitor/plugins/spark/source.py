@@ -99,10 +99,10 @@ class SparkSource(TableSource):
     def truth_reading(
         self,
         reading: Reading,  # noqa: ARG002  a process has one session
-        truths: TableSource,
+        truths: TableTruths,
     ) -> AbstractContextManager[Reading] | None:
         """Give the rows of a truth a name in the same session."""
-        return truths.opened() if isinstance(truths, SparkSource) else None
+        return truths.source.opened() if isinstance(truths, _SparkTruths) else None
 
     def truths(self, truth_columns: TruthColumns) -> _SparkTruths:
         """Return the truth that some columns have, read in the same session."""
