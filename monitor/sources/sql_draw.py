@@ -19,7 +19,7 @@ from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, W
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
 from monitor.sources.shared_query import SharedQuery
-from monitor.sources.sql_query import ALL
+from monitor.sources.sql_rows import ALL
 
 if TYPE_CHECKING:
     from monitor.sources.sql_query import Query, Scan
