@@ -238,7 +238,7 @@ def there_are(columns: Collection[str], expected: str) -> str:
 def opened(files: DataFiles, shared: OpenTable | None = None) -> Iterator[OpenTable]:
     """Open the files for reading; errors of DuckDB inside the block become ours.
 
-    By the connection of an open table that is ``shared``; a DuckDB file has its own.
+    By the connection of an open table that is ``shared``; of a DuckDB file one in the same.
     """
     import duckdb  # noqa: PLC0415
 
@@ -271,7 +271,7 @@ def _relation(
     if len(paths) > 1:
         message = f"{files} are {len(paths)} DuckDB files; give one, or write them as Parquet"
         raise files.refused(message)
-    connection.execute(f"attach {literal(paths[0])} as file (read_only)")
+    connection.execute(f"attach if not exists {literal(paths[0])} as file (read_only)")
     table = (files.table or "").split(".")
     named = ["file", *(["main"] if len(table) == 1 else []), *table]
     return ".".join(quoted(name) for name in named), frozenset()

@@ -45,10 +45,10 @@ class DuckdbSource(EngineSource):
         """Open the files; a query says itself which parts of them it reads."""
         return opened(self.files)
 
-    @property
-    def can_be_joined(self) -> bool:
-        """Whether queries of another table can name this one; a DuckDB file is attached alone."""
-        return self.files.kind != "duckdb"
+    def can_be_joined(self, other: EngineSource) -> bool:
+        """Whether queries of another table can name this one; one DuckDB file is open at once."""
+        is_same = isinstance(other, DuckdbSource) and other.files.found() == self.files.found()
+        return self.files.kind != "duckdb" or is_same
 
     @contextmanager
     def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:  # noqa: ARG002

@@ -75,8 +75,7 @@ class EngineSource(TableSource):
         """
         return self.scan_table(before.window, strata, at_most, seed, before)
 
-    @property
-    def can_be_joined(self) -> bool:
+    def can_be_joined(self, other: EngineSource) -> bool:  # noqa: ARG002  some tables can by some
         """Whether queries of another table can name this one."""
         return True
 
@@ -85,7 +84,7 @@ class EngineSource(TableSource):
     ) -> AbstractContextManager[Reading] | None:
         """Open a truth that the same engine reads by the connection of a reading."""
         source = truths.source
-        if not isinstance(source, EngineSource) or not source.can_be_joined:
+        if not isinstance(source, EngineSource) or not source.can_be_joined(self):
             return None
         return source.opened_for(reading.connection.table, truths.columns_read)
 
