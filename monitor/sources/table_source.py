@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from monitor.domain.errors import SourceRefused
+from monitor.domain.errors import MonitorError, SourceRefused
 from monitor.domain.time_limit import T, within
 from monitor.sources.census_query import Row, joined_items, padded
 from monitor.sources.frames import FrameBuilder, datetime_of, naive_time
@@ -321,6 +321,26 @@ class TableSource:
         for key, *values in rows:
             first.setdefault(key, values)
         return {key: self._shown.of(values) for key, values in first.items()}
+
+
+@contextmanager
+def engine_errors(
+    location: str, extra: str, ours: Callable[[Exception], MonitorError]
+) -> Iterator[None]:
+    """Raise errors of an engine as ours, without their own texts: these may hold keys.
+
+    extra: What is to be installed where the engine is not.
+    """
+    try:
+        yield
+    except MonitorError:
+        raise
+    except ImportError as error:
+        install = f"pip install 'mlflow-pr-monitor[{extra}]'"
+        message = f"{location} needs the extra {extra}: {install} ({error})"
+        raise SourceRefused(message, is_public=True) from error
+    except Exception as error:  # noqa: BLE001  stores, catalogs, Spark, py4j: no common base
+        raise ours(error) from None
 
 
 def truth_settings(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -28,7 +28,7 @@ from monitor.plugins.lake.tables import LakeTable, opened
 from monitor.sources.duckdb_query import DUCKDB, Statements
 from monitor.sources.duckdb_source import EngineSource
 from monitor.sources.sql_reading import Reading
-from monitor.sources.table_source import truth_settings
+from monitor.sources.table_source import engine_errors, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
@@ -56,68 +56,6 @@ _MISSING = re.compile(
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
 _COPY = "lake_copy"
 _LONGEST = 300  # characters of another program's message
-
-
-@contextmanager
-def as_ours(location: str, settings: LakeSettings, setting: str | None = None) -> Iterator[None]:
-    """Raise errors of the block as ours.
-
-    setting: What the config names the table by, where that is not a setting of the source.
-
-    Raises `SourceRefused` if there is no such table or bucket, if settings or credentials do not
-    lead to it, or if what reads it is not installed; `SnapshotMissing` if files of a snapshot are
-    not there; `SourceUnavailable` if anything else went wrong, most of which passes.
-    """
-    try:
-        yield
-    except MonitorError:
-        raise
-    except ImportError as error:
-        extra = "delta" if settings.iceberg is None else "iceberg"
-        message = (
-            f"{location} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' "
-            f"({error})"
-        )
-        raise SourceRefused(message, is_public=True) from error
-    except Exception as error:  # noqa: BLE001  stores, catalogs, formats, DuckDB: no common base
-        raise _ours(
-            location, settings, setting, error
-        ) from None  # its text may hold keys of the config
-
-
-def _ours(
-    location: str, settings: LakeSettings, setting: str | None, error: Exception
-) -> MonitorError:
-    table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
-    line = _cleaned(str(error), settings)
-    text = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
-    typed_line = f"{type(error).__name__} {line}"
-    if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(typed_line):
-        message = (
-            f"{location} is not there ({text}); correct {setting or f'source.{table}'}, or make it"
-        )
-        return SourceRefused(message, is_public=True)
-    if _UNUSABLE.search(typed_line):
-        return SourceRefused(f"{location} cannot be reached by source.{access}: {text}; correct it")
-    if _NOT_ALLOWED.search(typed_line):
-        return SourceRefused(
-            f"{location}: these credentials may not read it: {text}. Correct source.{access}, or "
-            "what they may do; it is tried again"
-        )
-    if _MISSING.search(typed_line):
-        message = (
-            f"files of a snapshot of {location} are not there any more ({text}); the newest one is "
-            "taken at the next try"
-        )
-        return SnapshotMissing(message)
-    message = f"{location} cannot be read now: {text}; it is tried again"
-    return SourceUnavailable(message)
-
-
-def _cleaned(text: str, settings: LakeSettings) -> str:
-    """Return a message on one line, without secrets of the config and of signed addresses."""
-    line = " ".join(_COLOUR.sub("", text).split())
-    return masked(line, secrets_of(settings.storage | settings.catalog))
 
 
 class LakeSource(EngineSource):
@@ -216,7 +154,7 @@ class LakeSource(EngineSource):
         self, window: Window | None = None, other: OpenTable | None = None
     ) -> Iterator[LakeTable]:
         """Open a snapshot, of which files without a row near the window are skipped."""
-        with as_ours(self.place, self.lake_settings, self._setting):
+        with self._errors():
             snapshot = self._lake.at(self._snapshot or self._lake.newest())
             near_time = self.settings.columns.time
             with opened(self.place, snapshot, window, near_time, self._refused, other) as table:
@@ -239,8 +177,40 @@ class LakeSource(EngineSource):
 
     def newest(self) -> str:
         """Return the id of the newest snapshot."""
-        with as_ours(self.place, self.lake_settings, self._setting):
+        with self._errors():
             return self._lake.newest()
+
+    def _errors(self) -> AbstractContextManager[None]:
+        extra = "delta" if self.lake_settings.iceberg is None else "iceberg"
+        return engine_errors(self.place, extra, self._ours)
+
+    def _ours(self, error: Exception) -> MonitorError:
+        settings, location = self.lake_settings, self.place
+        table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
+        line = " ".join(_COLOUR.sub("", str(error)).split())
+        line = masked(line, secrets_of(settings.storage | settings.catalog))
+        text = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+        typed_line = f"{type(error).__name__} {line}"
+        if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(typed_line):
+            setting = self._setting or f"source.{table}"
+            message = f"{location} is not there ({text}); correct {setting}, or make it"
+            return SourceRefused(message, is_public=True)
+        if _UNUSABLE.search(typed_line):
+            message = f"{location} cannot be reached by source.{access}: {text}; correct it"
+            return SourceRefused(message)
+        if _NOT_ALLOWED.search(typed_line):
+            message = (
+                f"{location}: these credentials may not read it: {text}. Correct source.{access}, "
+                "or what they may do; it is tried again"
+            )
+            return SourceRefused(message)
+        if _MISSING.search(typed_line):
+            message = (
+                f"files of a snapshot of {location} are not there any more ({text}); the newest "
+                "one is taken at the next try"
+            )
+            return SnapshotMissing(message)
+        return SourceUnavailable(f"{location} cannot be read now: {text}; it is tried again")
 
 
 class LakeTruths(TableTruths):
