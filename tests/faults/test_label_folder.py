@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
+from unittest import mock
 
 import duckdb
 import pytest
@@ -23,6 +24,7 @@ from tests.truth_files import labeler_of_files
 
 TASKS = 20
 DEADLINE = timedelta(days=5)
+REFUSED = PermissionError(errno.EACCES, "Permission denied")
 
 
 @pytest.fixture
@@ -63,14 +65,8 @@ def failing(error, *, only):
     return make
 
 
-@contextmanager
 def patched(owner, name, make):
-    original = getattr(owner, name)
-    setattr(owner, name, make(original))
-    try:
-        yield
-    finally:
-        setattr(owner, name, original)
+    return mock.patch.object(owner, name, make(getattr(owner, name)))
 
 
 def is_task_file(path):
@@ -82,10 +78,8 @@ def a_bit_is_written(stream, *_):
     raise Full
 
 
-@contextmanager
 def disk_full_while_written(_):
-    with patched(label_files, "_write_csv", lambda _: a_bit_is_written):
-        yield
+    return patched(label_files, "_write_csv", lambda _: a_bit_is_written)
 
 
 @contextmanager
@@ -95,11 +89,8 @@ def rename_fails(_):
         yield
 
 
-@contextmanager
 def nothing_can_be_made(_):
-    refused = PermissionError(errno.EACCES, "Permission denied")
-    with patched(Path, "mkdir", failing(refused, only=is_task_file)):
-        yield
+    return patched(Path, "mkdir", failing(REFUSED, only=is_task_file))
 
 
 @contextmanager
@@ -117,25 +108,18 @@ SENDING = [
 ]
 
 
-@contextmanager
 def vanishes_before_it_is_read(_):
     gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    with patched(reading, "open_file", failing(gone, only=is_filled)):
-        yield
+    return patched(reading, "open_file", failing(gone, only=is_filled))
 
 
-@contextmanager
 def cannot_be_read(_):
-    refused = PermissionError(errno.EACCES, "Permission denied")
-    with patched(reading, "open_file", failing(refused, only=is_filled)):
-        yield
+    return patched(reading, "open_file", failing(REFUSED, only=is_filled))
 
 
-@contextmanager
 def cannot_be_listed(_):
     stale = OSError(errno.ESTALE, os.strerror(errno.ESTALE))
-    with patched(Path, "iterdir", failing(stale, only=is_task_file)):
-        yield
+    return patched(Path, "iterdir", failing(stale, only=is_task_file))
 
 
 @contextmanager
