@@ -114,6 +114,17 @@ def test_many_tasks_go_in_parts_of_300_and_come_back_whole(labeler, view, monkey
     assert {event.task_key for event in labeler.collect(tasks, None).events} == {"t000", "t309"}
 
 
+def test_the_order_of_a_queue_is_that_of_hashes(labeler, view):
+    tasks = [Task(f"t{n:02}", f"i{n}", {"text": f"text {n}"}) for n in range(40)]
+
+    labeler.send("r", tasks)
+
+    by_trace = {trace["trace_id"]: key for key, trace in view.traces().items()}
+    order = [by_trace[item["item_id"]] for item in view.queues()["r"]]
+    assert sorted(order) == [task.key for task in tasks]
+    assert order not in (sorted(order), sorted(order)[::-1])
+
+
 def test_a_deleted_answer_is_withdrawn_and_an_edited_one_keeps_its_place(labeler, view):
     labeler.send("r", ALL)
     for key in ("aa", "bb"):
