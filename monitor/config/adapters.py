@@ -31,7 +31,7 @@ from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-    from monitor.domain.ports import Labeler, Source
+    from monitor.domain.ports import Clock, Labeler, Source
 
 AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter)
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -205,6 +205,14 @@ def _sql_source(*made_of: Any) -> Source:
     return SqlSource(*made_of)
 
 
+def _column_labeler(settings: ColumnSettings, folder: Any, clock: Clock, source: Any) -> Labeler:
+    if settings.path is not None:
+        from monitor.sources.duckdb import TruthFiles  # noqa: PLC0415  as above
+
+        source = TruthFiles(settings.paths, folder)
+    return ColumnLabeler(settings, source, clock=clock)
+
+
 def _page_labeler(*made_of: Any) -> Labeler:
     from monitor.labeling.page import PageLabeler  # noqa: PLC0415  as above
 
@@ -229,13 +237,7 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
         "files": LabelerAdapter(
             FilesSettings, lambda settings, folder, _clock: FilesLabeler(settings, folder)
         ),
-        "column": LabelerAdapter(
-            ColumnSettings,
-            lambda settings, folder, clock, source: ColumnLabeler(
-                settings, folder, clock=clock, source=source
-            ),
-            wants_source=True,
-        ),
+        "column": LabelerAdapter(ColumnSettings, _column_labeler, wants_source=True),
         "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True, wants_block=True),
     },
 )

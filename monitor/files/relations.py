@@ -219,30 +219,6 @@ class OpenTable:
         """Write a value as text in SQL, a whole number the same regardless of its type."""
         return value_text(column, self.types[column], is_text=self.is_text)
 
-    def may_be(self, column: str, ids: Sequence[str]) -> str:
-        """Write which rows may have one of these ids, bound as a list of texts named ``ids``.
-
-        It compares the column as it is stored, of which whole parts of a file are skipped; what
-        `id_text` makes of a row decides.
-        """
-        if any(NUL_SHOWN in each for each in ids):
-            return "true"  # as a NUL is shown, and only reading shows which of both it was
-        kind = "varchar" if TEXTS.fullmatch(self.types[column]) else self.types[column]
-        return f"{quoted(column)} in (select try_cast(unnest($ids::varchar[]) as {kind}))"
-
-    def may_be_padded(self, column: str, ids: Sequence[str]) -> str:
-        """Write the same for ids that may have blanks around them in the column, none in ``ids``.
-
-        Only the part of the sort order that the ids span is read, and what begins with a blank.
-        """
-        if not TEXTS.fullmatch(self.types[column]):
-            return self.may_be(column, ids)
-        if any(NUL_SHOWN in each for each in ids):
-            return "true"
-        name, low, high = quoted(column), min(ids, default=""), max(ids, default="") + "\U0010ffff"
-        within = f"{name} >= {literal(low)} and {name} <= {literal(high)}"
-        return f"(({within}) or {name} < '!' or {name} > '~')"
-
 
 def there_are(columns: Collection[str], expected: str) -> str:
     """Name the columns there are, or of many the first, and the one that comes closest."""
@@ -262,7 +238,7 @@ def there_are(columns: Collection[str], expected: str) -> str:
 def opened(files: DataFiles, shared: OpenTable | None = None) -> Iterator[OpenTable]:
     """Open the files for reading; errors of DuckDB inside the block become ours.
 
-    By the connection of an open table that is ``shared``; a DuckDB file has its own.
+    By the connection of an open table that is ``shared``; of a DuckDB file one in the same.
     """
     import duckdb  # noqa: PLC0415
 
@@ -295,7 +271,7 @@ def _relation(
     if len(paths) > 1:
         message = f"{files} are {len(paths)} DuckDB files; give one, or write them as Parquet"
         raise files.refused(message)
-    connection.execute(f"attach {literal(paths[0])} as file (read_only)")
+    connection.execute(f"attach if not exists {literal(paths[0])} as file (read_only)")
     table = (files.table or "").split(".")
     named = ["file", *(["main"] if len(table) == 1 else []), *table]
     return ".".join(quoted(name) for name in named), frozenset()

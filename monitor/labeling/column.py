@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
@@ -34,7 +33,6 @@ from monitor.domain.time_limit import T, within
 from monitor.domain.truth import JoinedTruth, TruthColumns, TruthRow
 from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, listed
 from monitor.files.relations import all_texts, check_table, kind_of
-from monitor.files.truths import FileTruths
 from monitor.labeling.censuses import census_of
 from monitor.labeling.shared_truths import shared_by
 
@@ -217,9 +215,9 @@ class ColumnLabeler:
     store ignores unless there was one before.
 
     clock: Decides whether an item has matured.
-    source: Where the truth is read if the settings name no files.
+    source: The files or the source of predictions that the truth is read from.
 
-    Raises `SettingRefused` if they name none, and the source has no truth either.
+    Raises `SettingRefused` if it has no truth.
     """
 
     name = COLUMN
@@ -228,13 +226,12 @@ class ColumnLabeler:
     def __init__(
         self,
         settings: ColumnSettings,
-        base_folder: Path | str = ".",
+        source: object,
         *,
         clock: Clock = utc_now,
-        source: Source | None = None,
     ) -> None:
         self.settings = settings
-        self.truths = _truths_of(settings, Path(base_folder), source)
+        self.truths = _truths_of(settings, source)
         self._clock = clock
         self._meanings = ValueMeanings(settings)
         self._shared = shared_by(self.reading)
@@ -521,9 +518,7 @@ class ColumnLabeler:
         return hashlib.sha256(json.dumps([state, matured, settings]).encode()).hexdigest()
 
 
-def _truths_of(settings: ColumnSettings, folder: Path, source: object) -> TruthTable:
-    if settings.path is not None:
-        return FileTruths(settings.paths, folder, settings.columns)
+def _truths_of(settings: ColumnSettings, source: object) -> TruthTable:
     if not isinstance(source, HasTruths):
         raise SettingRefused(setting="path", why=NO_TRUTHS)
     return source.truths(settings.columns)

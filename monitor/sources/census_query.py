@@ -15,10 +15,11 @@ from monitor.sources import frames
 from monitor.sources.dialects import written
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_draw import tallied
-from monitor.sources.sql_query import Query, Scan, code_of, of_version
+from monitor.sources.sql_rows import code_of, of_version
 
 if TYPE_CHECKING:
     from monitor.domain.model import Stratum, Window
+    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_reading import Reading
 
 Row = tuple[str, int | None, str | None]

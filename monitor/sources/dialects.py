@@ -36,6 +36,7 @@ class Dialect:
     bare: An id without `BLANKS` around it; empty where only ids without any are joined.
     length: Zero for an empty text, and only for one.
     start: The beginning of a text, by which segments are told apart.
+    random: An expression of an id that orders ids at random; empty where none is cheap.
     greatest: The function of the greatest of two values or more; empty where monitors share no
         reading.
     begin: Statements that begin a transaction that only reads, sees one state and ends a statement
@@ -60,6 +61,7 @@ class Dialect:
     bare: str = ""
     length: str = "length({0})"
     start: str = "substr({0}, 1, 100)"
+    random: str = ""
     greatest: str = "greatest"
     begin: tuple[str, ...] = ()
     sees_one_state: bool = False

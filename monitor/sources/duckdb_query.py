@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 
 from monitor.domain.truth import ZONE
+from monitor.domain.values import BLANKS
 from monitor.files.missing_markers import (
     AWARE_TIMES,
     NUMBERS,
@@ -56,6 +57,7 @@ DUCKDB = Dialect(
     nan="isnan({0})",
     infinite="isinf({0})",
     bare=bare_text("{0}"),
+    random="hash({0})",
     sees_one_state=True,
 )
 """How DuckDB writes it. Files that change while they are read are seen by their stamps."""
@@ -227,14 +229,6 @@ def table_info(table: OpenTable, state: Callable[[], object]) -> DuckdbTable:
     )
 
 
-def truth_relation(statement: str) -> TableClause:
-    """Select from a statement that finds the values of items."""
-    texts = (column(name, types.String()) for name in ("id", "value", "style"))
-    clause = _Relation("truth", *texts, column("known", types.BigInteger()))
-    clause.relation = f"({statement})"
-    return clause
-
-
 def _type_of(kind: str) -> types.TypeEngine[Any]:
     if WHOLE_NUMBERS.fullmatch(kind):
         return types.BigInteger()
@@ -300,11 +294,9 @@ class DuckdbQuery(Query):
             " end"
         )
 
-    def _is_naive(self) -> ColumnElement[Any]:
-        text = self._text(self.settings.columns.time)
+    def _names_no_zone(self) -> ColumnElement[Any]:
         naive = f"regexp_full_match(upper(trim({{0}})), '{_NAIVE_TEXT}')"
-        is_naive = written(naive, text, types.Boolean())
-        return is_naive if self.settings.time_zone is None else is_naive & ~true()
+        return written(naive, self._text(self.settings.columns.time), types.Boolean())
 
     def _value_text(self, name: str) -> ColumnElement[Any]:
         return literal_column(self.table.open.value_text(name), types.String())
@@ -325,6 +317,21 @@ class DuckdbQuery(Query):
             return true()  # as a NUL is shown, and only reading shows which of both it was
         name = self.settings.columns.id
         kind = "varchar" if self.table.is_read_from_text(name) else self.table.open.types[name]
-        listed = literal(list(ids), types.NullType())
-        each = written(f"try_cast(unnest({{0}}::varchar[]) as {kind})", listed, types.NullType())
-        return self.table.column(name).in_(select(each))
+        return self.table.column(name).in_(_each_of(ids, kind))
+
+    def _may_be_padded(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        """Read only the part of the sort order that the ids span, and what begins with a blank."""
+        name = self.settings.columns.id
+        if not self.table.is_read_from_text(name) or any(NUL_SHOWN in each for each in ids):
+            return self._may_be(ids)
+        column, bare = self.table.column(name), [each.strip(BLANKS) for each in ids]
+        is_near = column.between(min(bare), max(bare) + "\U0010ffff")
+        is_one = written(DUCKDB.bare, self._id).in_(_each_of(bare, "varchar"))
+        return (is_near | (column < "!") | (column > "~")) & is_one
+
+
+def _each_of(ids: Collection[Any], kind: str) -> Select[Any]:
+    """Select ids as values of a type, from one bound list."""
+    listed = literal(list(ids), types.NullType())
+    template = f"try_cast(unnest({{0}}::varchar[]) as {kind})"
+    return select(written(template, listed, types.NullType()))

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, cast
 
 from monitor.domain.time_limit import OF_FILES, T, within
-from monitor.files.truths import TableTruths
-from monitor.sources.census_query import joined_items
 from monitor.sources.duckdb_query import (
     DUCKDB,
     DuckdbQuery,
     DuckdbTable,
     Statements,
     table_info,
-    truth_relation,
 )
-from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_reading import Reading
 from monitor.sources.table_source import CachedScan, TableSource
 
 if TYPE_CHECKING:
-    from monitor.domain.census import JoinedItems
     from monitor.domain.model import Frame, Stratum, Window
-    from monitor.domain.ports import TruthTable
     from monitor.files.relations import OpenTable
+    from monitor.sources.sql_query import Query
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
+    from monitor.sources.table_truths import TableTruths
 
 
 class EngineSource(TableSource):
@@ -35,7 +31,7 @@ class EngineSource(TableSource):
 
     advice = OF_FILES
 
-    most_ids = 20_000  # since each statement is a scan
+    most_ids = 1_000_000  # since each statement is a scan
 
     _scanned: tuple[Window, str, object] | None = None
 
@@ -79,21 +75,20 @@ class EngineSource(TableSource):
         """
         return self.scan_table(before.window, strata, at_most, seed, before)
 
-    def joined(
-        self,
-        window: Window,
-        strata: Sequence[Stratum],
-        truths: TruthTable,
-        missing: Collection[str],
-    ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
-        """Join the items of a window with a truth that the same engine reads."""
-        if not isinstance(truths, TableTruths) or not truths.can_be_joined:
+    def can_be_joined(self, other: EngineSource) -> bool:  # noqa: ARG002  some tables can by some
+        """Whether queries of another table can name this one."""
+        return True
+
+    def truth_reading(
+        self, reading: Reading, truths: TableTruths
+    ) -> AbstractContextManager[Reading] | None:
+        """Open a truth that the same engine reads by the connection of a reading."""
+        source = truths.source
+        if not isinstance(source, EngineSource) or not source.can_be_joined(self):
             return None
+        return source.opened_for(reading.connection.table, truths.columns_read)
 
-        def read(reading: Reading, query: Query) -> list[JoinedItems]:
-            with truths.opened(shared=reading.connection.table) as table:
-                truth = truth_relation(truths.relation(table))
-                scan = Scan(self, query, strata, 0)
-                return [*joined_items(reading, scan, window, truth, missing, truths.rows_of)]
-
-        return self.settings.columns.segments, self.read_window(read, window)
+    @contextmanager
+    def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:
+        """Open some columns so that queries of another table can name them."""
+        raise NotImplementedError

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.values import DOUBTFUL, MISSING_MARKERS
+from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, rounded_below
 from monitor.files.missing_markers import bare_text, quoted
 from monitor.files.relations import (
     DataFiles,
     OpenTable,
     Scalar,
     all_texts,
-    at_threshold,
     check_table,
     kind_of,
     opened,
@@ -54,36 +52,51 @@ def read_reference(
     """
     by_score = threshold is not None and items.score is not None
     _check_rule(path, by_column=items.predicted is not None, by_score=by_score)
-    positives = all_texts(_YES if positive is None else positive)
-    negatives = all_texts(_NO) if positives == all_texts(_YES) else None
+    named = {"value": value, "predicted": items.predicted, "score": items.score}
     with opened(DataFiles((path,), Path(base_folder), None)) as data:
-        values: dict[str, Any] = {
-            "positive": positives,
-            "missing": sorted(MISSING_MARKERS.difference(positives)),
-        }
-        label = _yes_or_no(data, value, values, "positive", negatives)
-        if negatives is None:
-            values["folded"] = [*DOUBTFUL, *(text.lower() for text in positives)]
-            is_similar = f"not {label} and list_contains($folded::varchar[], lower({_text(value)}))"
-            label = f"case when {is_similar} then null else {label} end"
-        text = f"case when list_contains($missing::varchar[], {_text(value)}) then null else "
-        text += f"{_text(value)} end"
-        score_sql = at_threshold(_number(data, items.score), threshold, values, "threshold")
-        if items.predicted is None:
-            values["threshold"] = threshold
-            flag = f"{score_sql} >= $threshold"
-        else:
-            data.need(items.predicted, "reference.predicted")
-            values["flagged"] = all_texts(items.flagged)
-            flag = _yes_or_no(data, items.predicted, values, "flagged", list(items.passed))
+        for setting, column in named.items():
+            if column is not None:
+                data.need(column, f"reference.{setting}")
         _check_ids(data, items.id)
-        rows = data.rows(
-            f"select {score_sql}, {flag}, {label}, {text}, {_text(items.score)} "  # noqa: S608
-            f"from {data.relation}",
-            values,
-        )
-    read = [_ReferenceRow(*row) for row in rows]
-    return _arrays(path, read, value, items)
+        number = "null" if items.score is None else f"try_cast({quoted(items.score)} as double)"
+        texts = ", ".join(map(_text, named.values()))
+        rows = data.rows(f"select {number}, {texts} from {data.relation}")  # noqa: S608
+    meanings = _Labels(all_texts(_YES if positive is None else positive))
+    below, flags = rounded_below(threshold), (all_texts(items.flagged), items.passed)
+    read = []
+    for score, text, predicted, score_text in rows:
+        if text is None or text in meanings.missing:
+            continue
+        at = threshold if below is not None and score == below else score
+        flagged = _class_of(predicted, *flags)
+        if items.predicted is None:
+            flagged = None if at is None or threshold is None else at >= threshold
+        row = _ReferenceRow(at, flagged, meanings.of(text), text, score_text)
+        if (problem := row.problem(value, items)) is not None:
+            message = f"{path}: {problem}"
+            raise SourceRefused(message)
+        read.append(row)
+    return _arrays(read, unlabeled=len(rows) - len(read))
+
+
+class _Labels:
+    """What the texts of a label mean, as `read_reference` says."""
+
+    def __init__(self, positives: Sequence[str]) -> None:
+        self._positives = positives
+        self._is_usual = positives == all_texts(_YES)
+        self._doubtful = {*DOUBTFUL, *(text.lower() for text in positives)}
+        self.missing = MISSING_MARKERS.difference(positives)
+
+    def of(self, text: str) -> bool | None:
+        if self._is_usual:
+            return _class_of(text, self._positives, all_texts(_NO))
+        is_doubtful = text not in self._positives and text.lower() in self._doubtful
+        return None if is_doubtful else text in self._positives
+
+
+def _class_of(text: str | None, yes: Sequence[str], no: Sequence[str]) -> bool | None:
+    return True if text in yes else False if text in no else None
 
 
 def _check_ids(data: OpenTable, item_id: str) -> None:
@@ -122,33 +135,13 @@ def _text(column: str | None) -> str:
     return f"nullif({bare_text(f'cast({quoted(column)} as varchar)')}, '')"
 
 
-def _number(data: OpenTable, score: str | None) -> str:
-    if score is None:
-        return "cast(null as double)"
-    data.need(score, "reference.score")
-    return f"try_cast({quoted(score)} as double)"
-
-
-def _yes_or_no(
-    data: OpenTable, column: str, values: dict[str, Any], name: str, negatives: list[str] | None
-) -> str:
-    data.need(column, f"reference.{'value' if name == 'positive' else 'predicted'}")
-    yes = f"list_contains(${name}::varchar[], {_text(column)})"
-    if negatives is None:
-        return yes
-    values[f"not_{name}"] = negatives
-    no = f"list_contains($not_{name}::varchar[], {_text(column)})"
-    return f"case when {yes} then true when {no} then false end"
-
-
-@dataclass(frozen=True, slots=True)
-class _ReferenceRow:
+class _ReferenceRow(NamedTuple):
     """A row as read: parsed values, and texts for errors."""
 
     score: float | None
     flagged: bool | None
     label: bool | None
-    value_text: str | None
+    value_text: str
     score_text: str | None
 
     def problem(self, value: str, items: ItemFormat) -> str | None:
@@ -171,19 +164,12 @@ class _ReferenceRow:
         return None
 
 
-def _arrays(
-    path: str, rows: Sequence[_ReferenceRow], value: str, items: ItemFormat
-) -> ReferenceItems:
+def _arrays(labeled: Sequence[_ReferenceRow], unlabeled: int) -> ReferenceItems:
     import numpy as np  # noqa: PLC0415
 
-    labeled = [row for row in rows if row.value_text is not None]
-    problem = next(filter(None, (row.problem(value, items) for row in labeled)), None)
-    if problem is not None:
-        message = f"{path}: {problem}"
-        raise SourceRefused(message)
     return ReferenceItems(
         score=np.array([row.score for row in labeled], dtype=float),  # None becomes NaN
         flagged=np.array([row.flagged for row in labeled], dtype=bool),
         positive=np.array([row.label for row in labeled], dtype=bool),
-        unlabeled=len(rows) - len(labeled),
+        unlabeled=unlabeled,
     )

@@ -28,9 +28,8 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 
 from monitor.sources import frames
-from monitor.sources.sql_query import (
+from monitor.sources.sql_rows import (
     ALL,
-    Query,
     bound_leaf,
     bound_of,
     code_of,
@@ -41,7 +40,8 @@ from monitor.sources.sql_query import (
 
 if TYPE_CHECKING:
     from monitor.domain.model import Window
-    from monitor.sources.sql_query import Leaf, Scan
+    from monitor.sources.sql_query import Query, Scan
+    from monitor.sources.sql_rows import Leaf
 
 _SCORE, _DECISION, _CHANCE = "score", "challenged", "chance"
 _OWN = (

@@ -48,10 +48,11 @@ class SqlSource(TableSource):
         return find_table(reading, self.place, self._sql.table)
 
     def truth_reading(
-        self, reading: Reading, truths: TableSource
+        self, reading: Reading, truths: TableTruths
     ) -> AbstractContextManager[Reading] | None:
         """Read a truth in the same database by the same transaction."""
-        is_here = isinstance(truths, SqlSource) and truths.database.address == self.database.address
+        source = truths.source
+        is_here = isinstance(source, SqlSource) and source.database.address == self.database.address
         return nullcontext(reading) if is_here else None
 
     def truths(self, truth_columns: TruthColumns) -> TableTruths:

@@ -19,7 +19,7 @@ from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, W
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
 from monitor.sources.shared_query import SharedQuery
-from monitor.sources.sql_query import ALL
+from monitor.sources.sql_rows import ALL
 
 if TYPE_CHECKING:
     from monitor.sources.sql_query import Query, Scan
@@ -194,16 +194,16 @@ class Draw:
         self._current = _current(counted)
         self._sizes = {group.bucket: group.rows for group in self._current}
         self._least = _least_chances(counted)
-        self._first = _FirstRows(max(1, at_most))
+        self._rows: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        self._wanted = max(1, at_most)
         self._candidates = {
-            bucket: tuple(candidates[: max(1, at_most)])
+            bucket: tuple(candidates[: self._wanted])
             for bucket, candidates in (prior or {}).items()
-            if len(candidates) >= min(max(1, at_most), self._sizes.get(bucket, 0))
+            if len(candidates) >= min(self._wanted, self._sizes.get(bucket, 0))
         }
         self.version = next((group.version for group in self._current), None)
-        self.wanted = max(1, at_most)
         self.bounds = {
-            bucket: first_bound(self.wanted, rows)
+            bucket: first_bound(self._wanted, rows)
             for bucket, rows in self._sizes.items()
             if bucket not in self._candidates
         }
@@ -217,20 +217,23 @@ class Draw:
         """
         least = self._least.get(row[0])
         if least is None or _uniform(row[1]) < least / row[-1]:
-            self._first.add(row)
+            rows = self._rows[row[0]]
+            rows.append(row)
+            if len(rows) >= 2 * self._wanted + _AT_ONCE:
+                rows[:] = sorted(rows, key=_in_order)[: self._wanted]
 
     def settle(self, seed: str, query: Query) -> None:
         """Keep the candidates of each stratum if they suffice; raise the bounds of the others."""
         short = {}
         for bucket, bound in self.bounds.items():
-            rows = self._first.of(bucket)
-            if bound != ALL and len(rows) < min(self.wanted, self._sizes[bucket]):
+            rows = sorted(self._rows[bucket], key=_in_order)[: self._wanted]
+            if bound != ALL and len(rows) < min(self._wanted, self._sizes[bucket]):
                 short[bucket] = _hex(_RAISED * (int(bound, 16) + 1) / 16**_DIGITS)
                 continue
             _check_md5(rows, seed, query)
             self._candidates[bucket] = tuple(map(_candidate, rows))
         self.bounds = short
-        self._first = _FirstRows(self.wanted)
+        self._rows.clear()
 
     def groups(
         self, values: Mapping[int, tuple[Mapping[str, int], ...]]
@@ -306,24 +309,6 @@ def _untimed(reading: Reading, query: Query) -> list[frames.BucketCount]:
     return [
         frames.BucketCount(code, None, count, example=text) for code, count, text in rows if count
     ]
-
-
-class _FirstRows:
-    """Keeps the first rows of each stratum by md5, as many as are wanted."""
-
-    def __init__(self, expected: int) -> None:
-        self._wanted = expected
-        self._most = 2 * expected + _AT_ONCE
-        self._kept: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
-
-    def add(self, row: tuple[Any, ...]) -> None:
-        of_stratum = self._kept[row[0]]
-        of_stratum.append(row)
-        if len(of_stratum) >= self._most:
-            of_stratum[:] = self.of(row[0])
-
-    def of(self, bucket: int) -> list[tuple[Any, ...]]:
-        return sorted(self._kept[bucket], key=_in_order)[: self._wanted]
 
 
 def _in_order(row: tuple[Any, ...]) -> tuple[Any, ...]:

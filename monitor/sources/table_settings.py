@@ -67,13 +67,9 @@ class Columns(Settings):
         return self
 
     @model_validator(mode="after")
-    def _shown_by_different_names(self) -> Columns:
+    def _shown_blind(self) -> Columns:
         headings = [one.heading for one in listed(self.show)]
         _refuse_repeated(headings, "show", "give one of them another name")
-        return self
-
-    @model_validator(mode="after")
-    def _blind(self) -> Columns:
         for name in ("score", "predicted", "model_version", "released"):
             if getattr(self, name) in self.shown:
                 message = (
@@ -186,31 +182,22 @@ class TableSettings(SourceSettings):
         return self
 
     @model_validator(mode="after")
-    def _values_are_of_a_column(self) -> TableSettings:
+    def _values_name_classes(self) -> TableSettings:
         by_challenger = self.challenger is not None and self.challenger.predicted is not None
-        reads_classes = self.columns.predicted is not None or by_challenger
-        for name in ("positive", "negative"):
-            if not reads_classes and name in self.model_fields_set:
+        lists = {"positive": self.positive, "negative": self.negative}
+        if self.columns.predicted is None and not by_challenger:
+            for name in self.model_fields_set.intersection(lists):
                 message = f"{name} needs columns.predicted: the column whose value it is"
                 raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _a_value_means_one_class(self) -> TableSettings:
-        both = set(all_texts(self.positive)) & set(all_texts(self.negative or ()))
-        if both:
-            message = f"{min(both)!r} is also in positive; a value means one of them"
-            raise SettingRefused(setting="negative", why=message)
-        return self
-
-    @model_validator(mode="after")
-    def _lists_are_not_empty(self) -> TableSettings:
-        lists = {"positive": self.positive, "negative": self.negative}
         lists |= {f"where.{column}": values for column, values in self.where.items()}
         for name, values in lists.items():
             if values == ():
                 message = "an empty list matches nothing; name a value or more"
                 raise SettingRefused(setting=name, why=message)
+        both = set(all_texts(self.positive)) & set(all_texts(self.negative or ()))
+        if both:
+            message = f"{min(both)!r} is also in positive; a value means one of them"
+            raise SettingRefused(setting="negative", why=message)
         return self
 
     @property

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from monitor.domain.errors import SourceRefused
+from monitor.domain.errors import MonitorError, SourceRefused
 from monitor.domain.time_limit import T, within
 from monitor.sources.census_query import Row, joined_items, padded
 from monitor.sources.frames import FrameBuilder, datetime_of, naive_time
@@ -140,7 +140,7 @@ class TableSource:
     def truth_reading(
         self,
         reading: Reading,  # noqa: ARG002  some engines know
-        truths: TableSource,  # noqa: ARG002  as above
+        truths: TableTruths,  # noqa: ARG002  as above
     ) -> AbstractContextManager[Reading] | None:
         """Open a truth so that statements of a reading can name its rows; None if they cannot."""
         return None
@@ -154,17 +154,14 @@ class TableSource:
     ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
         """Join the items of a window with a truth beside them.
 
-        None where an id has blanks around it, which are looked up in two spellings.
+        None where the engine does not know ids without blanks, and one has some.
         """
         if not isinstance(truths, TableTruths):
             return None
-        source = truths.source
 
         def read(reading: Reading, query: Query) -> list[JoinedItems] | None:
-            opened = self.truth_reading(reading, source)
-            if opened is None or not reading.dialect.ends:
-                return None
-            if reading.connection.scalar(padded(query, window)):
+            opened = self.truth_reading(reading, truths)
+            if opened is None or not (reading.dialect.bare or _are_bare(reading, query, window)):
                 return None
             with opened as of_truth:
                 truth_query, truth = truths.in_reading(of_truth)
@@ -326,6 +323,26 @@ class TableSource:
         return {key: self._shown.of(values) for key, values in first.items()}
 
 
+@contextmanager
+def engine_errors(
+    location: str, extra: str, ours: Callable[[Exception], MonitorError]
+) -> Iterator[None]:
+    """Raise errors of an engine as ours, without their own texts: these may hold keys.
+
+    extra: What is to be installed where the engine is not.
+    """
+    try:
+        yield
+    except MonitorError:
+        raise
+    except ImportError as error:
+        install = f"pip install 'mlflow-pr-monitor[{extra}]'"
+        message = f"{location} needs the extra {extra}: {install} ({error})"
+        raise SourceRefused(message, is_public=True) from error
+    except Exception as error:  # noqa: BLE001  stores, catalogs, Spark, py4j: no common base
+        raise ours(error) from None
+
+
 def truth_settings(
     settings: TableSettings, truth_columns: TruthColumns, **location: object
 ) -> dict[str, Any]:
@@ -348,3 +365,8 @@ def _fault(table: TableInfo, column: str, setting: str, *, is_number: bool) -> s
     except SourceRefused as error:
         return str(error)
     return None
+
+
+def _are_bare(reading: Reading, query: Query, window: Window) -> bool:
+    """Whether no id in a window has blanks around it, as far as the engine can tell."""
+    return bool(reading.dialect.ends) and not reading.connection.scalar(padded(query, window))

@@ -14,10 +14,11 @@ from sqlalchemy import Select, Subquery, select
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.truth import TruthColumns, TruthRow, Truths, bare_ids, of_items, truth_rows
 from monitor.domain.values import BLANKS
+from monitor.sources.dialects import written
 from monitor.sources.sql_times import local_times
 
 if TYPE_CHECKING:
-    from monitor.sources.sql_query import Query
+    from monitor.sources.sql_query import IdOrder, Query
     from monitor.sources.sql_reading import Reading
     from monitor.sources.table_source import TableSource
 
@@ -32,19 +33,29 @@ class TableTruths:
     def __init__(
         self, source: TableSource, truth_columns: TruthColumns, *, assumed_zone: bool = False
     ) -> None:
-        settings = source.settings
         self.source = source
         self._columns = truth_columns
         self._assumed_zone = assumed_zone
-        self.timeout = settings.timeout
+        self.timeout = source.settings.timeout
         self.advice = source.advice
         self.place = source.place
         self.whole_location = source.whole_location
-        times = (settings.time_zone, settings.unit_of_times)
-        self.reading = repr((self.whole_location, truth_columns, settings.where, times))
 
     def __str__(self) -> str:
-        return self.place
+        return self.source.place
+
+    @property
+    def reading(self) -> str:
+        """What is read: truths that have it in common are the same."""
+        settings = self.source.settings
+        times = (settings.time_zone, settings.unit_of_times)
+        return repr((self.whole_location, self._columns, settings.where, times))
+
+    @property
+    def columns_read(self) -> set[str]:
+        """The columns of the truth, and those that decide which rows count."""
+        columns = {self._columns.id, self._columns.value, self._columns.time}
+        return {*filter(None, columns), *self.source.settings.where}
 
     def state(self, now: datetime) -> str | None:  # noqa: ARG002  Spark goes by it
         """Return what differs once the rows may; None if nothing cheap tells."""
@@ -67,16 +78,21 @@ class TableTruths:
 
     def examples(self, at_most: int) -> tuple[str, ...]:
         """Return ids from both ends of their order."""
-        with self._opened() as (reading, query):
-            first, last = (
-                [row[0] for row in reading.connection.execute(query.ids(some, last=last))]
-                for some, last in ((at_most - at_most // 2, False), (at_most // 2, True))
-            )
+        first, last = self._ids("first", at_most - at_most // 2), self._ids("last", at_most // 2)
         return tuple(dict.fromkeys((*first, *reversed(last))))
 
-    def some_ids(self, at_most: int) -> tuple[str, ...]:  # noqa: ARG002  it would sort the table
-        """Return none."""
-        return ()
+    def some_ids(self, at_most: int) -> tuple[str, ...]:
+        """Return ids drawn at random, the same each time, without the blanks around them.
+
+        None where it would sort the table.
+        """
+        return tuple(sorted(bare_ids(self._ids("random", at_most))))
+
+    def _ids(self, which: IdOrder, at_most: int) -> list[str]:
+        with self._opened() as (reading, query):
+            if which == "random" and not reading.dialect.random:
+                return []
+            return [row[0] for row in reading.connection.execute(query.ids(at_most, which))]
 
     def of(self, ids: Collection[str]) -> Truths:
         """Read the truth of some items, by as many statements as their ids need.
@@ -108,7 +124,7 @@ class TableTruths:
         """Select the values of all items beside what is read: id, value, known, style."""
         query = self._query(reading)
         timed = self._columns.time is not None
-        return query, named_truth(query.truths(self._columns.value, None, timed=timed))
+        return query, named_truth(query.truths(self._columns.value, None, timed=timed), query)
 
     def _rows_of(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
         stored = query.stored(ids)
@@ -138,7 +154,10 @@ class TableTruths:
         return source.query_of(table, times or local_times("UTC"), ())
 
 
-def named_truth(truths: Select[Any]) -> Subquery:
-    """Select what `Query.truths` does by names: id, value, known, style."""
-    named = zip(("id", "value", "known", "style"), truths.subquery().c, strict=True)
-    return select(*(column.label(name) for name, column in named)).subquery()
+def named_truth(truths: Select[Any], query: Query) -> Subquery:
+    """Select what `Query.truths` does by names: id without blanks, value, known, style."""
+    item_id, value, known, style = truths.subquery().c
+    bare = query.table.dialect.bare
+    key = written(bare, item_id) if bare else item_id
+    labeled = {"id": key, "value": value, "known": known, "style": style}
+    return select(*(column.label(name) for name, column in labeled.items())).subquery()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
+from unittest import mock
 
 import duckdb
 import pytest
@@ -14,14 +15,16 @@ from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
 from monitor.labeling import folder_scan, label_files, reading
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from tests.csv_files import read_rows, write_rows
 from tests.faults.sizes import sized
 from tests.rounds.scene import MONDAY, Scene, settings
+from tests.truth_files import labeler_of_files
 
 TASKS = 20
 DEADLINE = timedelta(days=5)
+REFUSED = PermissionError(errno.EACCES, "Permission denied")
 
 
 @pytest.fixture
@@ -62,14 +65,8 @@ def failing(error, *, only):
     return make
 
 
-@contextmanager
 def patched(owner, name, make):
-    original = getattr(owner, name)
-    setattr(owner, name, make(original))
-    try:
-        yield
-    finally:
-        setattr(owner, name, original)
+    return mock.patch.object(owner, name, make(getattr(owner, name)))
 
 
 def is_task_file(path):
@@ -81,10 +78,8 @@ def a_bit_is_written(stream, *_):
     raise Full
 
 
-@contextmanager
 def disk_full_while_written(_):
-    with patched(label_files, "_write_csv", lambda _: a_bit_is_written):
-        yield
+    return patched(label_files, "_write_csv", lambda _: a_bit_is_written)
 
 
 @contextmanager
@@ -94,11 +89,8 @@ def rename_fails(_):
         yield
 
 
-@contextmanager
 def nothing_can_be_made(_):
-    refused = PermissionError(errno.EACCES, "Permission denied")
-    with patched(Path, "mkdir", failing(refused, only=is_task_file)):
-        yield
+    return patched(Path, "mkdir", failing(REFUSED, only=is_task_file))
 
 
 @contextmanager
@@ -116,25 +108,18 @@ SENDING = [
 ]
 
 
-@contextmanager
 def vanishes_before_it_is_read(_):
     gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    with patched(reading, "open_file", failing(gone, only=is_filled)):
-        yield
+    return patched(reading, "open_file", failing(gone, only=is_filled))
 
 
-@contextmanager
 def cannot_be_read(_):
-    refused = PermissionError(errno.EACCES, "Permission denied")
-    with patched(reading, "open_file", failing(refused, only=is_filled)):
-        yield
+    return patched(reading, "open_file", failing(REFUSED, only=is_filled))
 
 
-@contextmanager
 def cannot_be_listed(_):
     stale = OSError(errno.ESTALE, os.strerror(errno.ESTALE))
-    with patched(Path, "iterdir", failing(stale, only=is_task_file)):
-        yield
+    return patched(Path, "iterdir", failing(stale, only=is_task_file))
 
 
 @contextmanager
@@ -345,7 +330,7 @@ def test_truth_that_cannot_be_read_for_a_while_takes_no_label_back(scene, tmp_pa
     path = a_column(tmp_path, scene)
     asked = {"kind": "column", "path": "truth.parquet", "id": "id", "value": "truth"}
     labeling = ColumnSettings.model_validate(asked | {"matures": "1s", "deadline": "5d"})
-    scene.labeler = ColumnLabeler(labeling, tmp_path, clock=lambda: scene.now)
+    scene.labeler = labeler_of_files(labeling, tmp_path, clock=lambda: scene.now)
     run(scene)
     told = scene.rows("select count(*) as n from label_events")
 

@@ -14,8 +14,9 @@ from pydantic import ValidationError
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
-from monitor.labeling.column import ColumnLabeler, ColumnSettings, ValueCounts
+from monitor.labeling.column import ColumnSettings, ValueCounts
 from monitor.testing import LabelerContract
+from tests.truth_files import labeler_of_files
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 TASKS = {
@@ -34,7 +35,7 @@ def write(folder, rows, header=("mail_id", "is_fraud", "known_at"), *, saved=1):
 
 def labeler_of(folder, *, now=MONDAY, **changes):
     settings = ColumnSettings.model_validate({**SETTINGS, **changes})
-    return ColumnLabeler(settings, folder, clock=lambda: now)
+    return labeler_of_files(settings, folder, clock=lambda: now)
 
 
 def given(collected):

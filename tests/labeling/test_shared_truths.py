@@ -10,8 +10,9 @@ import pytest
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
 from monitor.domain.truth import TruthRow
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.column import ColumnSettings
 from monitor.labeling.shared_truths import SharedTruths
+from tests.truth_files import labeler_of_files
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 FIRST = {"k1": Task("k1", "001"), "k2": Task("k2", "002")}
@@ -31,7 +32,7 @@ def write(folder, *, saved, text=None, **answers):
 def labeler_of(folder, **changes):
     asked = {"path": "truth.csv", "id": "id", "value": "truth", "matures": "5d"}
     settings = ColumnSettings.model_validate(asked | changes)
-    return ColumnLabeler(settings, folder, clock=lambda: MONDAY)
+    return labeler_of_files(settings, folder, clock=lambda: MONDAY)
 
 
 def answers_of(collected):

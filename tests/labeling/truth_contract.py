@@ -10,6 +10,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer, Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from tests.sources.prediction_files import TWO, WEEK
+from tests.truth_files import labeler_of_files
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 TEXTS = {"item": "text", "outcome": "text", "known_at": "aware"}
@@ -115,9 +116,7 @@ class TruthContract:
         settings = ColumnSettings.model_validate(
             {name: value for name, value in asked.items() if value is not None}
         )
-        return ColumnLabeler(
-            settings, self.folder, clock=lambda: MONDAY, source=source or self.source()
-        )
+        return ColumnLabeler(settings, source or self.source(), clock=lambda: MONDAY)
 
     def by_file(self, rows, **changes):
         with (self.folder / "truth.csv").open("w", newline="") as stream:
@@ -125,7 +124,7 @@ class TruthContract:
             of_file.writeheader()
             of_file.writerows(rows)
         settings = ColumnSettings.model_validate({"path": "truth.csv", **ASKED, **changes})
-        return ColumnLabeler(settings, self.folder, clock=lambda: MONDAY)
+        return labeler_of_files(settings, self.folder, clock=lambda: MONDAY)
 
     def test_texts_mean_what_they_do_in_a_file(self):
         rows = rows_of(ROWS)

@@ -175,6 +175,19 @@ def test_a_truth_in_a_database_or_in_another_engine_gives_the_same_matrix(fraud,
     assert reads_ids is not is_beside
 
 
+def test_a_truth_in_the_same_duckdb_file_gives_the_same_matrix(fraud):
+    with duckdb.connect(str(fraud.folder / "bank.duckdb")) as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        connection.execute(f"create table predictions as {PREDICTIONS}")
+        connection.execute(f"create table truth as {TRUTH}")
+    fraud.source = {"path": "bank.duckdb", "table": "predictions"}
+    with mock.patch.object(censuses, "_by_id", side_effect=censuses._by_id) as by_id:
+        fraud.play(fraud.config(time="seen", path="bank.duckdb", table="truth"))
+
+    assert fraud.matrix("census") == fraud.matrix("items") != []
+    assert not by_id.called
+
+
 def test_postgresql_joins_a_truth_beside_the_predictions_to_the_same_matrix(fraud, postgres_url):
     reads_ids = play_in_database(fraud, postgres_url, path=None, table="truth")
 

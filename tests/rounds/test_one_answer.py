@@ -9,7 +9,7 @@ from monitor.domain.model import Answer
 from monitor.domain.page_answer import ClassChosen
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Schedule
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.column import ColumnSettings
 from monitor.rounds.opening.due import redo_abandoned
 from monitor.rounds.retention import forget_item
 from monitor.service.pages.labeling.outcome import AnswerOutcome
@@ -20,6 +20,7 @@ from monitor.storage.tables import store
 from tests.rounds.class_page import CLASSES, ClassPage
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY
+from tests.truth_files import labeler_of_files
 
 TRAVEL, FINANCE = map(ClassChosen, range(2))
 DEADLINE = timedelta(days=5)
@@ -46,7 +47,7 @@ class ByColumn(ClassPage):
     def labeler(self, of_round):
         asked = {"path": "truth.csv", "id": "id", "value": "topic", "matures": "0d"}
         settings = ColumnSettings.model_validate({**asked, "positive": [of_round.block.value]})
-        return ColumnLabeler(settings, self.folder, clock=lambda: self.now)
+        return labeler_of_files(settings, self.folder, clock=lambda: self.now)
 
 
 def shared(block, one="travel", other="finance"):

@@ -8,12 +8,13 @@ import pytest
 
 from monitor.domain.errors import ConfigRefused, SourceRefused
 from monitor.domain.model import Task
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.column import ColumnSettings
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.table_settings import DuckdbSettings
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import payload_store
 from tests.sources.prediction_files import TWO, WEEK
+from tests.truth_files import labeler_of_files
 
 HOSTILE = [
     'id"; drop table secrets; --',
@@ -127,7 +128,7 @@ def test_labels_of_a_column_are_looked_up_by_value(tmp_path):
     item = "' or 1=1 --"
     write(tmp_path / "l.csv", ["it'em", 'va"lue'], [[item, "1"], ["m2", "0"]])
     settings = {"path": "l.csv", "id": "it'em", "value": 'va"lue', "matures": timedelta(days=1)}
-    labeler = ColumnLabeler(ColumnSettings.model_validate(settings), tmp_path)
+    labeler = labeler_of_files(ColumnSettings.model_validate(settings), tmp_path)
 
     collected = labeler.collect({"k1": Task("k1", item, {}, WEEK.end)}, None)
 

@@ -7,15 +7,17 @@ import duckdb
 import pytest
 
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.files import relations, truths
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.files import relations
+from monitor.labeling.column import ColumnSettings
 from monitor.service import shared_reads
 from monitor.service.change_detection import Idle
 from monitor.service.loop import one_pass
 from monitor.service.shared_reads import Prefetcher
+from monitor.sources import duckdb as duckdb_source
 from monitor.storage.labels import label_store
 from monitor.wiring import Application
 from tests.rounds.scene import Log, Scene, settings
+from tests.truth_files import labeler_of_files
 
 NAMES = ("first", "second", "third")
 SMALL = settings(sample=Sample(max_labels=12, bands=Bands(flagged=1, passed=1)))
@@ -41,10 +43,10 @@ class Fleet:
         asked = {"kind": "column", "path": "truth.parquet", "id": "id", "value": "truth"}
         labeling = ColumnSettings.model_validate(asked | {"matures": "5d"})
         self.scenes = [Scene(database, SMALL, name=name) for name in NAMES]
+        self.now = self.scenes[0].now
         for scene in self.scenes:
             scene.week(1, count=200)
-            scene.labeler = ColumnLabeler(labeling, folder, clock=lambda: self.now)
-        self.now = self.scenes[0].now
+            scene.labeler = labeler_of_files(labeling, folder, clock=lambda: self.now)
         self.application = Application(
             config=cast("Any", None),
             database=database,
@@ -92,7 +94,7 @@ def reads(monkeypatch):
         seen.append(str(files))
         return run(files)
 
-    monkeypatch.setattr(truths, "opened", noted)
+    monkeypatch.setattr(duckdb_source, "opened", noted)
     return seen
 
 

@@ -5,9 +5,10 @@ import pytest
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import Answer, BandEdges, Task
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.column import ColumnSettings
 from monitor.sources.duckdb import DuckdbSource
 from tests.sources.prediction_files import WEEK, copy_to, parquet_source, settings_with
+from tests.truth_files import labeler_of_files
 
 BANDS = BandEdges(flagged=(0.7,), passed=(0.1, 0.3)).strata()
 AT = "timestamptz '2026-03-02' + interval (i * 60) second as scored_at"
@@ -73,7 +74,7 @@ def test_truth_is_that_of_the_id_that_was_drawn_up_to_blanks_around_it(tmp_path,
     ids = list({each.strip(): each for each in KINDS[kind]}.values())
     with_ids(tmp_path / "t.parquet", kind, ids, ("truth integer", "? % 2"))
     asked = {"path": "t.parquet", "id": "mail_id", "value": "truth", "matures": "5d"}
-    labeler = ColumnLabeler(ColumnSettings.model_validate(asked), tmp_path)
+    labeler = labeler_of_files(ColumnSettings.model_validate(asked), tmp_path)
 
     for place, each in enumerate(ids):
         [event] = labeler.collect({"k": Task("k", each)}, None).events
@@ -89,7 +90,7 @@ def test_a_nul_and_its_picture_are_the_same_id_wherever_it_is_looked_for(tmp_pat
         "select 'other', timestamptz '2026-03-03', 0.9, 'not asked for', 0",
     )
     asked = {"path": "p.parquet", "id": "mail_id", "value": "truth", "matures": "5d"}
-    labeler = ColumnLabeler(ColumnSettings.model_validate(asked), tmp_path)
+    labeler = labeler_of_files(ColumnSettings.model_validate(asked), tmp_path)
 
     shown = DuckdbSource(settings_with(), tmp_path).show([r"a\x00b"], WEEK)
     [event] = labeler.collect({"k": Task("k", r"a\x00b")}, None).events
@@ -101,7 +102,7 @@ def test_a_nul_and_its_picture_are_the_same_id_wherever_it_is_looked_for(tmp_pat
 def test_a_truth_column_that_is_renamed_is_said_and_takes_no_answer_back(tmp_path):
     with_ids(tmp_path / "t.parquet", "varchar", ["007"], ("truth integer", "? + 1"))
     asked = {"path": "t.parquet", "id": "mail_id", "value": "truth", "matures": "5d"}
-    labeler = ColumnLabeler(ColumnSettings.model_validate(asked), tmp_path)
+    labeler = labeler_of_files(ColumnSettings.model_validate(asked), tmp_path)
     cursor = labeler.collect({"k": Task("k", "007")}, None).cursor
     with_ids(tmp_path / "t.parquet", "varchar", ["007"], ("truth_now integer", "? + 1"))
 

@@ -11,7 +11,6 @@ from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_query import ENGINE
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_query import Scan
-from monitor.sources.table_settings import DuckdbSettings
 from monitor.testing import MemorySource, SourceContract
 from tests.sources.prediction_files import (
     BY_COUNTRY,
@@ -58,16 +57,6 @@ class TestParquet(InFolder, SourceContract):
 class TestMemorySourceWithPredictedClass(SourceContract):
     def source(self, rows):
         return MemorySource(rows, show=("text",), segments=("country",))
-
-
-class TestCsvWithPredictedClass(InFolder, SourceContract):
-    def source(self, rows):
-        classes = [str(row["predicted"]) for row in rows]
-        texts = [(*row, flag) for row, flag in zip(with_country(rows), classes, strict=True)]
-        write_csv(self.folder / "p.csv", texts, (*WITH_COUNTRY, "class"))
-        columns = {**BY_COUNTRY, "predicted": "class"}
-        settings = {"path": "p.csv", "columns": columns, "positive": True}
-        return DuckdbSource(DuckdbSettings.model_validate(settings), self.folder)
 
 
 def test_an_id_with_leading_zeros_and_an_id_named_na_stay_as_they_are(tmp_path):

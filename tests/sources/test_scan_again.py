@@ -67,7 +67,8 @@ def test_md5_is_taken_again_only_of_bands_that_lack_items(
     source = parquet_source(tmp_path, mails("'mail-' || i", score=score))
     before = source.scan(WEEK, BandEdges().strata(), spread, "round 1")
     plain = source.scan(WEEK, strata, 90, "round 1")
-    draw, seen = SharedQuery.draw, []
+    draw = SharedQuery.draw
+    seen: list[set[int]] = []
 
     def noted(query, window, seed, bounds, version):
         seen.extend(map(set, bounds))

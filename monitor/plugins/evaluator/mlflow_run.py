@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -242,13 +241,10 @@ def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
     files = {f"{prefix}{name}": file for name, file in _files(evaluation).items()}
     listed = _listed_tables(run_tags, [name for name, file in files.items() if file.is_table])
     client.set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, listed)
-    with TemporaryDirectory(prefix="monitor-") as folder:
-        for name, file in files.items():
-            path = Path(folder) / name
-            path.write_text(file.text)
-            client.log_artifact(run_id, str(path))
-            uri = get_artifact_uri(run_id, path.name)  # type: ignore[no-untyped-call]
-            artifacts[path.stem] = file.artifact(uri)
+    for name, file in files.items():
+        client.log_text(run_id, file.text, name)
+        uri = get_artifact_uri(run_id, name)  # type: ignore[no-untyped-call]
+        artifacts[Path(name).stem] = file.artifact(uri)
     return EvaluationResult(metrics, artifacts, run_id)  # type: ignore[no-untyped-call]
 
 

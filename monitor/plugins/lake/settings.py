@@ -37,14 +37,9 @@ class LakeSettings(TableSettings):
             if name in self.model_fields_set and getattr(self, owner) is None:
                 message = f"{name} is for tables that {owner} names"
                 raise SettingRefused(setting=name, why=message)
-        return self
-
-    @model_validator(mode="after")
-    def _named_in_a_catalog(self) -> LakeSettings:
-        if self.iceberg is None:
-            return self
-        check_named(self.iceberg, "iceberg")
-        if not self.catalog:
+        if self.iceberg is not None:
+            check_named(self.iceberg, "iceberg")
+        if self.iceberg is not None and not self.catalog:
             message = "iceberg needs catalog: its type, its uri, and what else pyiceberg is to know"
             raise SettingRefused(setting="catalog", why=message)
         return self

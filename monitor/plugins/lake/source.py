@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -19,13 +19,17 @@ from monitor.domain.errors import (
     SourceUnavailable,
 )
 from monitor.domain.masking import masked, secrets_of
-from monitor.files.relations import OpenTable, all_texts
-from monitor.files.truths import TableTruths
+from monitor.files.missing_markers import quoted
+from monitor.files.relations import OpenTable
 from monitor.plugins.lake.delta import DeltaLake
 from monitor.plugins.lake.iceberg import IcebergLake
 from monitor.plugins.lake.settings import LakeSettings, check_named
 from monitor.plugins.lake.tables import LakeTable, opened
+from monitor.sources.duckdb_query import DUCKDB, Statements
 from monitor.sources.duckdb_source import EngineSource
+from monitor.sources.sql_reading import Reading
+from monitor.sources.table_source import engine_errors, truth_settings
+from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
     from monitor.domain.model import Frame, Stratum, Window
@@ -50,70 +54,8 @@ _MISSING = re.compile(
 """Of files of a snapshot, and of lists of them; a table's own metadata is none of these."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
-_TRUTH = "lake_truth"
+_COPY = "lake_copy"
 _LONGEST = 300  # characters of another program's message
-
-
-@contextmanager
-def as_ours(location: str, settings: LakeSettings, setting: str | None = None) -> Iterator[None]:
-    """Raise errors of the block as ours.
-
-    setting: What the config names the table by, where that is not a setting of the source.
-
-    Raises `SourceRefused` if there is no such table or bucket, if settings or credentials do not
-    lead to it, or if what reads it is not installed; `SnapshotMissing` if files of a snapshot are
-    not there; `SourceUnavailable` if anything else went wrong, most of which passes.
-    """
-    try:
-        yield
-    except MonitorError:
-        raise
-    except ImportError as error:
-        extra = "delta" if settings.iceberg is None else "iceberg"
-        message = (
-            f"{location} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' "
-            f"({error})"
-        )
-        raise SourceRefused(message, is_public=True) from error
-    except Exception as error:  # noqa: BLE001  stores, catalogs, formats, DuckDB: no common base
-        raise _ours(
-            location, settings, setting, error
-        ) from None  # its text may hold keys of the config
-
-
-def _ours(
-    location: str, settings: LakeSettings, setting: str | None, error: Exception
-) -> MonitorError:
-    table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
-    line = _cleaned(str(error), settings)
-    text = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
-    typed_line = f"{type(error).__name__} {line}"
-    if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(typed_line):
-        message = (
-            f"{location} is not there ({text}); correct {setting or f'source.{table}'}, or make it"
-        )
-        return SourceRefused(message, is_public=True)
-    if _UNUSABLE.search(typed_line):
-        return SourceRefused(f"{location} cannot be reached by source.{access}: {text}; correct it")
-    if _NOT_ALLOWED.search(typed_line):
-        return SourceRefused(
-            f"{location}: these credentials may not read it: {text}. Correct source.{access}, or "
-            "what they may do; it is tried again"
-        )
-    if _MISSING.search(typed_line):
-        message = (
-            f"files of a snapshot of {location} are not there any more ({text}); the newest one is "
-            "taken at the next try"
-        )
-        return SnapshotMissing(message)
-    message = f"{location} cannot be read now: {text}; it is tried again"
-    return SourceUnavailable(message)
-
-
-def _cleaned(text: str, settings: LakeSettings) -> str:
-    """Return a message on one line, without secrets of the config and of signed addresses."""
-    line = " ".join(_COLOUR.sub("", text).split())
-    return masked(line, secrets_of(settings.storage | settings.catalog))
 
 
 class LakeSource(EngineSource):
@@ -121,6 +63,7 @@ class LakeSource(EngineSource):
 
     snapshot: Which; None takes the newest with each reading.
     setting: What the config names the table by, where that is not a setting of the source.
+    refused: The error to raise when a column cannot be used.
     """
 
     advice = (
@@ -135,9 +78,11 @@ class LakeSource(EngineSource):
         *,
         snapshot: str | None = None,
         setting: str | None = None,
+        refused: type[InputRefused] = SourceRefused,
     ) -> None:
         super().__init__(settings, base_folder)
         self.lake_settings = settings
+        self._refused = refused
         self._snapshot = snapshot
         self._setting = setting
         self._last: LakeSource | None = None
@@ -152,17 +97,16 @@ class LakeSource(EngineSource):
             self._lake = IcebergLake(str(settings.iceberg), settings.catalog)
 
     def truths(self, truth_columns: TruthColumns) -> LakeTruths:
-        """Return the truth that some columns of this table have, or of another one beside it."""
-        if truth_columns.table is None:
-            return LakeTruths(LakeSource(self.lake_settings, self.base_folder), truth_columns)
-        if self.lake_settings.iceberg is None:
-            changes: dict[str, object] = {"delta": truth_columns.table}
-        else:
+        """Return the truth that some columns of this table have, or of another one in the lake."""
+        own, is_delta = self.lake_settings, self.lake_settings.iceberg is None
+        if truth_columns.table is not None and not is_delta:
             check_named(truth_columns.table, "table")
-            changes = {"iceberg": truth_columns.table}
-        settings = self.lake_settings.model_copy(update={**changes, "where": {}})
-        source = LakeSource(settings, self.base_folder, setting="labeling.table")
-        return LakeTruths(source, truth_columns)
+        location = {"delta" if is_delta else "iceberg": truth_columns.table}
+        settings = own.model_copy(update=truth_settings(own, truth_columns, **location))
+        setting = None if truth_columns.table is None else "labeling.table"
+        source = LakeSource(settings, self.base_folder, setting=setting, refused=LabelsRefused)
+        options = sorted({**own.storage, **own.catalog}.items())
+        return LakeTruths(source, truth_columns, (settings.delta or settings.iceberg, options))
 
     def at(self, snapshot: str) -> LakeSource:
         """Return the source of one snapshot."""
@@ -207,18 +151,25 @@ class LakeSource(EngineSource):
 
     @contextmanager
     def open_table(
-        self,
-        window: Window | None = None,
-        *,
-        refused: type[InputRefused] = SourceRefused,
-        shared: OpenTable | None = None,
+        self, window: Window | None = None, other: OpenTable | None = None
     ) -> Iterator[LakeTable]:
         """Open a snapshot, of which files without a row near the window are skipped."""
-        with as_ours(self.place, self.lake_settings, self._setting):
+        with self._errors():
             snapshot = self._lake.at(self._snapshot or self._lake.newest())
             near_time = self.settings.columns.time
-            with opened(self.place, snapshot, window, near_time, refused, shared) as table:
+            with opened(self.place, snapshot, window, near_time, self._refused, other) as table:
                 yield table
+
+    @contextmanager
+    def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:
+        """Copy some columns: a stream of a snapshot serves no query of another table."""
+        with self.open_table(other=other) as table:
+            types = {name: kind for name, kind in table.types.items() if name in columns}
+            names = ", ".join(map(quoted, types))
+            select = f"select {names} from {table.relation}"  # noqa: S608
+            table.rows(f"create or replace temp table {_COPY} as {select}")
+            copy = OpenTable(self.place, other.connection, _COPY, types, refused=self._refused)
+            yield Reading(Statements(copy), DUCKDB)
 
     def state(self) -> str | None:
         """Return the snapshot, in which no row ever changes."""
@@ -226,38 +177,51 @@ class LakeSource(EngineSource):
 
     def newest(self) -> str:
         """Return the id of the newest snapshot."""
-        with as_ours(self.place, self.lake_settings, self._setting):
+        with self._errors():
             return self._lake.newest()
+
+    def _errors(self) -> AbstractContextManager[None]:
+        extra = "delta" if self.lake_settings.iceberg is None else "iceberg"
+        return engine_errors(self.place, extra, self._ours)
+
+    def _ours(self, error: Exception) -> MonitorError:
+        settings, location = self.lake_settings, self.place
+        table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
+        line = " ".join(_COLOUR.sub("", str(error)).split())
+        line = masked(line, secrets_of(settings.storage | settings.catalog))
+        text = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+        typed_line = f"{type(error).__name__} {line}"
+        if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(typed_line):
+            setting = self._setting or f"source.{table}"
+            message = f"{location} is not there ({text}); correct {setting}, or make it"
+            return SourceRefused(message, is_public=True)
+        if _UNUSABLE.search(typed_line):
+            message = f"{location} cannot be reached by source.{access}: {text}; correct it"
+            return SourceRefused(message)
+        if _NOT_ALLOWED.search(typed_line):
+            message = (
+                f"{location}: these credentials may not read it: {text}. Correct source.{access}, "
+                "or what they may do; it is tried again"
+            )
+            return SourceRefused(message)
+        if _MISSING.search(typed_line):
+            message = (
+                f"files of a snapshot of {location} are not there any more ({text}); the newest "
+                "one is taken at the next try"
+            )
+            return SnapshotMissing(message)
+        return SourceUnavailable(f"{location} cannot be read now: {text}; it is tried again")
 
 
 class LakeTruths(TableTruths):
     """The truth in some columns of the newest snapshot."""
 
-    def __init__(self, source: LakeSource, truth_columns: TruthColumns) -> None:
-        settings = source.lake_settings
-        where = {name: all_texts(values) for name, values in settings.where.items()}
-        super().__init__(truth_columns, where)
-        self._source = source
-        self.timeout = settings.timeout
-        self.advice = source.advice
-        self.place = source.place
-        options = sorted({**settings.storage, **settings.catalog}.items())
-        self.whole_location = repr((self.place, settings.delta or settings.iceberg, options))
-        self.reading = repr((self.whole_location, truth_columns, where))
+    source: LakeSource
 
-    def __str__(self) -> str:
-        return self.place
-
-    def opened(self, *, shared: OpenTable | None = None) -> AbstractContextManager[OpenTable]:
-        """Open the newest snapshot."""
-        return self._source.open_table(refused=LabelsRefused, shared=shared)
-
-    def relation(self, table: OpenTable) -> str:
-        """Read all values once: a stream of a snapshot serves no query of another table."""
-        values = self.values_of_items(table)
-        table.rows(f"create or replace temp table {_TRUTH} as {values}", self._bound)
-        return f"select * from {_TRUTH}"  # noqa: S608
+    def __init__(self, source: LakeSource, truth_columns: TruthColumns, options: object) -> None:
+        super().__init__(source, truth_columns, assumed_zone=True)
+        self.whole_location = repr((self.place, options))
 
     def state(self, now: datetime) -> str:  # noqa: ARG002  snapshots come whenever they do
         """Return the newest snapshot, in which no row ever changes."""
-        return self._source.newest()
+        return self.source.newest()

@@ -33,7 +33,7 @@ class SparkSettings(QueriedSettings):
     config: TextOptions = Field(default_factory=dict, repr=False)
 
     @model_validator(mode="after")
-    def _one_location(self) -> SparkSettings:
+    def _one_location_and_session(self) -> SparkSettings:
         if (self.table is None) == (self.path is None):
             text = "neither is there" if self.table is None else "both are there"
             message = f"name the rows by table or by path; {text}"
@@ -41,10 +41,6 @@ class SparkSettings(QueriedSettings):
         if self.path is None and "format" in self.model_fields_set:
             message = "format is that of path; a table knows its own"
             raise SettingRefused(setting="format", why=message)
-        return self
-
-    @model_validator(mode="after")
-    def _one_session(self) -> SparkSettings:
         if self.master is not None and self.remote is not None:
             message = "master starts a session here, remote uses that of a server; name one"
             raise SettingRefused(setting="remote", why=message)

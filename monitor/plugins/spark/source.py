@@ -16,7 +16,7 @@ from monitor.plugins.spark.query import SparkQuery
 from monitor.plugins.spark.reading import fields, found, opened
 from monitor.plugins.spark.session import session_for
 from monitor.sources.sql_reading import Reading
-from monitor.sources.table_source import TableSource, truth_settings
+from monitor.sources.table_source import TableSource, engine_errors, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
@@ -79,10 +79,30 @@ class SparkSource(TableSource):
     @contextmanager
     def opened(self, window: Window | None = None) -> Iterator[Reading]:  # noqa: ARG002
         """Give the rows a name in the session."""
-        with _as_ours(self.place, self._spark, self._setting):
+        with engine_errors(self.place, "spark", self._ours):
             session = session_for(self._spark)
             with opened(session, self._spark, self._folder) as statements:
                 yield Reading(statements, SPARK)
+
+    def _ours(self, error: Exception) -> MonitorError:
+        typed_line, location = f"{type(error).__name__} {error}", self.place
+        answer = _error_text(error, self._spark)
+        if _NO_JAVA.search(typed_line):
+            message = f"{location}: Spark needs Java 17 or newer, and did not start: {answer}"
+            return SourceRefused(message, is_public=True)
+        if _NOT_ALLOWED.search(typed_line):
+            message = f"{location}: this user may not read it: {answer}; it is tried again"
+            return SourceRefused(message)
+        if _NOT_THERE.search(typed_line):
+            setting = self._setting or f"source.{'path' if self._spark.table is None else 'table'}"
+            message = f"{location} is not there ({answer}); correct {setting}, or write to it"
+            return SourceRefused(message, is_public=True)
+        if _REFUSED.search(typed_line):
+            return SourceRefused(f"{location} cannot be read: {answer}")
+        why = "Spark's driver has ended" if _ENDED.search(typed_line) else "cannot be read now"
+        if _CHANGED.search(typed_line):
+            why = "files of it went while they were read"
+        return SourceUnavailable(f"{location}: {why}: {answer}; it is tried again")
 
     def found(self, reading: Reading) -> TableInfo:
         """Describe the rows."""
@@ -99,10 +119,10 @@ class SparkSource(TableSource):
     def truth_reading(
         self,
         reading: Reading,  # noqa: ARG002  a process has one session
-        truths: TableSource,
+        truths: TableTruths,
     ) -> AbstractContextManager[Reading] | None:
         """Give the rows of a truth a name in the same session."""
-        return truths.opened() if isinstance(truths, SparkSource) else None
+        return truths.source.opened() if isinstance(truths, _SparkTruths) else None
 
     def truths(self, truth_columns: TruthColumns) -> _SparkTruths:
         """Return the truth that some columns have, read in the same session."""
@@ -125,52 +145,6 @@ class _SparkTruths(TableTruths):
     def state(self, now: datetime) -> str:
         """Return which span of time it is: rows may have changed when the next one begins."""
         return str((now - _EPOCH) // EVERY)
-
-
-@contextmanager
-def _as_ours(location: str, settings: SparkSettings, setting: str | None = None) -> Iterator[None]:
-    """Raise errors of the block as ours.
-
-    setting: What the config names the rows by, where that is not a setting of the source.
-
-    Raises `SourceRefused` if there is no such table, this user may not read it, or what reads it is
-    not installed; `SourceUnavailable` if anything else went wrong, most of which passes.
-    """
-    try:
-        yield
-    except MonitorError:
-        raise
-    except ImportError as error:
-        message = (
-            f"{location} needs the extra spark: pip install 'mlflow-pr-monitor[spark]' ({error})"
-        )
-        raise SourceRefused(message, is_public=True) from error
-    except Exception as error:  # noqa: BLE001  Spark's, py4j's, grpc's: there is no common base
-        # Its text may hold keys of the config.
-        raise _ours(location, settings, setting, error) from None
-
-
-def _ours(
-    location: str, settings: SparkSettings, setting: str | None, error: Exception
-) -> MonitorError:
-    typed_line = f"{type(error).__name__} {error}"
-    answer = _error_text(error, settings)
-    if _NO_JAVA.search(typed_line):
-        message = f"{location}: Spark needs Java 17 or newer, and did not start: {answer}"
-        return SourceRefused(message, is_public=True)
-    if _NOT_ALLOWED.search(typed_line):
-        message = f"{location}: this user may not read it: {answer}; it is tried again"
-        return SourceRefused(message)
-    if _NOT_THERE.search(typed_line):
-        setting = setting or f"source.{'path' if settings.table is None else 'table'}"
-        message = f"{location} is not there ({answer}); correct {setting}, or write to it"
-        return SourceRefused(message, is_public=True)
-    if _REFUSED.search(typed_line):
-        return SourceRefused(f"{location} cannot be read: {answer}")
-    why = "Spark's driver has ended" if _ENDED.search(typed_line) else "cannot be read now"
-    if _CHANGED.search(typed_line):
-        why = "files of it went while they were read"
-    return SourceUnavailable(f"{location}: {why}: {answer}; it is tried again")
 
 
 def _error_text(error: Exception, settings: SparkSettings) -> str:

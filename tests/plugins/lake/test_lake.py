@@ -15,12 +15,11 @@ from monitor.domain.model import Window
 from monitor.domain.ports import as_counted
 from monitor.plugins.lake.tables import near
 from monitor.sources.duckdb import DuckdbSource
-from monitor.testing import ChallengerContract, MemorySource, SourceContract
+from monitor.testing import SourceContract
 from monitor.testing.source_contract import example_rows
 from tests.plugins.lake.lake_tables import (
     Delta,
     Iceberg,
-    arrow,
     delete_by_positions,
     delete_by_vector,
     mails,
@@ -40,23 +39,6 @@ class TestIceberg(InFolder, SourceContract):
         lake = Iceberg(self.folder)
         lake.write(rows, mode="overwrite")
         return lake.source()
-
-
-class TestChallengerByClass(InFolder, ChallengerContract):
-    def challenged_source(self, rows):
-        lake = Delta(self.folder)
-        table = arrow(rows).append_column("other", pa.array([row["other"] for row in rows]))
-        lake.write_arrow(table, mode="overwrite")
-        return lake.source(challenger={"predicted": "other"})
-
-
-class TestChallengerByScore(InFolder, ChallengerContract):
-    def challenged_source(self, rows):
-        lake = Iceberg(self.folder)
-        scores = {True: 80.0, False: 20.0, None: None}
-        others = pa.array([scores[row["other"]] for row in rows], pa.float64())
-        lake.write_arrow(arrow(rows).append_column("other", others), mode="overwrite")
-        return lake.source(challenger={"score": "other", "threshold": 70})
 
 
 @pytest.fixture(params=[Delta, Iceberg], ids=["delta", "iceberg"])
@@ -89,17 +71,6 @@ def test_another_process_draws_the_same_from_the_snapshot(lake):
     again = lake.source().at(before.snapshot).scan(WEEK, TWO, 20, "s")
 
     assert again == before
-
-
-def test_a_lake_and_a_source_in_memory_draw_the_same(lake):
-    rows = [*example_rows(500), *mails(3)]
-    rows += [{**row, "id": f"žluť {n} 猫"} for n, row in enumerate(example_rows(50))]
-    lake.write(rows)
-
-    frame = lake.source().scan(WEEK, TWO, 40, "round 1")
-
-    memory = MemorySource(rows, threshold=0.5, show=("text",), segments=("country",))
-    assert frame.strata == memory.scan(WEEK, TWO, 40, "round 1").strata
 
 
 TIMES = {

@@ -1,6 +1,7 @@
 """Labels by column from another table of the lake that the predictions are in."""
 
 import shutil
+from typing import Any
 
 from deltalake import write_deltalake
 from pyiceberg.catalog import load_catalog
@@ -11,6 +12,8 @@ from tests.plugins.lake.lake_tables import Delta, Iceberg, mails
 
 
 class OfLake(TruthContract):
+    lake: Any
+
     def source(self, **changes):
         return self.lake(self.folder).source(**changes)
 

@@ -124,7 +124,7 @@ def statements(name):
         "what people see": query.show(["a", "b"], WEEK),
         "truth of some ids": query.truths("order", ["a", "b"], timed=True),
         "values of the truth": query.values("order"),
-        "first ids": query.ids(3, last=False),
+        "first ids": query.ids(3, "first"),
         **of_a_census(query),
         "rows that another spelling leaves out": query.excluded(WEEK, "tenant"),
         **(for_two_monitors(query, bounds) if DIALECTS[name].greatest else {}),
@@ -132,7 +132,7 @@ def statements(name):
 
 
 def of_a_census(query):
-    truth = named_truth(query.truths("order", None, timed=True))
+    truth = named_truth(query.truths("order", None, timed=True), query)
     singles, several = joins(query, WEEK, STRATA, "v7", truth, ["nan"])
     return {
         "ids with blanks around them": padded(query, WEEK),

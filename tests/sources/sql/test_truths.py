@@ -61,7 +61,7 @@ def test_labelers_of_one_table_read_it_once_in_a_pass_and_another_server_is_anot
     asked = ColumnSettings.model_validate({"table": "outcomes", **ASKED})
     now = MONDAY
     first, second = (
-        ColumnLabeler(asked, source=source_of(sqlite_place), clock=lambda: now) for _ in range(2)
+        ColumnLabeler(asked, source_of(sqlite_place), clock=lambda: now) for _ in range(2)
     )
     first.expect(["a", "b"], 3)
 
@@ -74,7 +74,7 @@ def test_labelers_of_one_table_read_it_once_in_a_pass_and_another_server_is_anot
     assert (before, shared) == (({"a": Answer.POSITIVE}, {}), ({"b": Answer.NEGATIVE}, {}))
     assert later == ({"b": Answer.POSITIVE}, {})
     places = {
-        ColumnLabeler(asked, source=source_of(sqlite_place, url=url)).reading
+        ColumnLabeler(asked, source_of(sqlite_place, url=url)).reading
         for url in ("postgresql:///d?host=one", "postgresql:///d?host=two")
     }
     assert len(places) == 2
@@ -83,9 +83,7 @@ def test_labelers_of_one_table_read_it_once_in_a_pass_and_another_server_is_anot
 def test_a_database_that_is_away_keeps_the_round_waiting(sqlite_place):
     make_table(sqlite_place, [])
     source = source_of(sqlite_place, url="postgresql://u:canary@127.0.0.1:9/d")
-    labeler = ColumnLabeler(
-        ColumnSettings.model_validate({"table": "outcomes", **ASKED}), source=source
-    )
+    labeler = ColumnLabeler(ColumnSettings.model_validate({"table": "outcomes", **ASKED}), source)
 
     with pytest.raises(
         SourceUnavailable, match=r"labeling.table outcomes\).*tried again"
@@ -103,8 +101,8 @@ def test_a_time_that_counts_needs_its_unit_and_then_tells_the_newest(postgres_pl
     make_table(postgres_place, [])
     asked = ColumnSettings.model_validate({"table": "outcomes", "time": "known_at", **ASKED})
 
-    counted = ColumnLabeler(asked, source=source_of(postgres_place, time_unit="seconds"))
-    unknown = ColumnLabeler(asked, source=source_of(postgres_place))
+    counted = ColumnLabeler(asked, source_of(postgres_place, time_unit="seconds"))
+    unknown = ColumnLabeler(asked, source_of(postgres_place))
 
     assert found(counted, ["a"]) == ({"a": Answer.NEGATIVE}, {})
     with pytest.raises(LabelsRefused, match=r"'known_at' \(labeling.time\) .*source.time_unit"):

@@ -1,0 +1,390 @@
+"""The SQL of a row: what its columns say in our words, and the stratum that it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Double,
+    Integer,
+    Select,
+    String,
+    Subquery,
+    Uuid,
+    and_,
+    case,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    types,
+)
+
+from monitor.domain.model import Verdict
+from monitor.domain.segments import NO_VALUE
+from monitor.domain.values import MISSING_MARKERS, rounded_below
+from monitor.files.relations import all_texts
+from monitor.sources import frames
+from monitor.sources.cuts import Cuts
+from monitor.sources.dialects import written
+
+if TYPE_CHECKING:
+    from monitor.domain.challenger import Challenger
+    from monitor.domain.judge import Judge
+    from monitor.domain.model import Stratum, Window
+    from monitor.sources.sql_table import TableInfo
+    from monitor.sources.sql_times import Times
+    from monitor.sources.table_settings import TableSettings
+
+    Leaf = Callable[[int], ColumnElement[Any]]
+
+ALL = "g"  # Above every md5
+_NONE = ""  # below every md5
+
+
+@dataclass(frozen=True, slots=True)
+class RowQuery:
+    """Writes the rows of one table in our words, and the stratum of each.
+
+    ``shown`` lists the columns that people see, and whether each holds pictures. The fault of a
+    challenger is why its decisions are not read, the fault of a judge why no item has a verdict.
+    """
+
+    table: TableInfo
+    settings: TableSettings
+    times: Times
+    shown: Sequence[tuple[str, bool]] = ()
+    challenger: Challenger | None = None
+    challenger_fault: str | None = None
+    judge: Judge | None = None
+    judge_fault: str | None = None
+
+    def hashed(self, seed: str, item_id: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Write md5(seed, id) as lower-case hex."""
+        return written(self.table.dialect.md5, literal(f"{seed}|", String()) + item_id)
+
+    @property
+    def reads_times(self) -> bool:
+        """Whether times are read from text."""
+        return self.table.is_read_from_text(self.settings.columns.time)
+
+    @property
+    def segments(self) -> list[str]:
+        """Names of the segment columns inside the statements."""
+        return [f"segment_{index}" for index in range(len(self.settings.columns.segments))]
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether each item has its own probability of release."""
+        return isinstance(self.settings.released_with, str)
+
+    @property
+    def _t(self) -> ColumnElement[Any]:
+        column = self.table.column(self.settings.columns.time)
+        if self.table.dialect.has_types:
+            return column
+        return written("monitor_time({0})", column, BigInteger())
+
+    def _in(self, window: Window) -> ColumnElement[bool]:
+        return self.times.within(self._t, window)
+
+    def _from(self, *columns: ColumnElement[Any]) -> Select[Any]:
+        chosen = select(*columns).select_from(self.table.clause)
+        for name, values in self.settings.where.items():
+            chosen = chosen.where(self._text(name).in_(self._spelled(values)))
+        return chosen
+
+    def _rows(self, window: Window) -> Subquery:
+        return self.rows_of(self.parts(), window)
+
+    def rows_of(self, parts: Mapping[str, ColumnElement[Any]], window: Window) -> Subquery:
+        """Select some parts of the rows of a window, by our own names."""
+        labeled = (part.label(name) for name, part in parts.items())
+        return self._from(*labeled).where(self._in(window)).subquery()
+
+    def parts(self) -> dict[str, ColumnElement[Any]]:
+        """Write a row in our words: id, t, score, predicted, version, segments."""
+        columns = self.settings.columns
+        score, predicted, version = columns.score, columns.predicted, columns.model_version
+        parts: dict[str, ColumnElement[Any]] = {
+            "id": self._id,
+            "t": self._t,
+            "score": null() if score is None else self._number(score),
+            "predicted": null() if predicted is None else self._class_text(predicted),
+            "version": null() if version is None else self._version(version),
+        }
+        if score is not None and self.table.is_read_from_text(score):
+            parts["score_text"] = self._trimmed(score)
+        for name, column in zip(self.segments, columns.segments, strict=True):
+            start = written(self.table.dialect.start, _bare(self._value_text(column)))
+            parts[name] = func.coalesce(start, literal(NO_VALUE, String()))
+        if self.judge is not None:
+            parts["judged"] = self._verdict(self.judge)
+        if columns.released is not None:
+            parts |= self._release(columns.released)
+        return parts if self.challenger is None else parts | self._decision(self.challenger)
+
+    def classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
+        """Select the rows of a window, each with the stratum or the reason that it is placed by."""
+        rows = self._rows(window)
+        return select(*rows.c, self.placed(rows.c, strata, code_of).label("bucket")).subquery()
+
+    @property
+    def _id(self) -> ColumnElement[Any]:
+        name = self.settings.columns.id
+        if isinstance(self.table.types[name], types.String) or not self.table.dialect.has_types:
+            dialect = self.table.dialect
+            return written(dialect.id_text or dialect.text, self.table.column(name))
+        return self._text(name)
+
+    def _text(self, name: str) -> ColumnElement[Any]:
+        dialect, kind = self.table.dialect, self.table.types[name]
+        template = ""
+        if isinstance(kind, Uuid):
+            template = dialect.uuid
+        elif isinstance(kind, Boolean) or type(kind).__name__ == "BIT":
+            template = dialect.boolean
+        return written(template or dialect.text, self.table.column(name))
+
+    def _class_text(self, name: str) -> ColumnElement[Any]:
+        return func.nullif(self._trimmed(name), "nan")
+
+    def _trimmed(self, name: str) -> ColumnElement[Any]:
+        return _bare(self._text(name))
+
+    def _value_text(self, name: str) -> ColumnElement[Any]:
+        """Write a value as text, a whole number the same regardless of its type."""
+        return self._text(name)
+
+    def _version(self, name: str) -> ColumnElement[Any]:
+        return _bare(self._visible(self._value_text(name)))
+
+    def _visible(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
+        return text
+
+    def _number(self, name: str) -> ColumnElement[Any]:
+        number = written(self.table.dialect.double, self.table.column(name), Double())
+        return _at_threshold(number, self.settings.threshold)
+
+    def _release(self, name: str) -> dict[str, ColumnElement[Any]]:
+        """Write 1 for an item that was let through, 0 for another, and its probability of that.
+
+        Both are null where they cannot be read.
+        """
+        text, chance = func.lower(self._trimmed(name)), self.settings.released_with
+        yes, no = (text.in_(self._spelled(values)) for values in ((1, True), (0, False)))
+        parts: dict[str, ColumnElement[Any]] = {}
+        parts["released"] = case((yes, code_of(1)), (no, code_of(0)))
+        if isinstance(chance, str):
+            number = self._finite(chance)
+            is_usable = (number > code_of(0)) & (number <= code_of(1))
+            parts["chance"] = case((is_usable, number))
+        return parts
+
+    def _decision(self, challenger: Challenger) -> dict[str, ColumnElement[Any]]:
+        """Write the challenger's decision on a row, null where it made none, and its score."""
+        yes, no = code_of(1), code_of(0)
+        if challenger.predicted is not None:
+            text = self._class_text(challenger.predicted)
+            flags = case((text.in_(self._positives), yes), (text.in_(self._negatives), no))
+            score = written(self.table.dialect.double, null(), Double())
+            return {"challenged": flags, "challenger_score": score}
+        score = _at_threshold(self._finite(challenger.column), challenger.threshold)
+        flags = case(
+            (score >= literal(challenger.threshold, Double()), yes), (score.is_not(None), no)
+        )
+        return {"challenged": flags, "challenger_score": score}
+
+    def _verdict(self, judge: Judge) -> ColumnElement[Any]:
+        """Write 1 for a yes of the judge and 0 for a no, null where there is no verdict."""
+        yes, no = code_of(1), code_of(0)
+        if self.judge_fault is not None:
+            return func.nullif(yes, yes)  # a plain null would be a text on PostgreSQL
+        if judge.threshold is not None:
+            score = _at_threshold(self._finite(judge.column), judge.threshold)
+            above = score >= literal(judge.threshold, Double())
+            return case((above, yes), (score.is_not(None), no))
+        text = self._text(judge.column)
+        for blank in "\r\n\t":  # as an LLM ends its answer
+            text = func.replace(text, blank, " ")
+        text = func.nullif(_bare(text), "nan")
+        positives = self._spelled(judge.positive)
+        if judge.negative is not None:
+            is_no = text.in_(self._spelled(judge.negative))
+        else:
+            is_no = text.not_in([each for each in MISSING_MARKERS if each not in positives])
+        return case((text.in_(positives), yes), (is_no, no))
+
+    def _finite(self, name: str) -> ColumnElement[Any]:
+        """Write a column as a number; null unless it is a finite one."""
+        dialect = self.table.dialect
+        number = written(dialect.double, self.table.column(name), Double())
+        strange = [
+            (written(each, number, Boolean()), null())
+            for each in (dialect.nan, dialect.infinite)
+            if each
+        ]
+        return case(*strange, else_=number) if strange else number
+
+    def _spelled(self, values: Any) -> list[str]:
+        """Write all texts of values, truths as numbers too where the database has no others."""
+        listed = list(values) if isinstance(values, tuple) else [values]
+        if not self.table.dialect.has_booleans:
+            listed += [int(one) for one in listed if isinstance(one, bool)]
+        return all_texts(listed)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Predicted values that the config names."""
+        return (*self._positives, *self._negatives)
+
+    @property
+    def _positives(self) -> list[str]:
+        return self._spelled(self.settings.positive)
+
+    @property
+    def _negatives(self) -> list[str]:
+        provided = self.settings.negative
+        texts = [*self.settings.negatives] if provided is None else self._spelled(provided)
+        return [text for text in texts if text not in self._positives]
+
+    def placed(self, c: Any, strata: Sequence[Stratum], leaf: Leaf) -> ColumnElement[Any]:
+        """Place a row into its stratum, or name the reason why it is in none; by halving.
+
+        ``c`` has the `parts` of a row as attributes.
+        """
+        reasons = [(condition, leaf(code)) for condition, code in self._reasons(c)]
+        flagged, passed = (self._in_class(c, strata, leaf, flagged=up) for up in (True, False))
+        if self.settings.columns.released is not None:
+            flagged = self._by_release(c, strata, leaf, flagged)
+        return case(*reasons, (self._flagged(c), flagged), else_=passed)
+
+    def _by_release(
+        self, c: Any, strata: Sequence[Stratum], leaf: Leaf, released: ColumnElement[Any]
+    ) -> ColumnElement[Any]:
+        """Count flagged items that were not let through apart, so that none of them is drawn."""
+        withheld = self._in_class(c, strata, lambda code: leaf(frames.withheld(code)), flagged=True)
+        reasons = [(c.released.is_(None), leaf(frames.RELEASED_UNKNOWN))]
+        if self.has_chances:
+            reasons.append((c.chance.is_(None), leaf(frames.CHANCE_UNUSABLE)))
+        return case(*reasons, (c.released == code_of(1), released), else_=withheld)
+
+    def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
+        dialect, columns = self.table.dialect, self.settings.columns
+        no_id = or_(c.id.is_(None), written(dialect.length, c.id, Integer()) == code_of(0))
+        reasons = [(no_id, frames.ID_MISSING)]
+        if columns.model_version is not None:
+            reasons.append((c.version.is_(None), frames.VERSION_MISSING))
+        if columns.score is not None:
+            reasons += self._score_reasons(c)
+        if self.settings.threshold is None:
+            reasons += [
+                (c.predicted.not_in(self.named), frames.PREDICTED_UNKNOWN),
+                (c.predicted.is_(None), frames.PREDICTED_MISSING),
+            ]
+        return reasons
+
+    def _score_reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
+        dialect, score = self.table.dialect, c.score
+        reasons: list[tuple[ColumnElement[bool], int]] = []
+        if getattr(c, "score_text", None) is not None:
+            unread = and_(score.is_(None), c.score_text.is_not(None))
+            reasons.append((unread, frames.SCORE_UNREADABLE))
+        if self.settings.threshold is not None:
+            reasons.append((score.is_(None), frames.SCORE_MISSING))
+        for template, code in (
+            (dialect.nan, frames.SCORE_NAN),
+            (dialect.infinite, frames.SCORE_INFINITE),
+        ):
+            if template:
+                reasons.append((written(template, score, Boolean()), code))
+        return reasons
+
+    def _flagged(self, c: Any) -> Any:
+        if self.settings.threshold is not None:
+            return c.score >= literal(self.settings.threshold, Double())
+        return c.predicted.in_(self._positives)
+
+    def _in_class(
+        self, c: Any, strata: Sequence[Stratum], leaf: Leaf, *, flagged: bool
+    ) -> ColumnElement[Any]:
+        if all(one.verdict is None for one in strata):
+            return self._by_score(c, Cuts.of(strata, flagged=flagged), leaf)
+        no, yes, missing = (
+            self._by_score(c, Cuts.of(strata, flagged=flagged, verdict=each), leaf)
+            for each in Verdict
+        )
+        judged = getattr(c, "judged", None)
+        if judged is None:  # a round whose judge the config has no longer
+            return missing
+        return case((judged == code_of(1), yes), (judged == code_of(0), no), else_=missing)
+
+    def _by_score(self, c: Any, cuts: Cuts, leaf: Leaf) -> ColumnElement[Any]:
+        if self.settings.columns.score is None:
+            return leaf(cuts.unscored)
+        ends: list[ColumnElement[Any]] = [literal(end, Double()) for end in cuts.ends]
+        by_score = halved(c.score, ends, [leaf(code) for code in cuts.codes])
+        if self.settings.threshold is not None:
+            return by_score
+        return case((c.score.is_(None), leaf(cuts.unscored)), else_=by_score)
+
+
+def _bare(text: ColumnElement[Any]) -> ColumnElement[Any]:
+    return func.nullif(func.trim(text), "")
+
+
+def _at_threshold(number: ColumnElement[Any], threshold: float | None) -> ColumnElement[Any]:
+    """Write a score; one that equals the threshold in 32 bits is the threshold itself."""
+    below = rounded_below(threshold)
+    if below is None:
+        return number
+    at: ColumnElement[Any] = literal(threshold, Double())
+    return case((number == literal(below, Double()), at), else_=number)
+
+
+def halved(
+    value: ColumnElement[Any],
+    ends: Sequence[ColumnElement[Any]],
+    leaves: Sequence[ColumnElement[Any]],
+) -> ColumnElement[Any]:
+    """Choose the leaf of the span that holds a value, between rising ends; by halving."""
+    if not ends:
+        return leaves[0]
+    middle = len(ends) // 2
+    below = halved(value, ends[:middle], leaves[: middle + 1])
+    above = halved(value, ends[middle + 1 :], leaves[middle + 1 :])
+    return case((value < ends[middle], below), else_=above)
+
+
+def of_version(rows: Subquery, version: str | None) -> list[ColumnElement[bool]]:
+    """Write which rows are of a model version; all without one."""
+    return [] if version is None else [rows.c.version == version]
+
+
+def decisions_of(c: Any) -> list[ColumnElement[Any]]:
+    """Count the rows that a challenger flagged, those that it did not decide on, and its scores."""
+    is_flagged, is_open = c.challenged == code_of(1), c.challenged.is_(None)
+    counts = [func.count(case((each, code_of(1)))) for each in (is_flagged, is_open)]
+    return [*counts, func.min(c.challenger_score), func.max(c.challenger_score)]
+
+
+def code_of(code: int) -> ColumnElement[Any]:
+    """Write a constant into the statement."""
+    return literal_column(str(int(code)), Integer())
+
+
+def bound_of(bound: str) -> ColumnElement[Any]:
+    """Write a bound into the statement: our hex digits, and one value less for each stratum."""
+    return literal_column(f"'{bound}'", String())
+
+
+def bound_leaf(bounds: Mapping[int, str]) -> Leaf:
+    """Give the bound of each bucket; one that has none is below every md5."""
+    return lambda code: bound_of(bounds.get(code, _NONE))
