@@ -6,23 +6,17 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.domain.settings import CREDIBLE_LEVEL, POOLED_COVERAGE, Pooling, RoundSettings
+from monitor.stats.core.levels import LEVEL
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.design.allocation import allocate
 from monitor.stats.drift.attribution import precision_change
-from monitor.stats.estimation.paired import compare, compare_threshold
+from monitor.stats.estimation.paired import compare
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import prevalence_curve
-from monitor.stats.estimation.segment_labels import more_labels
-from monitor.stats.estimation.segments import segment_estimates
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
-from monitor.stats.labels import agreement
-from monitor.stats.labels.label_error import corrected_estimates
 
 FROZEN = {"schedule": {"cron": "0 6 * * MON"}, "deadline": "5d", "late_labels": "90d"}
-OF_ROUNDS = (
-    *(allocate, compare, compare_threshold, corrected_estimates, curve_bands, estimates),
-    *(more_labels, precision_change, prevalence_curve, segment_estimates),
-)
+OF_ROUNDS = (*(allocate, compare, curve_bands, estimates, precision_change, prevalence_curve),)
 
 
 @pytest.mark.parametrize("level", [0.9, "0.95", None])
@@ -43,4 +37,4 @@ def test_whatever_a_round_computes_is_at_the_level_that_its_report_names():
     levels = {of.__name__: inspect.signature(of).parameters["level"].default for of in OF_ROUNDS}
 
     assert levels == dict.fromkeys(levels, CREDIBLE_LEVEL)
-    assert agreement.LEVEL == CREDIBLE_LEVEL
+    assert LEVEL == CREDIBLE_LEVEL

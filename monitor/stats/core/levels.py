@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from scipy import special
 
+LEVEL = 0.95
+"""Probability of the intervals whose level nobody chooses."""
+
 
 def check_probability(value: float, name: str) -> None:
     """Refuse a level, or another share, that does not lie strictly between 0 and 1."""

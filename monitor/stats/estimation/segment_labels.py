@@ -10,7 +10,7 @@ import numpy as np
 from scipy import optimize
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.levels import check_probability, normal_quantile
+from monitor.stats.core.levels import LEVEL, check_probability, normal_quantile
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.notes import Remark
 from monitor.stats.design.prior import PriorRates
@@ -98,7 +98,7 @@ def more_labels(
     used = coefficients[metric] > 0
     c, size = coefficients[metric][used], segment.size[used].astype(np.float64)
     worth = _worth(segment, prior_rates.alpha + prior_rates.beta)[used]
-    allowed = (margin / normal_quantile(0.95)) ** 2 + float(np.sum(c / size))
+    allowed = (margin / normal_quantile(LEVEL)) ** 2 + float(np.sum(c / size))
     gain = segment.size * (whole.labeled / np.maximum(whole.size, 1))
     unseen = _without_label(segment, metric)
     least = max((1 / max(float(gain[stratum].sum()), _NEVER) for stratum in unseen), default=0.0)

@@ -21,7 +21,7 @@ import numpy as np
 
 from monitor.fixed_text import fixed_texts
 from monitor.stats.core.counts import Counts, FirstPhase
-from monitor.stats.core.levels import normal_quantile
+from monitor.stats.core.levels import LEVEL, normal_quantile
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from monitor.stats.core.counts import Interval
 
 
-LEVEL = 0.95
 RESAMPLES = 2000  # an interval's end then errs by about .06 standard deviations
 
 TENTATIVE_ALPHA = 2 / 3
