@@ -85,8 +85,11 @@ class _Blanking:
         if not any(match[0].decode() in self.keys for match in _WORD.finditer(content)):
             return None
         text, is_csv = content.decode("utf-8-sig"), path.suffix.lower() == ".csv"
-        blanked = self._csv(path.name, text) if is_csv else self._jsonl(text)
-        return None if blanked is None else blanked.encode(errors="replace")
+        if is_csv:
+            blanked = self._csv(path.name, text)
+        else:
+            blanked = "\n".join(map(self._line, text.split("\n")))
+        return None if blanked in {None, text} else str(blanked).encode(errors="replace")
 
     def _csv(self, name: str, text: str) -> str | None:
         with cells_up_to(MOST_BYTES):
@@ -107,10 +110,6 @@ class _Blanking:
             cell if at < len(header) and header[at] in self.retained else ""
             for at, cell in enumerate(row)
         ]
-
-    def _jsonl(self, text: str) -> str | None:
-        blanked = "\n".join(map(self._line, text.split("\n")))
-        return None if blanked == text else blanked
 
     def _line(self, line: str) -> str:
         try:

@@ -120,13 +120,11 @@ class Running:
 
     def health(self) -> str | None:
         """Report what a new process may mend; None for all well."""
-        return "; ".join(filter(None, (self.pulse.complaint(), self._unable()))) or None
-
-    def _unable(self) -> str | None:
+        complaints = [self.pulse.complaint()]
         errors = [self._errors.get(name) for name in self.application.names]
         if errors and all(isinstance(error, StoppedByBug) for error in errors):
-            return unable_text(len(errors))
-        return None
+            complaints.append(unable_text(len(errors)))
+        return "; ".join(filter(None, complaints)) or None
 
     def ready(self) -> str | None:
         """Report why no work can be done now; None for all well."""

@@ -191,14 +191,3 @@ def test_a_cell_is_refused_from_one_megabyte_on(read):
         "ada.jsonl row 1: has a cell of more than 1 MB; empty it"
     ]
     assert [event.task_key for event in in_json.events] == ["bb"]
-
-
-def test_a_file_of_which_no_task_is_known_is_told_in_one_sentence(read):
-    found = read("task,label\nm0001,1\nm0002,0\nm0003,\n")
-
-    sentence = (
-        "ada.csv: no task in it is known: 2 answered rows, such as 'm0001'; keys come from the "
-        "column task of task files and of pr-monitor labels export, so copy it as it was exported"
-    )
-    assert [str(each) for each in found.refused] == [sentence]
-    assert (found.problems, found.refused[0].rows, found.events) == ((sentence,), 2, ())

@@ -104,12 +104,6 @@ def test_a_text_longer_than_a_cell_is_cut_and_says_so(tmp_path):
     assert len(text) < 32_767
 
 
-def test_nobody_else_on_the_machine_reads_a_workbook(tmp_path):
-    write_tasks(tmp_path / "t.xlsx", list(TASKS.values()), "xlsx")
-
-    assert (tmp_path / "t.xlsx").stat().st_mode & 0o007 == 0
-
-
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=3))
 def test_every_text_stands_in_the_sheet_as_it_went_out(tmp_path_factory, texts):

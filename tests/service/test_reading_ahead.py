@@ -90,9 +90,9 @@ def reads(monkeypatch):
     """Every time that a file with the truth is opened."""
     run, seen = relations.opened, []
 
-    def noted(files):
+    def noted(files, *more):
         seen.append(str(files))
-        return run(files)
+        return run(files, *more)
 
     monkeypatch.setattr(duckdb_source, "opened", noted)
     return seen

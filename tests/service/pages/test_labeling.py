@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from monitor.domain.state import RoundState
 from monitor.service.pages.labeling.task_queue import HELD
-from tests.service.pages.people import QUESTION, place_of
+from tests.service.pages.people import place_of
 
 
 def answer_all(person, values=("1", "0")):
@@ -28,18 +28,6 @@ def test_a_round_is_labeled_by_plain_forms_and_closes_and_who_answered_is_thanke
     assert "Thank you. What was asked is answered" in ada.page.text
     assert "Nothing left to label" in bob.page.text
     assert "answers into the estimates" not in bob.page.text
-
-
-def test_the_page_shows_question_text_and_what_is_left(place, ada):
-    first = ada.page.text
-
-    ada.answer("1")
-
-    assert QUESTION in first
-    assert "item " in first
-    assert "12 to go, about 1 minute" in first
-    assert "11 to go, less than a minute" in ada.page.text
-    assert "Labeling as ada" in ada.page.text
 
 
 def test_a_round_that_was_collected_meanwhile_loses_an_answer_that_is_taken_back(place, ada):

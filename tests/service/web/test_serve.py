@@ -26,7 +26,7 @@ SUCCESSFUL = ("pr_monitor_config_last_reload_successful",)
 
 
 def test_the_command_takes_a_round_to_mlflow_answers_has_pages_reloads_and_stops(place):
-    port = free_port()
+    port = next(port for port in iter(free_port, None) if port != place.port)
     database = Database(f"sqlite:///{place.folder}/monitor.db")
 
     def all_is_done():

@@ -327,11 +327,14 @@ class _AnnotatorTasks:
 
     def remaining(self) -> list[PageTask]:
         """Find the tasks without an answer that the person might be asked."""
-        own_items = self._own_items()
+        held = [t for t in self.tasks if t.held_by == self.annotator and self._is_held(t)]
+        spoken_of = [task for task in self.tasks if self._spoken_of_by_me(task)]
+        own = {task.item: task.key for task in [*reversed(held), *spoken_of]}
         return [
             task
             for task in self.tasks
-            if not self._is_answered(task) and own_items.get(task.item, task.key) == task.key
+            if not any(map(stands, self.standing.get(task.key, {}).values()))
+            and own.get(task.item, task.key) == task.key
         ]
 
     def is_free(self, task: PageTask) -> bool:
@@ -349,12 +352,6 @@ class _AnnotatorTasks:
             return None
         return AnswerOutcome.NOT_ASSIGNED
 
-    def _own_items(self) -> dict[str, str]:
-        """Find the items that the person has spoken of, or has on the screen, by the task's key."""
-        held = [t for t in self.tasks if t.held_by == self.annotator and self._is_held(t)]
-        spoken_of = [task for task in self.tasks if self._spoken_of_by_me(task)]
-        return {task.item: task.key for task in [*reversed(held), *spoken_of]}
-
     def _is_held(self, task: PageTask) -> bool:
         if task.held_until is None:
             return False
@@ -365,9 +362,6 @@ class _AnnotatorTasks:
     def _spoken_of_by_me(self, task: PageTask) -> bool:
         # Also where it was taken back: estimates take one copy of an item from a person, the first.
         return self.annotator in self.standing.get(task.key, {})
-
-    def _is_answered(self, task: PageTask) -> bool:
-        return any(map(stands, self.standing.get(task.key, {}).values()))
 
     def _answered(self, key: str) -> PageStatement | None:
         return self.standing.get(key, {}).get(self.annotator)
