@@ -17,7 +17,6 @@ from monitor.cli.commands import (
     keeping,
     labeling,
     labels,
-    restate,
     results,
     runs,
     setup,
@@ -129,7 +128,7 @@ SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
             {"export": labels.export, "import": labels.import_},
         ),
         "alerts": _group(effects.alerts, {"resolve": effects.resolve, "test": effects.hook_test}),
-        "restate": restate.restate,
+        "restate": labels.restate,
         "effects": _group(effects.effects, {"retry": effects.retry, "drop": effects.drop}),
     },
     "Other": {
@@ -153,7 +152,7 @@ SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         ),
     },
 }
-_OF_A_ROUND = {results.show, results.report, results.compare, restate.restate}
+_OF_A_ROUND = {results.show, results.report, results.compare, labels.restate}
 
 for _name, _command in [pair for named in SECTIONS.values() for pair in named.items()]:
     if isinstance(_command, typer.Typer):
