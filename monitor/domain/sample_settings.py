@@ -73,9 +73,7 @@ class Sample(Settings):
     themselves. The first round of a history with scores hands its labels out in two waves, the
     second by the answers to the first: once these are in, at the latest after the share
     ``second_wave`` of the time that people have, or at the deadline of labels that come by
-    themselves; null for one wave. With ``stop: margin`` a round on the labeling page ends as soon
-    as the intervals of what is answered are within the margins, after a quarter of the plan at the
-    earliest; a round in two waves does not.
+    themselves; null for one wave.
 
     ``max_labels: all`` is for one labeler of kind ``column``: the labels of all items are counted
     where they are, and no item is drawn. In a list of labelers, the items of a predicted class that
