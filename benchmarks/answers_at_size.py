@@ -76,13 +76,6 @@ LONG = """\
 """
 
 
-def write_long(config: Path, items_each: int, now: datetime) -> None:
-    """Add the monitor to a config; its newest slot was 20 minutes ago, and it has one each day."""
-    slot = now - timedelta(minutes=20)
-    block = LONG.format(cron=f"{slot.minute} {slot.hour} * * *", items=items_each)
-    config.write_text(config.read_text() + block)
-
-
 def fill_long(
     database: Database,
     settings: MonitorSettings,
@@ -236,7 +229,9 @@ def main(
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     with tempfile.TemporaryDirectory() as folder, store_on(not sqlite) as url:
         path, now = write_config(Path(folder), url, monitors), datetime.now(UTC)
-        write_long(path, items, now)
+        slot = now - timedelta(minutes=20)  # the newest of `long`, which has one each day
+        block = LONG.format(cron=f"{slot.minute} {slot.hour} * * *", items=items)
+        path.write_text(path.read_text() + block)
         fill_both(path, each, rounds, now)
         show_answers(path, rounds)
 
@@ -317,21 +312,13 @@ def answers(path: Path, of_long: int) -> Iterator[tuple[str, Figures]]:
         "a page of metrics": lambda: exposition(database, names, Own(), datetime.now(UTC)),
     }
     for name, ask in asked.items():
-        yield name, _second(database, ask)
+        ask()
+        with counted(database) as statements:
+            cpu, wall = timed(ask)
+        yield name, (wall, cpu, len(statements.sent))
     database.close()
 
 
 def _say(desk: TaskQueue) -> None:
     task = desk.screen("ada").tasks[0]
     desk.record_answer("ada", task.key, Answer.POSITIVE, task.revision)
-
-
-def _second(database: Database, ask: Callable[[], object]) -> Figures:
-    ask()
-    return _once(database, ask)
-
-
-def _once(database: Database, ask: Callable[[], object]) -> Figures:
-    with counted(database) as statements:
-        cpu, wall = timed(ask)
-    return wall, cpu, len(statements.sent)

@@ -18,13 +18,6 @@ from benchmarks.strata import cut_classes, shifted
 from monitor.stats import FLAGGED_BANDS, PASSED_BANDS, PriorRates, Prospect, allocate, band_edges
 from monitor.stats.design.score_bands import affordable_bands
 
-
-def after_labels(positive: Values, labeled: Values, is_flagged: Flags) -> PriorRates:
-    """Add counts, which may be means, to the prior of each class."""
-    prior = PriorRates.nothing(is_flagged)
-    return PriorRates(prior.alpha + positive, prior.beta + labeled - positive, "rounds")
-
-
 Known = Literal["scores", "rounds"]
 
 NODES = 4000
@@ -170,8 +163,8 @@ def _labels(setting: Setting, size: Whole, is_flagged: Flags, rate: Values, clai
     if setting.plan == "scores":
         known = PriorRates.of_scores(claim, is_flagged)
     else:  # about what a few rounds of this size have found
-        found = 3 * setting.labels / len(size)
-        known = after_labels(found * rate, np.full(len(size), found), is_flagged)
+        found, prior = 3 * setting.labels / len(size), PriorRates.nothing(is_flagged)
+        known = PriorRates(prior.alpha + found * rate, prior.beta + found * (1 - rate), "rounds")
     return allocate(Prospect.of(size, is_flagged, known), max_labels=setting.labels).labels
 
 

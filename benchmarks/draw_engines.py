@@ -269,7 +269,9 @@ class InSpark(Works):
         """Processor seconds of Spark, and the most memory of its processes."""
         lines = [line for each in children() for line in (each / "status").read_text().splitlines()]
         peaks = [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
-        return cpu_of_children(), max([0, *peaks]) / 2**10
+        of_children = (fields for _, fields in _processes() if fields[1] == str(os.getpid()))
+        ticks = sum(int(each) for fields in of_children for each in fields[11:15])
+        return ticks / _TICKS, max([0, *peaks]) / 2**10
 
 
 def in_spark(
@@ -301,9 +303,3 @@ def _processes() -> list[tuple[Path, list[str]]]:
 def children() -> list[Path]:
     """Find the processes that this one started (Linux): Spark is one of them."""
     return [process for process, fields in _processes() if fields[1] == str(os.getpid())]
-
-
-def cpu_of_children() -> float:
-    """Processor seconds of Spark, and of what else this process started and what that ended."""
-    found = [fields for _, fields in _processes() if fields[1] == str(os.getpid())]
-    return sum(int(ticks) for fields in found for ticks in fields[11:15]) / _TICKS

@@ -7,8 +7,6 @@ both are of the very items of the window, but for `rate`. `none` counts rounds w
 value. The second table has the labels of people that margins of precision and recall need.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from benchmarks.label_error import BANDS, TWO, Design, audit_of
@@ -19,9 +17,6 @@ from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import corrected_estimates
-
-if TYPE_CHECKING:
-    from benchmarks.harness import Whole
 
 METRICS = ("precision", "recall")
 SETTINGS = ((0.95, 0.97, 1), (0.95, 0.97, 12), (0.85, 0.92, 3), (0.85, 0.92, 12))
@@ -66,9 +61,8 @@ def row_of(sens: float, spec: float, rounds: int, replicates: int) -> str:
     cells = (
         f"{np.mean(hits[key]):.3f} {np.mean(widths[key]):.3f}"
         for metric in METRICS
-        for key in (
-            f"{metric} {way}" for way in ("given window", "corrected window", "corrected rate")
-        )
+        for way in ("given window", "corrected window", "corrected rate")
+        for key in [f"{metric} {way}"]
     )
     return f"{sens:4.2f}  {spec:4.2f}  {rounds:6}  {'  '.join(cells)}  {none:4}"
 
@@ -77,7 +71,7 @@ def _window(
     sens: float, spec: float, rng: np.random.Generator
 ) -> tuple[Counts, dict[tuple[str, str], float]]:
     """Draw a window with its labels, and what is true of it."""
-    positive: Whole = rng.binomial(SIZE, RATE)
+    positive = rng.binomial(SIZE, RATE)
     labeled_one = rng.binomial(positive[0], sens) + rng.binomial(SIZE[0] - positive[0], 1 - spec)
     found = rng.hypergeometric(positive[1], SIZE[1] - positive[1], PASSED)
     counts = Counts.of_matrix(

@@ -129,7 +129,8 @@ def population(name: str, score: str) -> Population:
 def main(replicates: int = 6000) -> None:
     """Print the table."""
     print(f"Rates known from earlier rounds; {replicates} replicates")
-    _say_head(replicates)
+    error = f"{math.sqrt(0.95 * 0.05 / replicates):.3f}".lstrip("0")
+    print(f"{'':34}{'labels':>7} flagged planned   half-widths   coverage (s.e. {error})")
     for name in CLASSIFIERS:
         print(f"{name} random sampling, Wilson{random_sampling(population(name, 'good')):>19}")
         known_rates(name, replicates)
@@ -242,11 +243,6 @@ def random_sampling(whole: Population) -> int:
         width = Z * np.sqrt(spread) / (1 + Z**2 / n)
         needed = max(needed, float(n[np.argmax(width <= MARGIN)] / kept))
     return math.ceil(needed)
-
-
-def _say_head(replicates: int) -> None:
-    error = f"{math.sqrt(0.95 * 0.05 / replicates):.3f}".lstrip("0")
-    print(f"{'':34}{'labels':>7} flagged planned   half-widths   coverage (s.e. {error})")
 
 
 def _say(text: str, design: Design, plan: Plan, replicates: int) -> None:

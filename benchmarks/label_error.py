@@ -8,13 +8,14 @@ that labels and audit contradict each other.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.labels.audit import ClassAudits, LabelAudit
 from monitor.stats.labels.label_error import corrected_estimates
 
@@ -73,22 +74,10 @@ def audit_of(
     return LabelAudit(tp=int(tp), fn=int(size[0] - tp), tn=int(tn), fp=int(size[1] - tn))
 
 
-def as_given(counts: Counts, seed: int) -> dict[str, tuple[float, float]]:
-    """Take labels for the truth."""
-    rows = estimates(counts, metrics=METRICS, estimands=("rate",), seed=seed, points=POINTS)
-    return {row.metric: (row.low or 0.0, 1.0 if row.high is None else row.high) for row in rows}
-
-
-def ours(
-    counts: Counts, audit: LabelAudit | ClassAudits, seed: int
-) -> dict[str, tuple[float, float]]:
-    """Correct as the product does; nothing where it says nothing."""
-    rows = corrected_estimates(counts, audit, metrics=METRICS, estimands=("rate",), seed=seed)
-    return {
-        row.metric: (row.low, row.high)
-        for row in rows
-        if row.low is not None and row.high is not None
-    }
+def ends_of(rows: list[MetricEstimate]) -> dict[str, tuple[float, float]]:
+    """Give the ends of each interval that there is."""
+    given = {row.metric: row.interval for row in rows}
+    return {name: (each.low, each.high) for name, each in given.items() if each is not None}
 
 
 def row_of(
@@ -120,9 +109,10 @@ def row_of(
             flagged=audit_of(sens, spec, half, rng), passed=audit_of(sens, easy or spec, half, rng)
         )
         counts = design.counts(design.size, design.labels, positive)
+        how: dict[str, Any] = {"metrics": METRICS, "estimands": ("rate",), "seed": replicate}
         found = {
-            "as given": as_given(counts, replicate),
-            "ours": ours(counts, audits if by_class else audit, replicate),
+            "as given": ends_of(estimates(counts, points=POINTS, **how)),
+            "ours": ends_of(corrected_estimates(counts, audits if by_class else audit, **how)),
         }
         none += not found["ours"]
         for (way, name), covered in hits.items():

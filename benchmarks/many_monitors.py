@@ -62,8 +62,8 @@ MONITOR = """\
       path: predictions.parquet
       columns: {{id: id, time: at, score: score}}
       threshold: 0.5
-    schedule: {{cron: "{cron}"}}
-    sample: {{max_labels: 300{more}}}
+    schedule: {{cron: "0 6 * * MON"}}
+    sample: {{max_labels: 300}}
     labeling: {{kind: column, path: predictions.parquet, id: id, value: truth, matures: 1h}}
     limits: {{precision: 0.5, recall: 0.2}}
 """
@@ -138,18 +138,13 @@ def _play(replicas: "list[Replica]", monitors: int) -> list[Figures]:
     raise SystemExit(message)
 
 
-def write_config(
-    folder: Path, store: str, monitors: int, slot: datetime = SLOT, more: str = ""
-) -> Path:
+def write_config(folder: Path, store: str, monitors: int) -> None:
     """Write the config of so many monitors, and a week of predictions with their truth."""
     path = folder / "predictions.parquet"
     duckdb.sql("select setseed(0.5)")
-    duckdb.sql(PREDICTIONS.format(path=path, start=(slot - timedelta(days=7)).isoformat()))
-    cron = f"{slot.minute} {slot.hour} * * {slot.isoweekday() % 7}"
-    each = [MONITOR.format(number=number, cron=cron, more=more) for number in range(monitors)]
-    config = folder / "config.yaml"
-    config.write_text(HEAD.format(store=store) + "".join(each))
-    return config
+    duckdb.sql(PREDICTIONS.format(path=path, start=(SLOT - timedelta(days=7)).isoformat()))
+    each = [MONITOR.format(number=number) for number in range(monitors)]
+    (folder / "config.yaml").write_text(HEAD.format(store=store) + "".join(each))
 
 
 class Replica:

@@ -87,7 +87,9 @@ def stories(design: str) -> Iterator[Story]:
             yield Story(f"{limit.metric} {by:+.2f}", limit, before, [window] * ends[-1], ends)
         if limit.metric == "recall":
             for by in WRONG:
-                after = [with_lowest_at(at[GOOD[0]], replace(limit, value=limit.value + by))]
+                back, lowest = at[GOOD[0]], int(np.argmin(scenario.is_flagged))
+                rates = moved_alone(back, replace(limit, value=limit.value + by), lowest)
+                after = [replace(back, rates=rates)]
                 yield Story(f"recall {by:+.2f} lowest", limit, before, after * 52, WRONG_ENDS)
         for by in GOOD:
             after = [at[WRONG[0]]] * LATE + [at[by]] * ENDS[-1]
@@ -101,12 +103,6 @@ def with_share_by_size(scenario: Scenario, share: float) -> Scenario:
     labeled = scenario.labeled.copy()
     labeled[down] = np.floor((1 - share) * labeled[down] + share * by_size)
     return replace(scenario, labeled=labeled)
-
-
-def with_lowest_at(scenario: Scenario, limit: Limit) -> Scenario:
-    """Put recall at a value by misses in the lowest band of the passed alone."""
-    lowest = int(np.argmin(scenario.is_flagged))
-    return replace(scenario, rates=moved_alone(scenario, limit, lowest))
 
 
 def moved_alone(scenario: Scenario, limit: Limit, stratum: int) -> Values:

@@ -105,7 +105,8 @@ def play(folder: Path, wanted: Sequence[int], *, is_told: bool = True) -> Figure
     memory = 0.0
     for number in range(1, max(wanted) + 1):
         timer.spent.clear()
-        _settle()
+        gc.collect()  # so that no search for garbage among what is loaded falls into a round
+        gc.freeze()
         begun = time.process_time()
         report = _round(context, number)
         whole = 1e3 * (time.process_time() - begun)
@@ -119,12 +120,6 @@ def play(folder: Path, wanted: Sequence[int], *, is_told: bool = True) -> Figure
     application.database.close()
     gc.unfreeze()
     return figures
-
-
-def _settle() -> None:
-    """Let no search for garbage among what is loaded fall into a round by chance."""
-    gc.collect()
-    gc.freeze()
 
 
 def _write(folder: Path, weeks: int) -> None:

@@ -85,7 +85,8 @@ def main(
             for method, p_values in METHODS.items():
                 chosen = choose(played.strata, metric, p_values(played, metric, target), method)
                 row = f"{name:<10}  {score:<13} {labels:>7}  {metric:<9} {target:.3f}  {method:<9}"
-                print(f"{row}  {_found(played, metric, target, oracle, chosen)}", flush=True)
+                shares = _shares(played, metric, target, oracle, chosen)
+                print(f"{row}  {_text(shares)}", flush=True)
 
     spent(rounds, classifiers)
 
@@ -120,17 +121,17 @@ def real(data: Path, rounds: int) -> None:
         for labels in (360, 1250):
             played = play_window(window, labels, rounds)
             files = _files(window, labels, rounds // FILES)
-            for metric, target, oracle in _present(played):
+            present = [played.strata.current]
+            aims = (
+                aim
+                for metric in ("precision", "recall")
+                for aim in _reached(played, metric, present)
+            )
+            for metric, target, oracle in aims:
                 chosen = choose(played.strata, metric, rule(played, metric, target), "rule")
                 row = f"{window.name:<18} {labels:>6}  {{:<5}}  {metric:<9} {target:.3f}  {{}}"
-                print(row.format("round", _found(played, metric, target, oracle, chosen)))
+                print(row.format("round", _text(_shares(played, metric, target, oracle, chosen))))
                 print(row.format("file", _by_file(window, files, metric, target)), flush=True)
-
-
-def _present(played: Rounds) -> Iterator[tuple[str, float, int]]:
-    """Name the targets just over what the threshold in use has, and the oracle's thresholds."""
-    for metric in ("precision", "recall"):
-        yield from _reached(played, metric, [played.strata.current])
 
 
 def play_window(window: Window, labels: int, rounds: int) -> Rounds:
@@ -291,10 +292,6 @@ METHODS: dict[str, Callable[[Rounds, str, float], Values]] = {
     "normal": normal,
     "estimate": estimate,
 }
-
-
-def _found(rounds: Rounds, metric: str, target: float, oracle: int, chosen: Whole) -> str:
-    return _text(_shares(rounds, metric, target, oracle, chosen))
 
 
 def _text(shares: Values) -> str:
