@@ -46,7 +46,7 @@ def main():
     tell(sorted(truths.of([each.id for each in first])) == sorted(each.id for each in first))
     tell(message_of(source_at(remote, folder, columns={**COLUMNS, "score": "scores"})))
     session_for(source._spark).sql(ENDLESS).createOrReplaceTempView("endless")
-    tell(message_of(source_at(remote, folder, table="endless", timeout="1s")))
+    tell(message_of(source_at(remote, folder, table="endless", timeout="9s")))
     tell(message_of(source))
 
 

@@ -35,5 +35,5 @@ def test_a_connect_server_draws_shows_refuses_and_ends_what_takes_too_long(tmp_p
     no_column, too_slow, afterwards = refusals
     assert "has no column 'scores' (columns.score)" in no_column
     assert no_column.endswith("did you mean 'score'?")
-    assert too_slow.startswith("SourceUnavailable: Spark's endless did not answer within 1 s")
+    assert too_slow.startswith("SourceUnavailable: Spark's endless did not answer within 9 s")
     assert afterwards == "nothing was refused"
