@@ -26,7 +26,6 @@ from benchmarks.copied_rounds import (
     write_config,
 )
 from benchmarks.harness import store_on, timed, usage
-from benchmarks.statements import counted
 from monitor.config.load import load_config
 from monitor.config.model import Config
 from monitor.domain.model import Answer
@@ -53,6 +52,7 @@ from monitor.storage.rounds.round_store import Round, round_name
 from monitor.storage.tables import effects, items, monitors, rounds
 from monitor.testing import MemorySource
 from monitor.wiring import build
+from tests.statements import counted
 
 DAY = timedelta(days=1)
 PLAYED = 3

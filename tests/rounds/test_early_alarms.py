@@ -2,7 +2,6 @@
 
 from sqlalchemy import update
 
-from benchmarks.statements import counted
 from monitor.domain import crashpoint
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
@@ -16,6 +15,7 @@ from monitor.storage.rounds import round_claims
 from monitor.storage.tables import rounds
 from tests.rounds.played import played
 from tests.rounds.scene import WEEK, Scene, settings
+from tests.statements import counted
 
 PRECISION = Limits.model_validate({"precision": 0.7})
 BAD, GOOD = {"precision": 0.3, "share": 0.3}, {"precision": 0.85, "share": 0.3}

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from benchmarks.statements import counted
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import versions
 from monitor.rounds.sampling import draw, window_scan
@@ -14,6 +13,7 @@ from monitor.storage.labels.round_labels import read_all_labels, read_labels
 from monitor.storage.results import estimate_store
 from monitor.storage.rounds import round_claims, round_store
 from tests.rounds.scene import LIMITS, Scene, settings
+from tests.statements import counted
 
 MOST_OF_A_CLOSING, MOST_OF_AN_IDLE_PASS = 46, 13
 
