@@ -494,23 +494,23 @@ class RoundReport(Report):
     window_end: datetime
     state: str
     reason: str | None
-    partial: bool = False
+    partial: bool
     status: Status
     model: str | None
-    model_version: str | None = None
+    model_version: str | None
     threshold: float | None
     level: float
     false_alarm_every: float
-    size: int = 0
-    flagged: int = 0
+    size: int
+    flagged: int
     bad_rows: dict[str, int]
-    strata: list[StratumRow] = Field(default_factory=list)
+    strata: list[StratumRow]
     cells: list[StratumRow] = Field(default_factory=list)
-    estimates: list[ReportedEstimate] = Field(default_factory=list)
-    evidence: list[EvidenceRow] = Field(default_factory=list)
-    alerts: list[AlertRow] = Field(default_factory=list)
-    proposed_limits: dict[str, float] = Field(default_factory=dict)
-    timeline: list[TimelinePoint] = Field(default_factory=list)
+    estimates: list[ReportedEstimate]
+    evidence: list[EvidenceRow]
+    alerts: list[AlertRow]
+    proposed_limits: dict[str, float]
+    timeline: list[TimelinePoint]
     concerns: list[str] = Field(default_factory=list)
     notices: list[NoticeRow] = Field(default_factory=list)
     distances: dict[str, float] = Field(default_factory=dict)

@@ -105,15 +105,11 @@ class CommandHandler:
             return run_program(
                 self._settings.command, self._context.folder, names, text, seconds, stderr=errors
             )
-        except LookupError as missing:
-            reason = f"{missing.args[0]}; set it"
-            raise self._context.refused(reason) from None
+        except NotRunnable as why:
+            raise self._context.refused(str(why)) from why
         except TimeoutError as error:
             message = f"hook {self._context.name}: {program} did not end within {seconds:g} s"
             raise DeliveryFailed(message) from error
-        except OSError as error:
-            reason = f"{program} cannot be run: {(error.strerror or str(error)).lower()}"
-            raise self._context.refused(reason) from error
 
     def _failure(self, code: int, tail: str) -> DeliveryFailed:
         ended = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
@@ -121,6 +117,10 @@ class CommandHandler:
         message += f": {tail}" if tail else ""
         lasting = code in {DATA_REFUSED, _CONFIG}
         return DeliveryFailed(message, sink_down=code == TRY_LATER, lasting=lasting)
+
+
+class NotRunnable(Exception):
+    """A program cannot be run as the config has it."""
 
 
 def run_program(
@@ -137,27 +137,30 @@ def run_program(
 
     variables: What it sees of the environment beside ``PATH``.
 
-    Raises `LookupError` if a variable is not set; `TimeoutError` if the program did not end by
-    itself, another `OSError` if it cannot be run.
+    Raises `NotRunnable`, and `TimeoutError` if the program did not end by itself.
     """
     missing = [name for name in variables if name not in os.environ]
     if missing:
-        message = f"the environment has no variable {', '.join(missing)}"
-        raise LookupError(message)
+        message = f"the environment has no variable {', '.join(missing)}; set it"
+        raise NotRunnable(message)
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
     # Files and no pipes: a program that reads or writes nothing cannot block us.
     with tempfile.TemporaryFile() as stdin, _guarded() as guard:
         stdin.write(text.encode())
         stdin.seek(0)
-        process = subprocess.Popen(  # noqa: S603  the words come from the config alone
-            command,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            cwd=folder,
-            env=environment | {name: os.environ[name] for name in variables},
-            start_new_session=True,  # a group of its own, to end all that it started
-        )
+        try:
+            process = subprocess.Popen(  # noqa: S603  the words come from the config alone
+                command,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=folder,
+                env=environment | {name: os.environ[name] for name in variables},
+                start_new_session=True,  # a group of its own, to end all that it started
+            )
+        except OSError as error:
+            message = f"{command[0]} cannot be run: {(error.strerror or str(error)).lower()}"
+            raise NotRunnable(message) from error
         try:
             guard(process.pid)
             return process.wait(seconds)

@@ -16,7 +16,14 @@ from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeFailed, Reply
 from monitor.domain.setting_types import Duration  # noqa: TC001  pydantic reads it
 from monitor.domain.shown import plain_texts
-from monitor.hooks.command import DATA_REFUSED, TRY_LATER, Variable, Word, run_program
+from monitor.hooks.command import (
+    DATA_REFUSED,
+    TRY_LATER,
+    NotRunnable,
+    Variable,
+    Word,
+    run_program,
+)
 from monitor.judges.http import verdict_in
 
 if TYPE_CHECKING:
@@ -83,14 +90,11 @@ class CommandJudge:
         command, names = self.settings.command, self.settings.environment
         try:
             code = run_program(command, self.folder, names, text, seconds, stdout=stdout)
-        except LookupError as missing:
-            raise JudgeFailed(missing.args[0], lasting=True) from None
+        except NotRunnable as why:
+            raise JudgeFailed(str(why), lasting=True) from why
         except TimeoutError:
             reason = "it did not end in time"
             raise JudgeFailed(reason, passes=True) from None
-        except OSError as error:
-            reason = f"it cannot be run: {(error.strerror or 'no program').lower()}"
-            raise JudgeFailed(reason, lasting=True) from error
         if code:
             reason = f"it ended with exit code {code}"
             raise JudgeFailed(reason, passes=code == TRY_LATER, lasting=code == DATA_REFUSED)

@@ -6,7 +6,7 @@ written at once, so anyone who is stopped asks again, and nothing is done twice.
 
 from __future__ import annotations
 
-from collections import ChainMap, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -178,7 +178,8 @@ def _in_file(
     with context.database.read() as connection:
         tasks = {round_.id: tasks_of_people(connection, context, [round_]) for round_ in rounds}
     round_of = {key: round_id for round_id, round_tasks in tasks.items() for key in round_tasks}
-    collected = without_same_person(context, read(dict(ChainMap(*tasks.values()))))
+    all_tasks = {key: task for of in tasks.values() for key, task in of.items()}
+    collected = without_same_person(context, read(all_tasks))
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
     for event in collected.events:
         events[round_of[event.task_key]].append(replace(event, at=None))

@@ -391,7 +391,8 @@ def _labeled_tally(labels: RoundLabels) -> Tally:
 def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
     estimates = _estimated(batch)
     with context.database.read() as connection:
-        return with_pictures(batch, with_stored_own_rows(connection, batch, estimates))
+        estimates = with_stored_own_rows(connection, batch, estimates)
+    return with_pictures(batch, estimates)  # takes seconds, so no transaction waits for it
 
 
 def _estimated(batch: HistoryBatch) -> Estimates:

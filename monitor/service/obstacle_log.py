@@ -37,7 +37,7 @@ ENDS = frozenset({"delivered again", "monitor goes on", "tick goes on"})
 """Events after which the obstacles of a monitor, a sink or a job are over."""
 
 REMINDER = timedelta(hours=1).total_seconds()  # An obstacle that stays is logged again after this
-OVER = timedelta(minutes=10).total_seconds()  # Without it, after which an obstacle is over
+OVER = timedelta(minutes=10).total_seconds()  # An obstacle that did not come for so long is over
 
 
 class ObstacleFilter:

@@ -12,9 +12,9 @@ the items of each stratum of the window and whether it is predicted positive, sh
 ``metrics.metric`` knows, ``name`` is one of them; ``estimand`` is "rate", of the rates behind the
 window, or "window", of the window's own items, and ``estimands`` are several; ``level`` is the
 probability of each interval, in (0, 1). ``seed`` and ``rng`` are the source of randomness: the same
-numbers in give the same numbers out. ``points``, a power of 2, ``draws``, ``paths`` and
-``resamples`` are how many draws there are. A value out of its range and a wrong shape are
-refused by a ValueError that names them.
+numbers in give the same numbers out. ``points``, a power of 2, ``draws`` and ``paths``
+are how many draws there are. A value out of its range and a wrong shape are refused by a
+ValueError that names them, but by ``Counts`` itself, which takes checked arrays.
 """
 
 from monitor.stats.core.beta_mixture import BetaMixture

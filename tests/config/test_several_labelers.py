@@ -127,6 +127,8 @@ def test_a_round_of_one_labeler_is_not_read_by_one_that_answers_for_the_rest(loa
 REFUSED = """\
 {for: passed, kind: files, deadline: 5} => [1].deadline: 5 has no unit
 {kind: files} => : labeler 2 does not say for which items
+{for: flagged, kind: files} => : labeler 2 gets no item
+{for: {land: CZ}, kind: files} => : 'land' is no segment column
 {for: pased, kind: files} => [1].for: it should be 'flagged', 'passed', 'otherwise' or 'checks'
 {for: passed, kind: fils} => [1].kind: 'fils' is not known; did you mean files?
 {for: passed, kind: page} => [1].question: this setting is missing

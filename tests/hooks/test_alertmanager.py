@@ -84,6 +84,19 @@ def test_what_ends_an_alert_has_its_labels_and_a_time_that_has_passed(alertmanag
     assert len(alertmanager.known) == 1
 
 
+def test_kept_alerts_are_open_again_after_it_forgot_them(alertmanager):
+    handler = handler_for(alertmanager.url)
+    open_one = notice(**moved("alert.firing", now())).model_dump(mode="json")
+    ended = notice(**moved("alert.resolved", now(), metric="recall")).model_dump(mode="json")
+    handler.deliver(effect(**moved("alert.firing", now())))
+
+    alertmanager.known.clear()
+    handler.keep([open_one, ended])
+
+    assert alertmanager.open_at(now()) == [LABELS]
+    assert [len(alerts) for _, alerts in alertmanager.posts] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("event", "changes", "name", "lasts"),
     [

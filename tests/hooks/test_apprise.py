@@ -71,6 +71,14 @@ def test_what_a_stranger_wrote_calls_nobody_and_begins_no_line():
     assert all(call not in text for call in ("@all", "<!here>", "](http"))
 
 
+def test_html_receivers_get_tags_as_text():
+    with Receiver() as receiver:
+        url = json_url(receiver) + "?format=html"
+        handler_for(url).deliver(effect(sentence="<script>alert(1)</script>"))
+
+    assert "<script" not in sent(receiver)["message"].replace(BREAK, "")
+
+
 @pytest.mark.parametrize(("status", "down"), [(400, False), (302, False), (429, True), (503, True)])
 def test_a_service_that_says_no_is_told_with_its_status_and_without_its_url(
     status, down, caplog, capfd

@@ -74,3 +74,24 @@ def test_a_round_whose_pictures_cannot_be_shown_waits_for_them(database):
     assert "a.png" not in str(caught.value), "hooks and MLflow may have it"
     assert before is RoundState.OPEN
     assert scene.round(1).state is RoundState.LABELING
+
+
+def test_a_few_pictures_that_cannot_be_shown_are_said_of_the_round(database):
+    scene = scene_of(database, bad_rows_max=0.9)
+    for row in scene.source.rows[::2]:
+        row["picture"] = MISSING
+
+    scene.run(1)
+
+    [broken] = [
+        row["reason"]
+        for row in scene.rows("select reason from round_issues")
+        if "picture" in row["reason"]
+    ]
+    sent = [task for tasks in scene.labeler.sent.values() for task in tasks.values()]
+    count = sum(task.shown["picture"] == MISSING for task in sent)
+    assert broken == (
+        f"{count} of {len(sent)} items have a picture that cannot be shown "
+        f"({count}: no such file or directory)"
+    )
+    assert 0 < count < len(sent)

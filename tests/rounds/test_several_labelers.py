@@ -199,6 +199,8 @@ def test_the_first_rule_that_an_item_follows_decides():
         (["flagged", {"country": "CZ"}], "end the list with one that has `for: otherwise`"),
         (["otherwise", "passed"], "labeler 2 gets no item"),
         (["flagged", "passed", "otherwise"], "labeler 3 gets no item"),
+        (["flagged", "flagged", "passed"], "labeler 2 gets no item"),
+        ([{"land": "CZ"}, "otherwise"], "'land' is no segment column"),
         ([{}, "otherwise"], "labeler 1 names no segment"),
     ],
 )

@@ -110,6 +110,30 @@ def test_environment_and_loggers_are_as_before_after_a_delivery(handler, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+WITHOUT_LOADING = """
+import sys
+from monitor.domain.errors import DeliveryFailed
+from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from tests.tracking.reports import make_effect, make_report
+handler = MlflowHandler(MlflowSettings(tracking_uri=sys.argv[1]))
+try:
+    handler.deliver(make_effect("round_run", make_report(1)))
+except DeliveryFailed as error:
+    print(error)
+print(sorted({"mlflow", "matplotlib"} & set(sys.modules)))
+"""
+
+
+def test_while_mlflow_is_down_neither_mlflow_nor_figures_are_loaded():
+    url = f"http://127.0.0.1:{free_port()}"
+
+    told = run_python(WITHOUT_LOADING, url)
+
+    sentence, loaded = told.stdout.splitlines()
+    assert sentence.startswith(f"MLflow at {url} does not answer (connection refused); ")
+    assert loaded == "[]"
+
+
 def run_python(program, *arguments, cwd=None):
     root = str(pytest.importorskip("tests").__path__[0]).removesuffix("/tests")
     return subprocess.run(

@@ -114,7 +114,7 @@ def _tag_model(
     if round_.settings.model is None or firing or not is_newest:
         return
     issues = frame_store.read_issues(connection, round_.id)
-    report = bare_report(round_, issues, round_.state, sentence, **names)
+    report = bare_report(round_, issues, round_.state, sentence, ended=False, **names)
     tags = NewEffect(
         key=f"{report.round_key}/v{report.version}/attention/{EffectKind.MODEL_TAGS}",
         monitor_id=round_.monitor_id,

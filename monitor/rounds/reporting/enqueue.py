@@ -162,7 +162,7 @@ def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: d
     """Write the effects of a round that ended without an estimate."""
     names = names_of(connection, round_)
     issues = frame_store.read_issues(connection, round_.id)
-    report = bare_report(round_, issues, RoundState.ABANDONED, reason, **names)
+    report = bare_report(round_, issues, RoundState.ABANDONED, reason, ended=True, **names)
     report_store.write_reports(connection, {round_.id: report})
     stale = round_.slot <= now and _makes_stale(connection, round_, now)
     notice = abandoned_notice(round_, reason=reason, at=now, **names)

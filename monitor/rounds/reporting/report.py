@@ -27,7 +27,6 @@ from monitor.domain.report import (
 )
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.domain.slots import slots_after
-from monitor.domain.state import RoundState
 from monitor.presentation import rounds
 
 if TYPE_CHECKING:
@@ -146,9 +145,15 @@ def closed_report(
 
 
 def bare_report(
-    round_: Round, issues: Mapping[str, tuple[int, bool]], state: str, reason: str, **names: str
+    round_: Round,
+    issues: Mapping[str, tuple[int, bool]],
+    state: str,
+    reason: str,
+    *,
+    ended: bool,
+    **names: str,
 ) -> RoundReport:
-    """Report a round without an estimate: one that ended so, or one that needs a look.
+    """Report a round that needs a look, or that ``ended`` without an estimate.
 
     ``names`` are its ``store_id`` and ``round_key``.
     """
@@ -157,11 +162,14 @@ def bare_report(
         "concerns": [reason],
         "sentence": rounds.check_sentence(round_.number, reason),
     }
-    if state == RoundState.ABANDONED:
+    if ended:
         sentence = rounds.no_estimate_sentence(round_.number, reason)
         outcome = {"status": Status.STALE, "sentence": sentence}
     version = round_.version + 1
-    fields = _frame_fields(round_, issues) | names | outcome
+    lists = ("strata", "estimates", "evidence", "alerts", "timeline")
+    nothing: dict[str, Any] = {name: [] for name in lists} | {"proposed_limits": {}}
+    nothing |= {"size": 0, "flagged": 0, "partial": False, "model_version": None}
+    fields = nothing | _frame_fields(round_, issues) | names | outcome
     return RoundReport(**fields, version=version, state=state, reason=reason)
 
 

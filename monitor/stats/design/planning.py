@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.core.levels import normal_quantile
+from monitor.stats.core.levels import LEVEL, normal_quantile
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE, FutureWidths
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 MARGINS = (0.10, 0.05, 0.03)
 """Margins that a prospect is always asked for."""
 
-LEVEL = 0.95
 CURVE_POINTS = 81  # enough for a smooth line in a figure
 
 

@@ -143,8 +143,13 @@ def find_control(
     connection: Connection, names: Collection[str], annotator: str, key: str
 ) -> Control | None:
     """Find a control of some rounds by its key; None if that person was not shown it."""
-    shown = controls(connection, names, annotator)
-    return next((one for one in shown if one.key == key), None)
+    query = select(*_CONTROL).where(
+        page_controls.c.key == key,
+        page_controls.c.annotator == annotator,
+        page_controls.c.round_name.in_(names),
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Control(*row)
 
 
 def make_control(

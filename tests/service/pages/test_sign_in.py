@@ -400,10 +400,13 @@ def test_behind_a_proxy_a_request_that_came_without_encryption_is_refused(databa
     unsaid = client.get("/sign-in")
     encrypted = client.get("/sign-in", headers={"x-forwarded-proto": "https"})
     led_on = client.get("/sign-in/", headers={"x-forwarded-proto": "https"})
+    said = [("x-forwarded-proto", "https"), ("x-forwarded-proto", "http")]
+    appended = client.get("/sign-in", headers=said)
 
     assert [plain.status_code, unsaid.status_code, encrypted.status_code] == [421, 421, 200]
     assert "X-Forwarded-Proto: https" in plain.text
     assert (led_on.status_code, led_on.history) == (404, []), "no address leads to http"
+    assert appended.status_code == 421, "the proxy writes behind what the client said"
 
 
 def test_the_page_that_asks_for_a_password_is_as_closed_as_the_others(site):

@@ -122,6 +122,21 @@ def test_before_the_first_label_there_is_no_guess_and_no_alarm():
     assert watchers.guess(TWO.window) == pytest.approx(np.array([[0.5 / 101, 0.5 / 401]]))
 
 
+def test_the_guess_of_paths_decays_as_that_of_the_detector():
+    window, rounds = (
+        FIVE.window,
+        np.array([[50, 20, 0, 1, 3], [55, 22, 1, 0, 2], [40, 20, 0, 0, 9]]),
+    )
+    watchers = Paths([PRECISION], 52, 1)
+    for positive in rounds:
+        watchers.learn(window, positive[np.newaxis])
+
+    expected = guess([counts_of(window, positive) for positive in rounds])
+
+    assert expected is not None
+    assert watchers.guess(window) == pytest.approx(expected[np.newaxis], rel=1e-13)
+
+
 # --- scenarios ------------------------------------------------------------------------------------
 
 
