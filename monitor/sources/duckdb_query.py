@@ -190,6 +190,10 @@ class DuckdbTable(TableInfo):
         """Build the error for a column of the wrong type, with its first value."""
         return self.open.refuse_type(name, setting, expected)
 
+    def check_id(self, name: str, setting: str) -> None:
+        """Refuse a column whose values have no one text form."""
+        self.open.id_text(name, setting)
+
     def check_number(self, name: str, setting: str) -> None:
         """Refuse a column that holds no numbers; in files of texts any may."""
         self.need(name, setting)

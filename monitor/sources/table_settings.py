@@ -186,7 +186,7 @@ class TableSettings(SourceSettings):
         by_challenger = self.challenger is not None and self.challenger.predicted is not None
         lists = {"positive": self.positive, "negative": self.negative}
         if self.columns.predicted is None and not by_challenger:
-            for name in self.model_fields_set.intersection(lists):
+            for name in [each for each in lists if each in self.model_fields_set]:
                 message = f"{name} needs columns.predicted: the column whose value it is"
                 raise ValueError(message)
         lists |= {f"where.{column}": values for column, values in self.where.items()}

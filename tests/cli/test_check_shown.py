@@ -1,5 +1,11 @@
 """What `check`, `run-once` and `show` say of what people are to be shown."""
 
+import os
+from unittest import mock
+
+import pytest
+
+from tests.cli.workplace import PEOPLE
 from tests.pictures import png
 
 SHOWN = "show: [subject]"
@@ -27,6 +33,22 @@ def test_pictures_that_cannot_be_shown_are_waited_for(place):
     assert "more than bad_rows_max = 0.01 allows" in ran.line(why)
     assert (checked.code, ran.code, again.code) == (65, 65, 0)
     assert "is labeling" in again.out
+
+
+@pytest.mark.parametrize(
+    ("labeling", "where"),
+    [
+        (PEOPLE, "label files"),
+        (PAGE.replace("page", "mlflow"), "MLflow"),
+        (PAGE.replace("page", f"label_studio, url: {NOBODY}, token: '${{TOKEN}}'"), "Label Studio"),
+    ],
+)
+def test_pictures_are_said_to_be_paths_where_labelers_show_texts_only(place, labeling, where):
+    with_photos(place, labeling)
+    with mock.patch.dict(os.environ, TOKEN="0123456789" * 4):
+        checked = place.run("check")
+
+    checked.line(f"pictures (photo) stand in {where} by their paths or as a remark")
 
 
 def test_gold_items_with_other_columns_than_tasks_are_pointed_out(place):

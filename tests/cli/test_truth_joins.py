@@ -78,6 +78,17 @@ def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
         assert "0 with desk 'worst', where about" in said, said
 
 
+def test_check_warns_of_a_truth_whose_load_broke_off_in_the_last_window(bare):
+    cut = "case when i < 200 or i % 5 = 0 then (i % 3 = 0)::int end"
+    bare.predictions(rows=400, days=2, is_travel=cut)
+    bare.config()
+
+    said = bare.run("check").out
+
+    assert "passed items from" in said
+    assert "have one in the window before; are all rows there?" in said
+
+
 SEGMENTS = ("show: [subject]", "show: [subject], segments: [topic]")
 
 

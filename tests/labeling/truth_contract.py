@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from monitor.domain.errors import MonitorError
+from monitor.domain.errors import LabelsRefused, MonitorError
 from monitor.domain.model import Answer, Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from tests.sources.prediction_files import TWO, WEEK
@@ -210,3 +210,12 @@ class TruthContract:
         assert census.cells == by_id.cells
         assert len(by_id.cells) > 2
         assert {one.reason for one in census.refused} == {one.reason for one in by_id.refused}
+
+    @pytest.mark.parametrize("changes", [{"value": "outcom"}, {"value": "outcom", "id": "itm"}])
+    def test_a_census_refuses_a_column_that_is_missing_as_other_readings_do(self, changes):
+        self.write(rows_of(ROWS), TEXTS)
+        row = {"id": "a", "time": MONDAY, "score": 0.9, "country": "A", "predicted": True}
+        source = self.predictions([{**row, "text": "x"}])
+
+        with pytest.raises(LabelsRefused, match="did you mean"):
+            self.labeler(source=source, **changes).census(source, WEEK, TWO, {True, False})

@@ -277,6 +277,18 @@ def test_a_kind_that_is_built_in_already_is_refused_and_others_go_on(package, co
     assert ran(site=site, code=LOADED).code == 0
 
 
+def test_a_kind_that_two_packages_bring_is_refused_with_both(package, config, ran):
+    package("acme-queue", "pr_monitor.sources", "queue", "")
+    site = package("other-queue", "pr_monitor.sources", "queue", "")
+    config(source="{kind: queue}")
+
+    refused = ran("check", site=site)
+
+    assert refused.code == 78
+    assert "package acme-queue 1.0" in refused.err
+    assert "package other-queue 1.0" in refused.err
+
+
 LABELER = """
 from typing import Literal
 from pydantic import SecretStr

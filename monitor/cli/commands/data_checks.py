@@ -20,7 +20,7 @@ from monitor.domain.judge import Judge
 from monitor.domain.judging import JudgeFailed
 from monitor.domain.model import BandEdges, Frame, Verdict, Window
 from monitor.domain.ports import ExcludesRows
-from monitor.domain.shown import Shown
+from monitor.domain.shown import Shown, is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.labeling.page import PageLabeler
@@ -34,6 +34,7 @@ from monitor.rounds.labels.truth_reach import (
     near_misses_concern,
     reach_of,
     refuse_unreached,
+    windows_before,
 )
 from monitor.rounds.opening.setting_changes import version_change
 from monitor.rounds.sampling.baseline import check_baseline
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 _COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
 _CHECKED = 50  # items of each class of which pictures are tried
+_TEXTS_ONLY = {"files": "label files", "mlflow": "MLflow", "label_studio": "Label Studio"}
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
 
@@ -157,9 +159,16 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     ids = [candidate.id for part in frame.strata for candidate in part.candidates[:_CHECKED]]
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
-    for one in context.today:
-        if isinstance(one.labeler, PageLabeler):
-            yield from _gold_warnings(one.labeler, shown)
+    pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
+    for labeler in [one.labeler for one in context.today]:
+        text_only = _TEXTS_ONLY.get(labeler.name)
+        if pictures and text_only is not None:
+            yield (
+                f"pictures ({', '.join(pictures)}) stand in {text_only} by their paths or as a "
+                "remark; labeling of kind page shows them"
+            )
+        if isinstance(labeler, PageLabeler):
+            yield from _gold_warnings(labeler, shown)
 
 
 def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
@@ -281,7 +290,7 @@ def check_truth(
         *warnings,
         *_join_warnings(join),
         *(sentence for sentence in (near, unclear) if sentence is not None),
-        *_class_warnings(join),
+        *_class_warnings(context, reader, join),
         *_unmatched_warnings(context, labeler),
     )
     if not reach.flagged.size + reach.passed.size:
@@ -342,7 +351,8 @@ def _join_warnings(join: _Join) -> Iterator[str]:
         yield f"none of the {reach.known} known is positive; is labeling.positive right?"
 
 
-def _class_warnings(join: _Join) -> Iterator[str]:
+def _class_warnings(context: MonitorContext, reader: TruthReader, join: _Join) -> Iterator[str]:
+    """Compare the share of items with a label between the classes, and with the window before."""
     flagged, passed = join.reach.flagged, join.reach.passed
     if join.has_a_row_each and _is_fewer(passed, flagged):
         yield (
@@ -350,6 +360,17 @@ def _class_warnings(join: _Join) -> Iterator[str]:
             "labels that exist for flagged items more often bias recall where the choice of "
             "passed items depends on what they are"
         )
+    before = next(iter(windows_before(context.settings.round.schedule, join.window)), None)
+    if before is None:
+        return
+    earlier = reach_of(context, reader, before)
+    pairs = (("flagged", flagged, earlier.flagged), ("passed", passed, earlier.passed))
+    for name, now, then in pairs:
+        if _is_fewer(now, then):
+            yield (
+                f"{_share(now)} {name} items from {join.window} have a label, where "
+                f"{_share(then)} have one in the window before; are all rows there?"
+            )
 
 
 def _is_fewer(reach: ClassReach, baseline: ClassReach) -> bool:
@@ -399,7 +420,7 @@ def _joined_window(context: MonitorContext, matures: timedelta) -> Window | None
     if span is None:
         return None
     schedule = context.settings.round.schedule
-    for age in (matures, timedelta(0)):
+    for age in dict.fromkeys((matures, timedelta(0))):
         window = window_of(schedule, newest_slot(schedule, context.clock() - age))
         if context.source.count(window):
             return window

@@ -265,6 +265,8 @@ def threshold(
         int | None, option("COUNT", "Closed rounds to pool, up to that one [1].", min=1)
     ] = None,
     labels: Annotated[Path | None, option("FILE", "A file of labels, in place of rounds.")] = None,
+    score: Annotated[str | None, option("COLUMN", "Column of scores [score].")] = None,
+    label: Annotated[str | None, option("COLUMN", "Column of labels, 1 or 0 [label].")] = None,
     in_use: Annotated[
         float | None, option("SCORE", "In use now: lowest flagged score.", "--threshold")
     ] = None,
@@ -286,8 +288,7 @@ def threshold(
     Give one goal: --precision, --recall, both costs, or --capacity. The command tests the edges of
     the score strata, in an order that no label decides; it may propose to keep the present one.
     Rounds are pooled within one history: one model version, one threshold. With --labels, give a
-    file with columns score and label, and how its labels were drawn, as for monitor.evaluate;
-    quantiles of its scores are tested.
+    file and how its labels were drawn, as for monitor.evaluate; quantiles of its scores are tested.
     """
     from monitor.results.threshold_proposal import goal_of, proposal_document, proposal_json
 
@@ -300,6 +301,8 @@ def threshold(
         confidence=confidence,
     )
     of_file = {
+        "score": score,
+        "label": label,
         "threshold": in_use,
         "flagged-size": flagged_size,
         "passed-size": passed_size,
@@ -338,24 +341,28 @@ def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
     if options["threshold"] is None:
         message = "--labels needs --threshold, the score from which on items are flagged now"
         raise InputRefused(message)
+    if (options["score"] or "score") == (options["label"] or "label"):
+        message = "--score and --label name the same column; the score is what the classifier gave"
+        raise InputRefused(message)
     sizes = {name: options[f"{name}-size"] for name in ("flagged", "passed")}
     if len([size for size in sizes.values() if size is None]) == 1:
         message = "--flagged-size and --passed-size go together: give both"
         raise InputRefused(message)
-    frame, weight = read_table(path, "the labeled file"), options["weight"]
+    frame = read_table(path, "the labeled file")
 
-    def column(name: str, option: str = "--labels") -> Column:
-        return Column(f"column {name!r}", column_of(frame, name, option))
+    def column(option: str) -> Column:
+        name = options[option] or option
+        return Column(f"column {name!r}", column_of(frame, name, f"--{option}"))
 
     rows = read_rows(
         column("label"),
         score=column("score"),
         threshold=options["threshold"],
-        weight=None if weight is None else column(weight, "--weight"),
+        weight=None if options["weight"] is None else column("weight"),
     )
     drawn = EvaluationSample(
         random=bool(options["random"]),
-        has_weights=weight is not None,
+        has_weights=options["weight"] is not None,
         sizes=None if sizes["flagged"] is None else sizes,
         prevalence=options["prevalence"],
     )

@@ -164,11 +164,12 @@ class LakeSource(EngineSource):
     def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:
         """Copy some columns: a stream of a snapshot serves no query of another table."""
         with self.open_table(other=other) as table:
-            types = {name: kind for name, kind in table.types.items() if name in columns}
-            names = ", ".join(map(quoted, types))
+            names = ", ".join(quoted(name) for name in table.types if name in columns) or "null"
             select = f"select {names} from {table.relation}"  # noqa: S608
             table.rows(f"create or replace temp table {_COPY} as {select}")
-            copy = OpenTable(self.place, other.connection, _COPY, types, refused=self._refused)
+            copy = OpenTable(
+                self.place, other.connection, _COPY, table.types, refused=self._refused
+            )
             yield Reading(Statements(copy), DUCKDB)
 
     def state(self) -> str | None:
