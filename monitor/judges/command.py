@@ -40,7 +40,8 @@ class CommandJudgeSettings(OnDemandSettings):
     of the config and sees only ``PATH`` and the variables that ``environment`` names. On standard
     input it gets up to ``batch`` items, such as ``{"subject": "..."}``: what people are shown. A
     line of its answer is ``{"verdict": "yes"}``; any other is no verdict. Exit code 75 asks for
-    another try. It is killed after ``timeout``, with what it started.
+    another try, 65 ends the asking for this round. It is killed after ``timeout``, with what it
+    started.
     """
 
     kind: Literal["command"] = "command"
@@ -79,11 +80,11 @@ class CommandJudge:
         with tempfile.TemporaryFile() as stdout:
             self._run("".join(f"{text}\n" for text in texts), stdout, seconds)
             stdout.seek(0)
-            lines = stdout.read(_MOST).decode(errors="replace").splitlines()
+            lines = stdout.read(_MOST).splitlines()  # of bytes: texts end at U+2028 and more too
         if len(lines) != len(items):
             message = f"it wrote {len(lines):,} lines for {len(items):,} items"
             raise JudgeFailed(message)
-        values = map(verdict_in, lines)
+        values = [verdict_in(line.decode(errors="replace")) for line in lines]
         return [Reply(value, "malformed" if value is None else "") for value in values]
 
     def _run(self, text: str, stdout: IO[bytes], seconds: float) -> None:

@@ -58,7 +58,7 @@ def learning_lines(rounds_remaining: int, proposed: Mapping[str, float]) -> list
     """Describe when limits are proposed, or which are."""
     wait = f"limits are proposed after {plural(rounds_remaining, 'more round')}"
     limits = (
-        "proposed limits, up to 0.05 under the level of the last rounds, to accept in the config: "
+        "proposed limits, up to 0.05 under the last rounds' low end, to accept in the config: "
         f"limits: {limits_text(proposed)}"
     )
     return [*([wait] if rounds_remaining else []), *([limits] if proposed else [])]

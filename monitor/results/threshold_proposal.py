@@ -89,14 +89,14 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
         shown.append((proposal.proposed or 0, "proposed"))
     audited = any(
         each.settings.audit is not None or checks_of(each.settings.labeling)
-        for each in proposal.rounds[-1:]
+        for each in proposal.rounds
     )
     head = ["threshold", "", f"flagged {_unit(proposal)}"]
     rows = [_row(proposal.curve[k], name) for k, name in shown]
     return [
         f"{_labels_text(proposal)}: {_goal_text(proposal.goal)}",
         *(f"WARNING: {warning}" for warning in proposal.warnings),
-        f"by {proposal.labeled} labels, {proposal.positive} of them positive",
+        f"by {proposal.labeled:,} labels, {proposal.positive:,} of them positive",
         *([answered_at_random_text(proposal.missing)] if proposal.missing else []),
         *(["labels are taken as they are: the audit corrects none of this"] if audited else []),
         "",
@@ -135,11 +135,12 @@ def _goal_text(goal: Goal) -> str:
 def _answer(proposal: Proposal) -> str:
     now = proposal.curve[proposal.current]
     if proposal.proposed is None:
+        more = "labels or more --rounds" if proposal.rounds else "labels"
         why = (
             f"no threshold is tested that flags so few; {proposal.curve[0].threshold:g} flags "
             f"{proposal.curve[0].flagged:,.0f} {_unit(proposal)}"
             if proposal.goal.capacity
-            else ("these labels are sure of no threshold; more labels or more --rounds may be")
+            else f"these labels are sure of no threshold; more {more} may be"
         )
         return f"keep {now.threshold:g}: {why}"
     best = proposal.curve[proposal.proposed]

@@ -203,12 +203,12 @@ def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[st
     readers = truth_reach.truth_readers(context.labelers_of(state.round.settings))
 
     def read_concerns() -> dict[str, str]:
-        return {
-            kind: sentence
-            for reader in readers
-            for kind, sentence in _concerns_of(context, state, reader)
-            if sentence is not None
-        }
+        concerns: dict[str, list[str]] = {}
+        for reader in readers:
+            for kind, sentence in _concerns_of(context, state, reader):
+                if sentence is not None:
+                    concerns.setdefault(kind, []).append(sentence)
+        return {kind: "; ".join(sentences) for kind, sentences in concerns.items()}
 
     return _rarely(context, state.round, read_concerns) if readers else {}
 

@@ -162,7 +162,8 @@ def _changed_labels(
     if request.truth:
         if rounds and not by_column:
             raise InputRefused(not_by_column_text(context.settings.name))
-        events |= _in_column(context, by_column)
+        for round_id, answers in _in_column(context, by_column).items():
+            events[round_id] += answers
     if request.without is not None:
         for round_id, withdrawn in _withdrawn(context, rounds, request.without).items():
             events[round_id] += withdrawn

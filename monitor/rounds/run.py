@@ -29,7 +29,7 @@ from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.labels.label_store import SentTask
+    from monitor.storage.labels.label_store import UnsentRounds
     from monitor.storage.results.class_store import ClassVersion
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.rounds")
 
 SETTLING = timedelta(minutes=15)
-"""How long after a deadline a file that is not whole yet is waited for."""
+"""Grace period for files still being written at the deadline."""
 
 
 def run(context: MonitorContext) -> None:
@@ -110,7 +110,7 @@ def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[Monit
 
 def _begin_all(
     context: MonitorContext, due: list[Round]
-) -> tuple[list[MonitorError | None], list[Round], SentTask]:
+) -> tuple[list[MonitorError | None], list[Round], UnsentRounds]:
     """Draw rounds and hand out their tasks, of those for which it is time.
 
     Returns what each step met, the rounds that have something to do after it, and which of their
@@ -143,7 +143,7 @@ def _finish_all(
     return [_error_of(partial(finish, context, round_id)) for round_id in due]
 
 
-def _may_begin(round_: Round, sent: SentTask, now: datetime) -> bool:
+def _may_begin(round_: Round, sent: UnsentRounds, now: datetime) -> bool:
     """Whether a round is to be drawn or has tasks to hand out.
 
     Not one that a clock ahead opened, whose window is not over.
@@ -313,12 +313,12 @@ def _retry(context: MonitorContext, rounds: list[Round]) -> list[Round]:
     return [round_ for round_ in _unfinished(context) if round_.id in ids]
 
 
-def _read_sent(context: MonitorContext, rounds: list[Round]) -> SentTask:
+def _read_sent(context: MonitorContext, rounds: list[Round]) -> UnsentRounds:
     with context.database.read() as connection:
         return label_store.read_sent(connection, [round_.id for round_ in rounds])
 
 
-def _is_out(round_: Round, sent: SentTask) -> bool:
+def _is_out(round_: Round, sent: UnsentRounds) -> bool:
     """Whether to ask about a round: not while somebody has yet to hand out its tasks."""
     drawn = round_.state in {RoundState.LABELING, RoundState.CLOSED}
     return drawn and round_.id not in sent.none

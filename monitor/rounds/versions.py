@@ -241,7 +241,7 @@ def read_early(
     round_: Round,
     claim: Claim,
     labels: RoundLabels,
-    waiting: Collection[str] = (),
+    waiting: Collection[str],
 ) -> None:
     """Read the evidence of a round that takes labels: it fires what its closing will fire anyway.
 

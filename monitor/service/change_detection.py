@@ -62,7 +62,7 @@ class _SavedScan(NamedTuple):
     next_slot: datetime
 
 
-class Idle:
+class ChangeDetector:
     """Remembers the last good look at each monitor.
 
     configs: All that the config has on each monitor, by name, as a text. Where it is given, good

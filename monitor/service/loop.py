@@ -26,7 +26,7 @@ from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
 from monitor.rounds.sampling.aliases import check_aliases
 from monitor.service import signals
-from monitor.service.change_detection import Idle, MonitorScan, last_ones
+from monitor.service.change_detection import ChangeDetector, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for, import_for_workers
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.service.runtime import Running
@@ -122,7 +122,7 @@ def one_pass(
     application: Application,
     monitors: Sequence[MonitorContext],
     *,
-    idle: Idle | None = None,
+    idle: ChangeDetector | None = None,
     before_check: Callable[[MonitorContext], None] = lambda _: None,
 ) -> Pass:
     """Do once what the service does at every tick.
@@ -132,7 +132,7 @@ def one_pass(
     idle: Knows which monitors need no look; without it all are looked at.
     before_check: Called with each monitor before it is looked at; the others stay as they are.
     """
-    idle = idle or Idle(application.database, application.clock)
+    idle = idle or ChangeDetector(application.database, application.clock)
     errors = check_aliases(monitors)
     others, interrupted = last_ones(idle.needed(monitors))
     errors |= _check(idle, others, before_check)
@@ -150,7 +150,9 @@ def one_pass(
 
 
 def _check(
-    idle: Idle, checks: Sequence[MonitorScan], before_check: Callable[[MonitorContext], None]
+    idle: ChangeDetector,
+    checks: Sequence[MonitorScan],
+    before_check: Callable[[MonitorContext], None],
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
     prefetcher = idle.prefetcher(checks)

@@ -12,7 +12,7 @@ import structlog
 
 from monitor.domain.errors import MonitorError, StoppedByBug
 from monitor.rounds.claims import turn_taken
-from monitor.service.change_detection import Idle, MonitorScan, last_ones
+from monitor.service.change_detection import ChangeDetector, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for
 from monitor.service.shared_reads import SharedScans, prepared
 
@@ -48,7 +48,7 @@ class MonitorPool:
         self._running = running
         self._advance = advance
         self._stop, self._news = stop, changes
-        self._idle = Idle(running.application.database, running.application.clock)
+        self._idle = ChangeDetector(running.application.database, running.application.clock)
         self._pool = ThreadPoolExecutor(WORKERS + ASKING, thread_name_prefix="lane")
         self._turns = Semaphore(WORKERS)
         self._lock = threading.Lock()

@@ -47,8 +47,9 @@ class DuckdbSource(EngineSource):
 
     def can_be_joined(self, other: EngineSource) -> bool:
         """Whether queries of another table can name this one; one DuckDB file is open at once."""
-        is_same = isinstance(other, DuckdbSource) and other.files.found() == self.files.found()
-        return self.files.kind != "duckdb" or is_same
+        if self.files.kind != "duckdb":
+            return True
+        return isinstance(other, DuckdbSource) and other.files.found() == self.files.found()
 
     @contextmanager
     def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:  # noqa: ARG002

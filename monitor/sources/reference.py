@@ -61,7 +61,7 @@ def read_reference(
         number = "null" if items.score is None else f"try_cast({quoted(items.score)} as double)"
         texts = ", ".join(map(_text, named.values()))
         rows = data.rows(f"select {number}, {texts} from {data.relation}")  # noqa: S608
-    meanings = _Labels(all_texts(_YES if positive is None else positive))
+    meanings = _LabelTexts(all_texts(_YES if positive is None else positive))
     below, flags = rounded_below(threshold), (all_texts(items.flagged), items.passed)
     read = []
     for score, text, predicted, score_text in rows:
@@ -79,7 +79,7 @@ def read_reference(
     return _arrays(read, unlabeled=len(rows) - len(read))
 
 
-class _Labels:
+class _LabelTexts:
     """What the texts of a label mean, as `read_reference` says."""
 
     def __init__(self, positives: Sequence[str]) -> None:

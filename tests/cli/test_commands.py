@@ -153,8 +153,10 @@ def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
     status = filled.run("status")
     begin = alert["id"][:8]
 
+    unset = filled.run("alerts", "resolve", "", "--reason", "a variable that is not set")
     ended = filled.run("alerts", "resolve", begin, "--reason", "the label rule changed")
 
+    assert unset.code != 0
     assert "mail: ALERT" in status.lines
     assert any(f"  alert {begin}: recall at least 0.95, firing" in line for line in status.lines)
     assert ended.lines == [f"resolved {begin}: mail, recall at least 0.95"]

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.cli.test_labels_story import truth
-from tests.cli.workplace import read, save
+from tests.cli.workplace import COLUMN, read, save
 
 WHY = ("--reason", "the truth was exported wrongly", "--by", "ana")
 LATER = timedelta(days=100)  # no round takes late labels then
@@ -103,3 +103,22 @@ def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of_and_n
     assert sum(row["positive"] for row in page["strata"]) == 40
     assert column.code == 65
     assert "people labeled these rounds of mail, so there is no column to read again" in column.err
+
+
+def test_a_file_and_a_column_of_one_round_are_both_read_again(bare):
+    place, todo = bare, bare.folder / "todo.csv"
+    place.predictions()
+    flagged = COLUMN.replace("{", "{for: flagged, checks: 5, ", 1)
+    place.config(f"[{flagged}, {{for: passed, kind: files}}]")
+    place.run("run-once")
+    place.run("labels", "export", "--out", "todo.csv")
+    rows = read(todo)
+    save(todo, [{**row, "label": "0"} for row in rows])
+    place.run("labels", "import", "todo.csv")
+    place.run("run-once")
+    save(todo, [{**row, "label": "1"} for row in rows])
+
+    done = restate(place, "1", "--labels", "todo.csv", "--truth", "--json", *WHY)
+
+    [told] = json.loads(done.out)["restated"]
+    assert told["labels_changed"] >= len(rows)

@@ -162,6 +162,7 @@ def labels(tmp_path, monkeypatch):
 
 
 OF_FILE = ("--labels", "labels.csv", "--threshold", 0.5)
+WITHOUT_FILE = ("--labels", "none.csv", "--threshold", 0.5)
 BY_CLASS = (*OF_FILE, "--flagged-size", 10_000, "--passed-size", 10_000)
 
 
@@ -196,17 +197,18 @@ def test_of_a_labeled_file_weights_say_the_same_as_sizes_and_prevalence_moves_pr
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ((*OF_FILE, "--precision", 0.8), "say how the labels were drawn"),
+        ((*OF_FILE, "--precision", 0.8), "say how the labels of --labels were drawn: --random"),
         ((*OF_FILE, "--random", "--precision", 0.8, "--rounds", 2), "--rounds 2 is of a monitor's"),
         ((*OF_FILE, "--flagged-size", 9000, "--recall", 0.8), "give both"),
         ((*BY_CLASS, "--capacity", 30), "a labeled set has no days"),
+        (("--random", "--precision", 0.8), "--random is of a labeled file"),
         ((*BY_CLASS, "--precision", 0.8, "--score", "points"), "--score names the column 'points'"),
         ((*BY_CLASS, "--precision", 0.8, "--score", "label"), "name the same column"),
         (
             ("--labels", "labels.csv", "--threshold", 50, "--random", "--precision", 0.8),
             "flagged by column 'score', 0.000",
         ),
-        (("--labels", "none.csv", "--threshold", 0.5, "--precision", 0.8), "none.csv cannot be"),
+        ((*WITHOUT_FILE, "--random", "--precision", 0.8), "none.csv cannot be"),
         ((*BY_CLASS, "--precision", 0.8, "--weight", "w"), "--weight names the column 'w'"),
         (("--labels", "labels.csv", "--random", "--precision", 0.8), "needs --threshold"),
         (("--random", "--precision", 0.8), "give --labels too"),

@@ -285,3 +285,14 @@ def test_a_program_that_takes_too_long_may_be_faster_the_next_time(tmp_path):
         judge.ask([{"text": "an item"}], 0.1)
 
     assert (failure.value.passes, failure.value.lasting) == (True, False)
+
+
+def test_a_line_of_a_program_ends_at_a_line_feed_alone(tmp_path):
+    line = json.dumps({"verdict": "yes", "why": "one\u2028two"}, ensure_ascii=False)
+    (tmp_path / "answer.txt").write_text(f'{line}\n{{"verdict": "yes"}}\n')
+    asked = {"command": ["cat", "answer.txt"], "positive": "yes"}
+    judge = CommandJudge(CommandJudgeSettings.model_validate(asked), tmp_path)
+
+    replies = judge.ask([{"text": "an item"}, {"text": "another"}], 60)
+
+    assert [(reply.value, reply.fault) for reply in replies] == [(None, "malformed"), ("yes", "")]

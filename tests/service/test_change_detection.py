@@ -12,7 +12,7 @@ from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import run
-from monitor.service.change_detection import Idle
+from monitor.service.change_detection import ChangeDetector
 from monitor.storage.rounds import round_claims
 from monitor.storage.tables import rounds, strata
 from monitor.testing import MemoryLabeler
@@ -43,7 +43,7 @@ class Service:
 
     def _started(self):
         configs = dict.fromkeys(self.context, self.config) if self.anew else None
-        return Idle(self.scenes[0].database, lambda: self.scenes[0].now, configs)
+        return ChangeDetector(self.scenes[0].database, lambda: self.scenes[0].now, configs)
 
     def tick(self):
         """Look at what needs it; returns the names."""
@@ -258,7 +258,9 @@ def test_a_look_that_another_version_kept_in_its_own_way_counts_for_nothing(scen
 
 def test_processes_that_keep_the_same_look_at_once_do_not_disturb_each_other(scene, passing):
     scene.now += timedelta(hours=1)
-    both = [Idle(scene.database, lambda: scene.now, {"mail": "as it is"}) for _ in range(2)]
+    both = [
+        ChangeDetector(scene.database, lambda: scene.now, {"mail": "as it is"}) for _ in range(2)
+    ]
     for idle in both:
         for look in idle.needed([scene.context]):
             idle.record_check(look, well=True)
@@ -300,7 +302,7 @@ class BreaksWhenAsked(MemoryLabeler):
 def test_a_labeler_with_a_bug_keeps_no_other_monitor_from_its_look(database, where):
     broken, well = (Scene(database, SMALL, name=name) for name in ("broken", "well"))
     broken.labeler = BreaksWhenAsked(where)
-    idle = Idle(database, lambda: well.now)
+    idle = ChangeDetector(database, lambda: well.now)
 
     with capture_logs() as logs:
         looks = idle.needed([broken.context, well.context])

@@ -10,7 +10,7 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.files import relations
 from monitor.labeling.column import ColumnSettings
 from monitor.service import shared_reads
-from monitor.service.change_detection import Idle
+from monitor.service.change_detection import ChangeDetector
 from monitor.service.loop import one_pass
 from monitor.service.shared_reads import Prefetcher
 from monitor.sources import duckdb as duckdb_source
@@ -55,7 +55,7 @@ class Fleet:
             clock=lambda: self.now,
             link=lambda _: None,
         )
-        self.idle = Idle(database, lambda: self.now)
+        self.idle = ChangeDetector(database, lambda: self.now)
 
     def write(self, known):
         """Write the truth of the first items, and of one that nobody asks about."""

@@ -15,7 +15,7 @@ from monitor.domain.judging import Reply
 from monitor.rounds import claims
 from monitor.rounds.opening import due
 from monitor.service import worker_pool
-from monitor.service.change_detection import Idle
+from monitor.service.change_detection import ChangeDetector
 from monitor.service.loop import TICK, MonitorWork, one_pass
 from monitor.service.shared_reads import Prefetcher, SharedScans, prepared
 from monitor.storage.rounds import round_store
@@ -188,7 +188,9 @@ def breaks_for(name, of, monkeypatch, method):
     monkeypatch.setattr(of, method, broken)
 
 
-@pytest.mark.parametrize(("of", "method"), [(Prefetcher, "before"), (Idle, "record_check")])
+@pytest.mark.parametrize(
+    ("of", "method"), [(Prefetcher, "before"), (ChangeDetector, "record_check")]
+)
 def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_it_back(
     scenes, slow, work, monkeypatch, of, method
 ):

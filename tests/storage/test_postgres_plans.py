@@ -18,7 +18,7 @@ from monitor.rounds.delivery.dead_letters import retire_orphans
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
-from monitor.service.change_detection import Idle
+from monitor.service.change_detection import ChangeDetector
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.pages import page_store
@@ -74,7 +74,7 @@ class Stage:
 
     def passes(self):
         """Do all that passes do: open, draw, ask, take labels, close, correct, deliver, rest."""
-        idle = Idle(self.database, lambda: self.now, {self.settings.name: "as it is"})
+        idle = ChangeDetector(self.database, lambda: self.now, {self.settings.name: "as it is"})
         self.now += timedelta(days=1)
         self.source.rows = long_monitor.day_of_rows(LONG + 1, self.now - timedelta(days=1), 300)
         self._one(idle)

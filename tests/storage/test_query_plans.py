@@ -12,7 +12,7 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.open_rounds import all_open_rounds
 from monitor.rounds.retention import forget_removed_monitors
 from monitor.rounds.status import overviews
-from monitor.service.change_detection import Idle
+from monitor.service.change_detection import ChangeDetector
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 from tests.storage.plans import Sent, recorded
@@ -37,7 +37,7 @@ def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
     asked: Sent = {}
     sample = Sample(max_labels=40, bands=Bands(flagged=1, passed=1))
     scene = Scene(database, settings(sample=sample, overlap=0.2))
-    idle = Idle(database, lambda: scene.now, {scene.name: "as it is"})
+    idle = ChangeDetector(database, lambda: scene.now, {scene.name: "as it is"})
     sinks = {"log": Taking(), "mlflow": Taking()}
     with recorded(database.engine, asked):
         for number in (1, 2):

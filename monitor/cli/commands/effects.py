@@ -203,7 +203,7 @@ def resolve(
 
     with opened(config) as application, application.database.write() as connection:
         firing = alert_store.find_alerts(connection, state=AlertState.FIRING)
-        chosen = [each for each in firing if each.id.startswith(alert)]
+        chosen = [each for each in firing if alert and each.id.startswith(alert)]
         if len(chosen) != 1:
             text = "several open alerts" if chosen else "no open alert"
             ids = ", ".join(alert.id[:8] for alert in firing) or "none"

@@ -329,8 +329,28 @@ def threshold(
 def _refuse_options(options: dict[str, Any], why: str) -> None:
     for name, value in options.items():
         if value is not None:
-            message = f"{name} {value} {why}"
+            message = f"{name if value is True else f'{name} {value}'} {why}"
             raise InputRefused(message)
+
+
+def _refuse_unclear(options: dict[str, Any]) -> None:
+    """Refuse options of a labeled file that leave open what it holds."""
+    if options["threshold"] is None:
+        message = "--labels needs --threshold, the score from which on items are flagged now"
+        raise InputRefused(message)
+    if (options["score"] or "score") == (options["label"] or "label"):
+        message = "--score and --label name the same column; the score is what the classifier gave"
+        raise InputRefused(message)
+    if (options["flagged-size"] is None) != (options["passed-size"] is None):
+        message = "--flagged-size and --passed-size go together: give both"
+        raise InputRefused(message)
+    ways = ("random", "weight", "flagged-size", "prevalence")
+    if all(options[way] is None for way in ways):
+        message = (
+            "say how the labels of --labels were drawn: --random, --weight, --flagged-size with "
+            "--passed-size, or --prevalence"
+        )
+        raise InputRefused(message)
 
 
 def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
@@ -338,16 +358,8 @@ def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
     from monitor.evaluation.rows import Column, column_of, read_rows, read_table
     from monitor.evaluation.threshold import propose_from_labels
 
-    if options["threshold"] is None:
-        message = "--labels needs --threshold, the score from which on items are flagged now"
-        raise InputRefused(message)
-    if (options["score"] or "score") == (options["label"] or "label"):
-        message = "--score and --label name the same column; the score is what the classifier gave"
-        raise InputRefused(message)
+    _refuse_unclear(options)
     sizes = {name: options[f"{name}-size"] for name in ("flagged", "passed")}
-    if len([size for size in sizes.values() if size is None]) == 1:
-        message = "--flagged-size and --passed-size go together: give both"
-        raise InputRefused(message)
     frame = read_table(path, "the labeled file")
 
     def column(option: str) -> Column:
@@ -363,7 +375,7 @@ def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
     drawn = EvaluationSample(
         random=bool(options["random"]),
         has_weights=options["weight"] is not None,
-        sizes=None if sizes["flagged"] is None else sizes,
+        sizes=None if options["flagged-size"] is None else sizes,
         prevalence=options["prevalence"],
     )
     return propose_from_labels(rows, drawn, goal)

@@ -56,7 +56,7 @@ def run_once(
     something waits for a later run, 78 fix the config.
     """
     from monitor.cli.views.passes import echo_pass, marks, moves, pass_json, second_waves
-    from monitor.service.change_detection import Idle
+    from monitor.service.change_detection import ChangeDetector
     from monitor.service.loop import one_pass
 
     with opened(config) as application:
@@ -71,7 +71,9 @@ def run_once(
             for context in monitors:
                 remember(context)
             _open_slot(monitors, slot)
-        idle = Idle(application.database, application.clock, application.config_fingerprints())
+        idle = ChangeDetector(
+            application.database, application.clock, application.config_fingerprints()
+        )
         result = one_pass(application, monitors, idle=idle, before_check=remember)
         moved = {
             name: moves(application, name, previous[name]) if name in previous else []

@@ -48,7 +48,7 @@ class IcebergLake:
     def at(self, snapshot: str) -> Streams:
         """Find a snapshot. Raises `SnapshotMissing` if the table has it no longer."""
         table = self._table()
-        if table.snapshot_by_id(int(snapshot)) is None:
+        if not snapshot.isdecimal() or table.snapshot_by_id(int(snapshot)) is None:
             message = f"{self._name} has no snapshot {snapshot} any more"
             raise SnapshotMissing(message)
 

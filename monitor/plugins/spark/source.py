@@ -152,7 +152,7 @@ def _error_text(error: Exception, settings: SparkSettings) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # Of errors that come through Java the first line names the call, the second what went wrong.
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        lines = [lines[0], lines[1].removeprefix(": ")][1:]
+        lines = [lines[1].removeprefix(": ")]
     line = (lines or [type(error).__name__])[0]
     options = (option.partition("=")[2] for option in (settings.remote or "").split(";")[1:])
     line = masked(line, {*secrets_of(settings.config), *options})

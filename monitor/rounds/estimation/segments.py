@@ -252,7 +252,7 @@ def round_evidence(round_: Round, labels: RoundLabels) -> dict[Name, SegmentEvid
     return result
 
 
-class _Labels(NamedTuple):
+class _SegmentErrors(NamedTuple):
     """Labels and errors of each segment and pair in each stratum, and of all items as ``()``.
 
     ``strata`` has each stratum, cut by labeler, and whether it is flagged.
@@ -272,12 +272,12 @@ class _Labels(NamedTuple):
         ).reshape(-1, 2, len(strata))
 
 
-def _of_strata(round_: Round, labels: RoundLabels) -> _Labels:
+def _of_strata(round_: Round, labels: RoundLabels) -> _SegmentErrors:
     closed = round_.state is RoundState.CLOSED
     answers = labels.answers_by(corrected_evidence_label if closed else evidence_label)
     flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
     rules = rules_of(round_.settings.labeling)
-    result = _Labels({}, Counter(), Counter())
+    result = _SegmentErrors({}, Counter(), Counter())
     for item in labels.items:
         answer, up = answers.get(item.id), flagged[item.stratum]
         if answer not in (Answer.POSITIVE, Answer.NEGATIVE):

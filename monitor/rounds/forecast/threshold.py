@@ -50,8 +50,8 @@ class AtThreshold:
 
     threshold: float
     flagged: float
-    precision: float | None
-    recall: float | None
+    precision: float
+    recall: float
     p: float | None
     intervals: dict[str, Interval | None] | None = None
 

@@ -139,7 +139,7 @@ def log_e_of_first_phase(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Cells:
+class _CellCoefficients:
     """Score cells of a round as they are before the judge; an entry for each stratum, ``(H,)``.
 
     ``coefficient`` is C and ``d`` the other side of the limit, ``judged`` is m, and ``is_counted``
@@ -153,7 +153,7 @@ class _Cells:
     is_counted: Bools
 
     @classmethod
-    def of(cls, limit: Limit, counts: Counts) -> _Cells:
+    def of(cls, limit: Limit, counts: Counts) -> _CellCoefficients:
         sample, size, up = _sample(counts), counts.size, counts.is_flagged
         strata, judged, items = (
             sample.summed(each) for each in (np.ones_like(size), sample.judged, size)
@@ -195,7 +195,7 @@ def _bets(
 
     With them come r, by which alternatives lie beyond the limit, and the usual sizes of strata.
     """
-    sample, cells = _sample(counts), _Cells.of(limit, counts)
+    sample, cells = _sample(counts), _CellCoefficients.of(limit, counts)
     share, labeled = _usual(sample, earlier)
     usual = np.rint(sample.summed(counts.size) * share).astype(np.int64)
     usual = usual if sample.has_verdict is None else usual * sample.has_verdict
@@ -225,7 +225,7 @@ def _usual(sample: FirstPhase, earlier: Sequence[Counts]) -> tuple[Floats, Ints]
     return share, np.ceil(usual - 1e-9).astype(np.int64)
 
 
-def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: Ints) -> float:
+def _widened(cells: _CellCoefficients, share: Floats, rates: Floats, labeled: Ints) -> float:
     """Divide the standard error of a round's estimate by that with counted sizes."""
     c, seen = cells.coefficient * share, labeled > 0
     of_labels = float((c**2 * rates * (1 - rates))[seen] @ (1 / labeled[seen]))
@@ -235,7 +235,7 @@ def _widened(cells: _Cells, share: Floats, rates: Floats, labeled: Ints) -> floa
     return math.sqrt(1 + more / of_labels) if of_labels > 0 else 1.0
 
 
-def _best(cells: _Cells, share: Floats, alternative: Floats, labeled: Ints) -> float:
+def _best(cells: _CellCoefficients, share: Floats, alternative: Floats, labeled: Ints) -> float:
     """Find the K with the largest expected log e at an alternative; 0 if that keeps the limit."""
     seen = labeled > 0
     n = labeled[seen].astype(np.float64)
@@ -269,7 +269,7 @@ def _log_e(
     part: float,
 ) -> Floats:
     """Log e of a wave that has a part of the round's labels."""
-    sample, cells = _sample(counts), _Cells.of(limit, counts)
+    sample, cells = _sample(counts), _CellCoefficients.of(limit, counts)
     for_limit = cells.coefficient > 0
     if missing is not None and missing.any():
         counts = completed(counts, missing, for_limit)

@@ -63,20 +63,20 @@ def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Tas
 
 
 @dataclass(frozen=True, slots=True)
-class SentTask:
-    """The rounds of which the labeler has no task yet, and the rounds of which it lacks some."""
+class UnsentRounds:
+    """Rounds of which no task, or not every task, was sent to its labeler."""
 
     none: frozenset[int]
     not_all: frozenset[int]
 
 
-def read_sent(connection: Connection, round_ids: Sequence[int]) -> SentTask:
+def read_sent(connection: Connection, round_ids: Sequence[int]) -> UnsentRounds:
     """Read how many tasks of some rounds the labeler has."""
     sent = func.count(tasks.c.sent_at).label("sent")
     query = select(tasks.c.round_id, sent, func.count().label("tasks"))
     of_rounds = query.where(tasks.c.round_id.in_(round_ids)).group_by(tasks.c.round_id)
     rows = connection.execute(of_rounds).all()
-    return SentTask(
+    return UnsentRounds(
         none=frozenset(row.round_id for row in rows if row.sent == 0),
         not_all=frozenset(row.round_id for row in rows if row.sent < row.tasks),
     )

@@ -61,7 +61,7 @@ def forget_doubt(connection: Connection, monitor_id: int) -> None:
 
 
 def read_doubts(connection: Connection, round_ids: Collection[int]) -> dict[int, str]:
-    """Read why the store looks restored, of those of some rounds that say so."""
+    """Read the rounds, of some, whose concern says why the store looks restored."""
     query = select(concerns.c.round_id, concerns.c.sentence).where(
         concerns.c.kind == DOUBT, concerns.c.round_id.in_(round_ids)
     )
