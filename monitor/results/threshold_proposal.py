@@ -123,13 +123,13 @@ def _unit(proposal: Proposal) -> str:
 def _goal_text(goal: Goal) -> str:
     confidence = f"with {100 * goal.confidence:.4g}% confidence"
     if goal.precision is not None:
-        return f"the lowest threshold of precision {goal.precision:g} or more, {confidence}"
+        return f"the lowest tested threshold of precision {goal.precision:g} or more, {confidence}"
     if goal.recall is not None:
-        return f"the highest threshold of recall {goal.recall:g} or more, {confidence}"
+        return f"the highest tested threshold of recall {goal.recall:g} or more, {confidence}"
     if goal.costs is not None:
         wrong, missed = goal.costs
         return f"the least cost, {wrong:g} a false positive and {missed:g} a missed one"
-    return f"the lowest threshold that flags at most {goal.capacity:,.10g} items a day"
+    return f"the lowest tested threshold that flags at most {goal.capacity:,.10g} items a day"
 
 
 def _answer(proposal: Proposal) -> str:
