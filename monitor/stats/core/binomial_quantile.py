@@ -36,9 +36,6 @@ def binomial_quantiles(uniforms: Floats, items: float, rates: Floats) -> Floats:
 
     As ``scipy.stats.binom.ppf``, to the last one; ``items`` is a whole number, and uniforms and
     rates have the shape ``(points,)``.
-
-    >>> binomial_quantiles(np.array([0.5, 0.975]), 9000, np.array([0.1, 0.1]))
-    array([900., 956.])
     """
     result, is_sure = np.zeros(len(rates)), np.zeros(len(rates), dtype=np.bool_)
     is_wide = items * rates * (1 - rates) >= LEAST_VARIANCE

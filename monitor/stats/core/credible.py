@@ -18,24 +18,11 @@ if TYPE_CHECKING:
 def credible_interval(
     values: Floats, level: float, *, point: float | None = None, edges: Sequence[Floats] = ()
 ) -> Interval:
-    """Equal-tailed interval of draws, around a point found elsewhere or their mean.
+    """Equal-tailed interval of draws, NaN where there is no value, around a point found elsewhere.
 
-    Parameters
-    ----------
-    values
-        Draws, NaN where there is no value; at least one has one.
-    point
-        The mean of the draws if not given or NaN. It is moved into the interval if it lies
-        outside.
-    edges
-        Further draws of the same quantity; the interval reaches to each of their intervals.
-        One of NaN only is left out.
-
-    Examples
-    --------
-    >>> draws = np.arange(1, 1000) / 1000
-    >>> print(credible_interval(draws, 0.9), credible_interval(draws, 0.9, point=0.97))
-    0.500 [0.050, 0.950] 0.950 [0.050, 0.950]
+    The point is moved into the interval if it lies outside; if not given or NaN, it is the mean of
+    the draws. ``edges`` are further draws of the same quantity: the interval reaches to each of
+    their intervals, but for those of NaN only.
     """
     ends = [_ends(each, level) for each in (values, *edges) if not np.isnan(each).all()]
     lows, highs = zip(*ends, strict=True)

@@ -98,16 +98,9 @@ def _class_posterior(counts: Counts, members: Bools) -> BetaMixture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """Joint draws of the rates, and the uniforms kept for the items not labeled.
+    """Joint draws of the rates, ``(points, H)``, the first ``flagged`` of them of flagged strata.
 
-    Parameters
-    ----------
-    rates
-        Shape ``(points, H)``, flagged strata first.
-    uniforms
-        Shape ``(points, H)``, in (0, 1), independent of ``rates``.
-    flagged
-        How many of the strata are flagged.
+    ``uniforms``, of the same shape and independent of ``rates``, are for the items not labeled.
     """
 
     rates: Floats
@@ -163,15 +156,8 @@ def draw(
     """Draw the rates jointly, and the uniforms for the items that were not labeled.
 
     The Sobol coordinates are, in this order: one per stratum for its rate, one per stratum for
-    its unlabeled items, and one per class to choose the mixture component by weight.
-
-    Parameters
-    ----------
-    points
-        How many; a power of 2.
-    size
-        Items in each stratum, shape ``(H,)``, if known: the rate of an empty stratum weighs
-        nothing, so it is left at 0 and costs nothing.
+    its unlabeled items, and one per class to choose the mixture component by weight. Where ``size``
+    is given, the rate of an empty stratum weighs nothing, so it is left at 0 and costs nothing.
 
     Raises
     ------
@@ -181,9 +167,8 @@ def draw(
     Examples
     --------
     >>> uniform = BetaMixture.single(np.ones(1), np.ones(1))
-    >>> draws = draw(JointPosterior(uniform, uniform), seed=7, points=2**10)
-    >>> draws.rates.shape, draws.uniforms.shape, draws.flagged
-    ((1024, 2), (1024, 2), 1)
+    >>> draw(JointPosterior(uniform, uniform), seed=7, points=2**10).rates.shape
+    (1024, 2)
     """
     if points < 1 or points & (points - 1):  # a Sobol sequence is balanced at powers of 2 only
         message = f"points must be a power of 2, got {points!r}"

@@ -51,20 +51,12 @@ _AIMS = (1e-3, 2.0)  # factors on a margin
 class Allocation:
     """How many items of each stratum to label, and what that buys.
 
-    Parameters
-    ----------
-    labels
-        Items to draw from each stratum, shape ``(H,)``, in the order of the sizes.
-    margins
-        Half-width expected of each metric's interval; empty if nothing is known of the rates.
-        Capped at 1, where it says nothing.
-    asked, needed
-        The margins wanted, and the labels that they need regardless of the budget, if known.
-    cost
-        Of all labels together, in the unit in which costs were given; one label is 1 otherwise.
-    assured
-        Probability, under the prior of the round, that the half-width of each asked
-        metric comes out within its margin.
+    ``labels`` are in the order of the sizes, shape ``(H,)``. ``margins`` are the half-widths
+    expected of each metric's interval, 1 at most, where it says nothing; empty if nothing is known
+    of the rates. ``asked`` are the margins wanted, ``needed`` the labels that they need regardless
+    of the budget, if known. ``cost`` is of all labels, in the unit in which costs were given, one
+    label being 1 otherwise. ``assured`` is the probability, under the prior of the round, that the
+    half-width of each asked metric comes out within its margin.
     """
 
     labels: Ints
@@ -103,11 +95,8 @@ def allocate(
         Probability, in (0, 1), with which each half-width is to come out within its margin
         (``assurance``). None plans by the expected variance, which misses about as often as not.
 
-    Raises
-    ------
-    ValueError
-        If neither margins nor a budget is given, nothing is known and there is no budget, or a
-        value is out of range.
+    A ValueError if neither margins nor a budget is given, nothing is known and there is no budget,
+    or a value is out of range.
 
     Examples
     --------
@@ -166,17 +155,7 @@ def allocate(
 def assured_by(
     prospect: Prospect, labels: Ints, margins: Mapping[str, float], level: float = 0.95
 ) -> dict[str, float]:
-    """Return the probability with which given labels keep each margin that can be planned for.
-
-    Examples
-    --------
-    >>> from monitor.stats.design.prior import PriorRates
-    >>> from monitor.stats.design.prospect import Prospect
-    >>> known = PriorRates.of_reference(tp=243, fp=64, fn=79, tn=4331, is_flagged=[True, False])
-    >>> window = Prospect.of([46_000, 1_000_000], [True, False], known)
-    >>> assured_by(window, np.array([200, 3000]), {"recall": 0.06})
-    {'recall': 0.421875}
-    """
+    """Return the probability with which given labels keep each margin that can be planned for."""
     problem, _ = AllocationProblem.of(prospect, level)
     plannable = {name: margins[name] for name in margins if name in problem.coefficients}
     return FutureWidths.of(problem, prospect.prior_rates).is_within(labels, plannable)

@@ -41,8 +41,7 @@ def cell_half_widths(
 
     1 where a class with items has no answer. Sizes, classes and numbers of answers, which may be
     expected ones, have the shape ``(H,)``, the cells of a class in order of score; positives
-    ``(..., H)``. ``z`` is the standard errors in a half-width, ``first_phase`` what the sizes were
-    estimated from.
+    ``(..., H)``. ``z`` is the standard errors in a half-width.
     """
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)

@@ -81,10 +81,8 @@ def plan_options(
 ) -> PlanOptions:
     """Plan a round, with the labels of other margins and the margins of other numbers of labels.
 
-    Parameters
-    ----------
-    margins, max_labels, assurance
-        As for `monitor.stats.design.allocation.allocate`; one of the first two is needed.
+    ``margins``, ``max_labels`` and ``assurance`` are as for
+    `monitor.stats.design.allocation.allocate`; one of the first two is needed.
 
     Examples
     --------
@@ -156,28 +154,8 @@ class WidthCurve:
 def width_curve(prospect: Prospect, labels: ArrayLike) -> WidthCurve:
     """Half-widths when a plan's labels are split otherwise between flagged and passed.
 
-    Within each class the labels keep the plan's proportions. The window is taken as so large
-    that no stratum is labeled whole.
-
-    Parameters
-    ----------
-    prospect
-        The window, with items in both classes.
-    labels
-        The plan, shape ``(H,)``, with labels in both classes.
-
-    Raises
-    ------
-    ValueError
-        If a class has no items or no labels.
-
-    Examples
-    --------
-    >>> from monitor.stats.design.prospect import Prospect
-    >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
-    >>> curve = width_curve(window, [100, 900])
-    >>> round(curve.best, 2), float(curve.half_widths["recall"].min().round(3))
-    (3.59, 0.122)
+    Within each class the ``labels``, ``(H,)``, keep the plan's proportions. The window is taken as
+    so large that no stratum is labeled whole. A ValueError if a class has no items or no labels.
     """
     plan, up = np.asarray(labels, dtype=np.float64), prospect.is_flagged
     sums = [float(part[of].sum()) for part in (plan, prospect.size) for of in (up, ~up)]
@@ -216,14 +194,10 @@ def random_sampling_labels(
 
     Expected numbers, not a guarantee: :math:`n\,N_+/N` labels fall on predicted positives and
     :math:`n\,\eta` on actual ones, with variances :math:`P(1-P)` and :math:`R(1-R)` per label
-    (section 2.1 of Shang et al., 2023) and the finite-population term of the window.
-
-    Parameters
-    ----------
-    margins, assurance
-        As for `monitor.stats.design.allocation.allocate`. With an assurance the expected half-width
-        is to be narrower than the margin by what that share of the draws needs; the sample's split
-        between the classes is taken for the window's.
+    (section 2.1 of Shang et al., 2023) and the finite-population term of the window. ``margins``
+    and ``assurance`` are as for `monitor.stats.design.allocation.allocate`. With an assurance the
+    expected half-width is to be narrower than the margin by what that share of the draws needs; the
+    sample's split between the classes is taken for the window's.
 
     Examples
     --------

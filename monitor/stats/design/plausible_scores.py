@@ -49,17 +49,7 @@ class PlausibleScores:
 def plausible_scores(
     prospect: Prospect, labels: Ints, margins: Mapping[str, float], *, assurance: float
 ) -> PlausibleScores | None:
-    """Judge a plan by all plausible scores; None unless scores are all that is known.
-
-    >>> from monitor.stats.design.prospect import Prospect
-    >>> up, claimed = [True, False, False], [0.8, 0.004, 0.1]
-    >>> window = Prospect.of([900, 40_000, 2000], up, PriorRates.of_scores(claimed, up))
-    >>> margins = {"recall": 0.1}
-    >>> labels = allocate(window, margins=margins, assurance=0.8).labels
-    >>> found = plausible_scores(window, labels, margins, assurance=0.8)
-    >>> print([round(float(share), 2) for share in found.assured["recall"]], found.needed)
-    [0.29, 1.0] (215, 3442)
-    """
+    """Judge a plan by all plausible scores; None unless scores are all that is known."""
     if prospect.prior_rates.source != "scores" or not margins:
         return None
     needed, shares = [], []

@@ -42,25 +42,9 @@ def rates_without_own(
     :math:`(y_k + w p_k)/(n_k + w)`, its answers and the line's :math:`p_k` at the worth of
     w = ``FIT_WORTH`` labels.
 
-    Parameters
-    ----------
-    position
-        Where each band lies along the score, shape ``(H,)``; NaN is the middle of its class.
-    is_flagged
-        Which bands are predicted positive, shape ``(H,)``; two or more of each class.
-    labeled, positive
-        Answers of each band, shape ``(..., H)``: of one round, or of many at once.
-    terms
-        What is added to the line, shape ``(H, Q)``, as of ``recalibration.Cut``.
-
-    Examples
-    --------
-    >>> rates = rates_without_own(
-    ...     np.array([0.5, 2.0, -4.0, -1.0]), np.array([True, True, False, False]),
-    ...     np.array([20.0, 20.0, 40.0, 40.0]), np.array([15.0, 19.0, 0.0, 6.0]),
-    ... )
-    >>> rates[3].round(3)  # the last band: from the other three
-    array([0.75 , 0.945, 0.001, 0.124])
+    ``position`` is where each band lies along the score, ``(H,)``; NaN is the middle of its class,
+    of which each has two bands or more. Answers have the shape ``(..., H)``: of one round, or of
+    many at once. ``terms`` are added to the line, ``(H, Q)``, as of ``recalibration.Cut``.
     """
     bands = len(position)
     out = ~np.eye(bands, dtype=np.bool_)

@@ -35,10 +35,6 @@ def mixed_by_size(optimal: Floats, low: Floats, size: Floats, share: float) -> F
 
     Optimal labels are at least ``low``, the floor. They are more than the size where the optimum
     would label yet more: so a stratum is labeled whole though a part goes by size.
-
-    >>> low, size = np.full(3, 10.0), np.array([100.0, 100.0, 800.0])
-    >>> mixed_by_size(np.array([60.0, 30.0, 10.0]), low, size, 0.25)
-    array([47.5, 25. , 27.5])
     """
     total = float(size.sum())
     spread = share * float(np.minimum(optimal, size).sum()) / total * size if total > 0 else 0.0

@@ -79,9 +79,6 @@ def first_wave(plan: ArrayLike, uniform: float | None = None) -> Ints:
     """Labels of wave 1: ``FIRST_SHARE`` of each stratum's plan, whole.
 
     Bands are rounded up; score cells by ``uniform``, u of the round in [0, 1).
-
-    >>> first_wave([24, 0, 1240]), first_wave([3, 3, 3, 3], uniform=0.5)
-    (array([ 10,   0, 496]), array([1, 1, 2, 1]))
     """
     share = FIRST_SHARE * np.asarray(plan, dtype=np.int64)
     if uniform is not None:
@@ -105,19 +102,16 @@ def second_wave(
 ) -> Ints:
     """Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
 
-    Whole numbers of shape ``(..., H)``, 0 or more, that sum to ``plan`` less ``first``. A class
-    with one stratum has no other answers to go by; the rest of the plan is then wave 2.
+    Whole numbers of shape ``(..., H)``, 0 or more, that sum to ``plan`` less ``first``, the labels
+    of the whole round by its prior and of wave 1, ``(H,)``. A class with one stratum has no other
+    answers to go by; the rest of the plan is then wave 2.
 
     Parameters
     ----------
-    sizes, is_flagged
-        The strata of the window, shape ``(H,)``.
     position
         Where each stratum lies along the score, shape ``(H,)``, on a scale on which log odds are
         about a line: the log odds of its mean score, or its place 0, 1, ... where scores are no
         probabilities. NaN without a score.
-    plan, first
-        Labels of the whole round by its prior, and of wave 1 (:func:`first_wave`), shape ``(H,)``.
     labeled, positive
         Answers of wave 1, shape ``(..., H)``; ``labeled`` is less than ``first`` where some are
         missing.
@@ -129,20 +123,8 @@ def second_wave(
     terms
         What the log odds depend on besides, shape ``(H, Q)`` (``recalibration.Cut``).
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, or not ``positive <= labeled <= first <= plan <= sizes``, or a margin is
-        for something else than precision and recall or is not positive, or u is not in [0, 1).
-
-    Examples
-    --------
-    >>> second_wave(
-    ...     [500, 500, 40_000, 4000], [True, True, False, False], [0.5, 2.0, -4.0, -1.0],
-    ...     plan=[60, 60, 400, 40], first=[24, 24, 160, 16],
-    ...     labeled=[24, 24, 160, 16], positive=[15, 20, 1, 6],
-    ... )
-    array([ 82,  38, 159,  57])
+    A ValueError if shapes disagree, not ``positive <= labeled <= first <= plan <= sizes``, a margin
+    is for something else than precision and recall or not positive, or u is not in [0, 1).
     """
     size, up = np.asarray(sizes, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
     location, whole = np.asarray(position, dtype=np.float64), np.asarray(plan, dtype=np.int64)

@@ -100,26 +100,13 @@ def log_e_of_first_phase(
     earlier: Sequence[Counts],
     errors: Sequence[float],
 ) -> Floats:
-    """Log e of each alternative over the waves of one round.
+    """Log e over the waves of one round, ``(alternatives,)``; 0.0 where uninformative.
 
-    Parameters
-    ----------
-    limit
-        The limit watched.
-    waves
-        Of each wave its own labels and answers, and the sizes and the first phase of the round.
-    rates
-        The guess for each wave, by the rounds and the waves before it.
-    missing
-        Of each wave its items without an answer, by stratum; None for none.
-    earlier
-        Rounds of the same strata before this one, in slot order.
-    errors
-        How far beyond the limit each alternative lies, in standard errors of a round's estimate.
-
-    Returns
-    -------
-    log e of shape ``(alternatives,)``; 0.0 where uninformative.
+    ``waves`` have their own labels and answers, and the sizes and the first phase of the round;
+    ``rates`` is the guess for each, by the rounds and the waves before it, ``missing`` its items
+    without an answer, by stratum. ``earlier`` rounds of the same strata are in slot order;
+    ``errors`` is how far beyond the limit each alternative lies, in standard errors of a round's
+    estimate.
     """
     nothing, planned = np.zeros(len(errors)), [int(wave.labeled.sum()) for wave in waves]
     for i, lost in enumerate(missing):

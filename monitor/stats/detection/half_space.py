@@ -59,11 +59,6 @@ class Limit:
     ValueError
         If the metric is unknown or has no convex null, or ``value``, ``side`` or ``beta`` is out
         of range.
-
-    Examples
-    --------
-    >>> print(Limit("recall", 0.5, "at_least"))
-    recall at least 0.5
     """
 
     metric: str
@@ -93,11 +88,6 @@ class Limit:
         """Return the same limit on the table's metric: an FPR of at most .1 is specificity .9.
 
         ``f2`` is F_beta with ``beta=2``.
-
-        Examples
-        --------
-        >>> print(Limit("fpr", 0.1, "at_most").direct())
-        specificity at least 0.9
         """
         if (f_number := re.fullmatch(_F_NUMBER, self.metric)) is not None:
             return replace(self, metric="f_beta", beta=float(f_number[1]))
@@ -155,26 +145,10 @@ def half_space(limit: Limit, size: Ints, is_flagged: Bools) -> HalfSpace:
     f_beta       :math:`W_h(1+\beta^2(1-L)),\ -\beta^2 L W_h`           :math:`L W_+`
     ===========  =====================================================  =======================
 
-    "At most" negates both. With 0 < L < 1 and the items asked for below, L is strictly inside
-    what rates in :math:`[0,1]^H` can reach.
-
-    Parameters
-    ----------
-    limit
-        The limit; ``fpr`` and ``false_omission_rate`` are read as specificity and NPV.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If the window lacks a predicted class without which the metric is undefined or constant.
-
-    Examples
-    --------
-    >>> space = half_space(
-    ...     Limit("recall", 0.5, "at_least"), np.array([40, 1000]), np.array([True, False])
-    ... )
-    >>> print(space.c, space.d)
-    [  20. -500.] 0.0
+    "At most" negates both; ``fpr`` and ``false_omission_rate`` are read as specificity and NPV.
+    With 0 < L < 1 and the items asked for below, L is strictly inside what rates in :math:`[0,1]^H`
+    can reach. Raises LimitCannotBeTested if the window lacks a predicted class without which the
+    metric is undefined or constant.
     """
     if size.shape != is_flagged.shape or size.ndim != 1:
         message = f"size {size.shape} and is_flagged {is_flagged.shape} must both be (H,)"

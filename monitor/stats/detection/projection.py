@@ -33,29 +33,9 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
     (n_h((x_h-\mathrm{alt}_h)^2 + \mathrm{alt}_h(1-\mathrm{alt}_h)))` and a bracket for each.
 
     A stratum without labels sits at its best value: 1 where c > 0, 0 where c < 0. In labeled strata
-    x is the alternative itself where that keeps the limit.
-
-    Parameters
-    ----------
-    space
-        Rates that keep the limit; some rates in :math:`[0,1]^H` must lie strictly inside.
-    alternative
-        Rates of shape ``(..., H)``, strictly between 0 and 1.
-    labeled
-        Labels really given in each stratum, shape ``(H,)``: the e-value has mean 1 only with these.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If no rates lie strictly inside the half-space.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit, half_space
-    >>> sizes, is_flagged = np.array([100, 900]), np.array([True, False])
-    >>> space = half_space(Limit("recall", 0.7, "at_least"), sizes, is_flagged)
-    >>> print(project(space, np.array([0.9, 0.08]), np.array([50, 200])).round(4))
-    [0.9132 0.0435]
+    x is the alternative itself, strictly between 0 and 1, where that keeps the limit. ``labeled``
+    are the labels really given, ``(H,)``: the e-value has mean 1 only with these. Raises
+    LimitCannotBeTested if no rates in :math:`[0,1]^H` lie strictly inside the half-space.
     """
     scale = float(np.abs(space.c).max())  # so that _CLOSE means the same for every limit
     c, d = space.c / scale, space.d / scale
@@ -72,9 +52,6 @@ def tilted(alternative: Floats, n: Floats, q: Floats) -> Floats:
     r"""Stationary x of :math:`n\,\mathrm{KL}(\mathrm{alt} \| x) - qx`; all broadcast, n > 0.
 
     Written so that nothing cancels for any q.
-
-    >>> print(tilted(np.array([0.5]), np.array([10.0]), np.array([4.0])).round(4))
-    [0.5963]
     """
     far = np.where(q >= 0, alternative, 1 - alternative)
     s = np.sqrt((n - np.abs(q)) ** 2 + 4 * np.abs(q) * n * far)

@@ -91,9 +91,6 @@ def advance(log_r: ArrayLike, rounds: int, log_e: ArrayLike) -> Floats:
     r"""One more round, :math:`R \leftarrow (R + w_{t+1})\,e`, in logs, for one alert or many.
 
     ``rounds`` is how many, t, took a step before it; shapes broadcast.
-
-    >>> print(advance([-np.inf, 0.0], 0, [0.0, 0.0]).round(4))  # ln(1/2), ln(1 + 1/2)
-    [-0.6931  0.4055]
     """
     log_weight = -math.log((rounds + 1) * (rounds + 2))
     return np.asarray(np.logaddexp(log_r, log_weight) + np.asarray(log_e, dtype=np.float64))
@@ -103,12 +100,8 @@ def advance(log_r: ArrayLike, rounds: int, log_e: ArrayLike) -> Floats:
 class Recovery:
     """Evidence since an alert fired that its metric keeps the limit again: what is to be stored.
 
-    Parameters
-    ----------
-    rounds
-        Rounds since the firing that took a step.
-    log_r
-        Log R after them; minus infinity at the firing.
+    ``rounds`` since the firing took a step, and ``log_r`` is log R after them; minus infinity at
+    the firing.
 
     Examples
     --------

@@ -28,13 +28,7 @@ class Ending:
     paths: int
 
     def rounds_for(self, share: float) -> int | None:
-        """Count the rounds by which this share of the alerts has ended; None if fewer do.
-
-        Examples
-        --------
-        >>> Ending(np.array([0.1, 0.4, 0.7]), paths=10).rounds_for(0.5)
-        3
-        """
+        """Count the rounds by which this share of the alerts has ended; None if fewer do."""
         reached = np.flatnonzero(self.ended_within >= share)
         return int(reached[0]) + 1 if reached.size else None
 
@@ -51,26 +45,8 @@ def ending(
 ) -> Ending:
     """Simulate the rounds to come of an open alert, the metric staying where the scenario has it.
 
-    Parameters
-    ----------
-    scenario
-        The window as it will be drawn, with the true rates that are supposed.
-    rates
-        The guess that all rounds use, shape ``(H,)``. In service it goes on learning, which
-        changes little.
-    recovery
-        The alert's evidence so far; without it the alert has just fired.
-    rounds, paths, seed
-        Rounds to come and simulated alerts.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> from monitor.stats.detection.scenario import Scenario
-    >>> limit = Limit("precision", 0.8, "at_least")
-    >>> back = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-    >>> ending(back, limit, np.array([0.75, 0.02])).rounds_for(0.5)
-    4
+    All rounds use the guess ``rates``, ``(H,)``; in service it goes on learning, which changes
+    little. ``recovery`` is the alert's evidence so far; without it the alert has just fired.
     """
     start, labeled = recovery or Recovery(), scenario.labeled
     rng, without, per_positive = np.random.default_rng(seed), *_by_answer(scenario, limit, rates)

@@ -26,13 +26,6 @@ def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
     The draws of ``matrix`` with one class changed, with the other, and with both: none to three of
     them. An unlabeled class says nothing, so it has no edge. The ends of an interval are taken over
     the draws and all of these; they only move where some count is 0.
-
-    >>> from monitor.stats.core.counts import Counts
-    >>> counts = Counts.of_matrix(tp=9, fp=1, fn=0, tn=50, flagged_size=100, passed_size=900)
-    >>> drawn = Matrix(tp=[88.0, 91.0], fp=[12.0, 9.0], fn=[3.0, 0.5], tn=[897.0, 899.5])
-    >>> [edge] = matrices_at_the_edge(counts, drawn)
-    >>> edge.tp, edge.fn, edge.tn
-    (array([88., 91.]), array([0., 0.]), array([900., 900.]))
     """
     up = counts.is_flagged
     flagged = [(matrix.tp, matrix.fp), *_edge(counts, up, matrix.flagged)]

@@ -51,13 +51,11 @@ class MetricEstimate:
     """What one round says about one metric.
 
     Of the rates or of the window's own items (``estimand``), from this round alone (``round``) or
-    with its history (``pooled``).
+    with its history (``pooled``). ``point``, ``low`` and ``high`` are a point and an equal-tailed
+    interval, which holds it, or ``None`` with a ``reason``.
 
     Parameters
     ----------
-    point, low, high
-        Point and equal-tailed interval, or ``None`` with a ``reason``. ``estimates`` says what
-        the point is; it never lies outside of the interval.
     level
         Posterior probability of the interval, for this metric alone. With its history the
         interval is one of calibrated pooling (``robust_mixture``), whose coverage is measured.
@@ -232,25 +230,9 @@ def estimates(
 def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float | None:
     """Posterior quantile of a metric (``rate`` estimand), for proposing a limit.
 
-    ``None`` if the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws.
-
-    Parameters
-    ----------
-    draws
-        Draws of the rates from ``draws.draw``, flagged strata first.
-    share
-        Probability below the quantile, in (0, 1): 0.05 for a limit that the classifier, as it
-        has been, is very likely to keep.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.draws import draw, round_posterior
-    >>> counts = Counts.of_matrix(
-    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
-    ... )
-    >>> draws = draw(round_posterior(counts), seed=0)
-    >>> round(metric_quantile(draws, counts.size, "recall", 0.05), 3)
-    0.52
+    ``None`` if the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws. ``share`` is
+    the probability below the quantile, in (0, 1): 0.05 for a limit that the classifier, as it has
+    been, is very likely to keep.
     """
     check_probability(share, "share")
     values = metric(name)(draws.rate_matrix(size))

@@ -41,33 +41,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolingStep:
-    r"""Distribution of the class's rates after one round.
+    """Distribution of the class's rates after one round.
 
-    Parameters
-    ----------
-    mixture
-        The pooled posterior, one component per round at which the last change may have been.
-    started
-        Round at which each component began, 1 for the first one given and 0 for "unchanged since
-        the reference"; shape ``(J,)``, in the order of ``mixture.weight``.
-    log_predictive
-        Log probability the earlier rounds gave to this round's answers in the order they came,
-        :math:`\ln\sum_j w_j \prod_h B(a_{jh}+y_h, b_{jh}+n_h-y_h) / B(a_{jh}, b_{jh})`;
-        0 for a round without labels.
+    The pooled posterior has one component per round at which the last change may have been, and
+    ``started`` is the round at which each began, 1 for the first one given and 0 for "unchanged
+    since the reference"; shape ``(J,)``.
     """
 
     mixture: BetaMixture
     started: Ints
-    log_predictive: float
 
     def most_likely_start(self) -> int:
-        """Round at which the class most probably changed last; 0 if it did not.
-
-        Examples
-        --------
-        >>> pooling_steps([([80], [100]), ([79], [100]), ([40], [100])])[-1].most_likely_start()
-        3
-        """
+        """Round at which the class most probably changed last; 0 if it did not."""
         weight = np.bincount(self.started, weights=self.mixture.weight)
         return int(weight.argmax())
 
@@ -83,13 +68,6 @@ class PoolingStep:
         the coverage of its intervals and says little of how often classifiers change, so it is
         taken out again; b is what the labels say. 0 where the class could not have changed: it had
         no label before, or has none now.
-
-        Examples
-        --------
-        >>> rounds, settings = [([81], [100]), ([81], [100]), ([50], [100])], RunLength(hazard=0.5)
-        >>> quiet, fell = pooling_steps(rounds, settings=settings)[1:]
-        >>> quiet.change_probability(2, 0.5) < 0.5, fell.change_probability(3, 0.5) > 0.99
-        (True, True)
         """
         check_probability(hazard, "hazard")
         changed = float(self.mixture.weight[self.started == index].sum())
@@ -105,10 +83,10 @@ def pool(
     reference: ClassCounts | None = None,
     settings: RunLength = USUAL,
 ) -> BetaMixture:
-    r"""Posterior of a class's rates given its reference and all its rounds.
+    """Posterior of a class's rates given its reference and all its rounds.
 
     The last of :func:`pooling_steps`, where the recursion is written down; with no rounds, the
-    reference alone.
+    reference alone. At most ``run_length.MOST_COMPONENTS`` components over H strata.
 
     Parameters
     ----------
@@ -120,11 +98,6 @@ def pool(
         class with one stratum: spread evenly over score bands they mislead.
     settings
         What is thought of changes before any label is seen.
-
-    Returns
-    -------
-    BetaMixture
-        At most ``settings.keep`` components over H strata.
 
     Raises
     ------
@@ -173,7 +146,7 @@ def pooling_steps(
     :math:`(a, b) \leftarrow (a+y, b+n-y)`. A stratum without labels
     adds nothing. Before the first label there is nothing to have changed from, so without a
     reference the first round has component 0 only. A round without any label in the class takes
-    no step: it repeats the step before it, with ``log_predictive`` 0.
+    no step: it repeats the step before it.
 
     Parameters and errors are as in :func:`pool`; ``since`` is how many of the first steps are
     left out of what is returned.
@@ -199,13 +172,11 @@ def pooling_steps(
                 "expected; other strata are another history"
             )
             raise ValueError(message)
-        log_predictive = 0.0
         # Without labels no step: each one lets a change enter, which nothing could weigh against.
         if labeled.any():
-            run, foreseen = advance(run, positive, labeled, t, settings)
-            log_predictive = float(foreseen)
+            run = advance(run, positive, labeled, t, settings)
         if t > since:
-            steps.append(PoolingStep(mixture_of(run), run.started, log_predictive))
+            steps.append(PoolingStep(mixture_of(run), run.started))
     return tuple(steps)
 
 

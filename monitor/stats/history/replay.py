@@ -63,14 +63,6 @@ def last_steps(histories: Sequence[ClassHistory], settings: RunLength) -> list[L
     """Pool each history and return its last step, as ``change_point.pooling_steps`` gives it.
 
     All have the same number of strata; their numbers of rounds may differ.
-
-    >>> steady, nothing = np.array([[81.0], [79.0], [40.0]]), np.zeros(1)
-    >>> labeled = np.full((3, 1), 100.0)
-    >>> two, three = (ClassHistory(steady[:t], labeled[:t], nothing, nothing) for t in (2, 3))
-    >>> for found in last_steps([two, three], RunLength()):
-    ...     print(found.before.mean().round(3), found.step.mixture.mean().round(3))
-    [0.807] [0.798]
-    [0.798] [0.415]
     """
     steps: dict[int, LastStep] = {}
     waiting = sorted(range(len(histories)), key=lambda i: histories[i].rounds)
@@ -100,14 +92,13 @@ def _pooled(histories: Sequence[ClassHistory], settings: RunLength) -> list[Last
     for t in range(1, longest.rounds + 1):
         going = len(histories) - len(ended)
         run = before = _first(run, going)
-        foreseen = np.zeros(going)
         if longest.labeled[t - 1].any():
-            now = positive[t - 1, :going], labeled[t - 1, :going]
-            run, foreseen = advance(run, *now, t, settings)
+            run = advance(run, positive[t - 1, :going], labeled[t - 1, :going], t, settings)
         for i in reversed(range(going)):
             if histories[i].rounds > t:
                 break
-            ended.append(_last_step(before, run, i, float(foreseen[i])))
+            now = PoolingStep(mixture_of(run, i), run.started[i])
+            ended.append(LastStep(mixture_of(before, i), now))
     return ended[::-1]
 
 
@@ -133,8 +124,3 @@ def _first(run: Run, count: int) -> Run:
         history_alpha=run.history_alpha[:count],
         history_beta=run.history_beta[:count],
     )
-
-
-def _last_step(before: Run, after: Run, i: int, log_predictive: float) -> LastStep:
-    prior, learned = mixture_of(before, i), mixture_of(after, i)
-    return LastStep(prior, PoolingStep(learned, after.started[i], log_predictive))

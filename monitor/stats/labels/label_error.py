@@ -64,19 +64,11 @@ _HALF_CELL = 2.0**-31  # as in draws: moves a Sobol point to the middle of its c
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorrectedDraws(Draws):
-    """Draws of the true rates, with the sensitivity and specificity of labels in each.
+    """Draws of the true rates, with the sensitivity and specificity of labels, ``(points, H)``.
 
-    Parameters
-    ----------
-    sensitivity, specificity
-        Of the labels of each stratum, shape ``(points, H)``.
-    seed
-        Of the unknown truth of labeled items.
-    effective
-        How many equally likely draws they are worth.
-    supported
-        How many of ``FIRST_ANALYSIS`` proposals by the audit alone the labels leave; with an audit
-        for each class, the fewer of the two.
+    ``seed`` is for the unknown truth of labeled items. ``effective`` is how many equally likely
+    draws they are worth, ``supported`` how many of ``FIRST_ANALYSIS`` proposals by the audit alone
+    the labels leave; with an audit for each class, the fewer of the two.
     """
 
     sensitivity: Floats
@@ -125,17 +117,6 @@ def corrected_draws(
     are picked by weight, and :math:`\pi_h` is drawn from its distribution given s and t. The
     integrals are sums over cells, with the prior's exact mass in each. There is one audit for all
     labels, or one for each predicted class, whose labels count as right where it is None.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> from monitor.stats.labels.audit import LabelAudit
-    >>> counts = Counts.of_matrix(
-    ...     tp=138, fp=22, fn=150, tn=4690, flagged_size=1600, passed_size=48400
-    ... )
-    >>> draws = corrected_draws(counts, LabelAudit(tp=96, fn=4, tn=1980, fp=20))
-    >>> draws.rates.mean(axis=0).round(3)
-    array([0.905, 0.022])
     """
     is_right = isinstance(audit, ClassAudits) and audit.flagged is None
     classes = _classes(_thinned(counts), whole=is_right)
@@ -363,15 +344,10 @@ def corrected_estimates(
     estimands: Sequence[Estimand] = ESTIMANDS,
     seed: int = 0,
 ) -> list[MetricEstimate]:
-    """Estimate metrics of the truth from this round's labels and an audit of the labels.
+    """Estimate metrics of the truth from this round's labels and an ``audit`` of the labels.
 
     As ``posterior.estimates``; without a value, and with the reason, also where the audit and the
     labels contradict each other.
-
-    Parameters
-    ----------
-    counts, audit
-        As in ``corrected_draws``.
 
     Examples
     --------

@@ -38,31 +38,10 @@ def class_rates(
     """Likelihood of each proposed s and t by one class's labels, and true rates given it.
 
     The likelihood, shape ``(points,)``, has the mean 1 over ``weight`` for each component of the
-    prior by itself; the rates have the shape ``(points, H)``.
-
-    Parameters
-    ----------
-    mixture
-        What the labels would say of the rates if they did not err.
-    positive, labeled
-        Labels of each stratum, shape ``(H,)``.
-    s, t, weight
-        Proposed sensitivity and specificity and their weight without these labels, ``(points,)``.
-    uniforms, pick
-        In (0, 1), shapes ``(points, H)`` and ``(points,)``: choose the rates and the component.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.beta_mixture import BetaMixture
-    >>> known = BetaMixture.single(np.array([30.5]), np.array([70.5]))
-    >>> one = np.full(1000, 1.0)
-    >>> even = (np.arange(1000) + 0.5) / 1000
-    >>> likelihood, rates = class_rates(
-    ...     known, np.array([30.0]), np.array([100.0]), one, one,
-    ...     weight=one, uniforms=even[:, np.newaxis], pick=even,
-    ... )
-    >>> round(float(rates.mean()), 3), round(30.5 / 101, 3)
-    (0.302, 0.302)
+    prior by itself; the rates have the shape ``(points, H)``. ``mixture`` is what the labels would
+    say of the rates if they did not err; ``s``, ``t`` and ``weight`` are proposed sensitivity and
+    specificity and their weight without these labels, ``(points,)``. ``uniforms``, ``(points, H)``,
+    choose the rates and ``pick``, ``(points,)``, the component; in (0, 1).
     """
     components, strata = mixture.alpha.shape
     log_likely = np.zeros((components, len(s)))
