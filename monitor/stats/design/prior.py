@@ -41,7 +41,7 @@ class JointLogits:
     """Rates that are unsure together: log odds of ``mean + loadings @ z``, z standard normal.
 
     Means have the shape ``(H,)``, loadings on K sources of doubt, at most H, ``(H, K)``; ``groups``
-    are cells whose own answers count besides (``rate_draws``).
+    are cells whose own answers count besides (``assurance``).
     """
 
     mean: Floats

@@ -10,12 +10,19 @@ import numpy as np
 from monitor.stats.core.counts import FirstPhase
 from monitor.stats.core.levels import check_probability
 from monitor.stats.design.prior import JointLogits, PriorRates
-from monitor.stats.design.share_by_size import MOST_BY_SIZE, SHARE_BY_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
+
+
+SHARE_BY_SIZE = 0.25
+"""Of the passed labels of a round, unless its settings say otherwise (benchmarks/misses.py)."""
+
+
+MOST_BY_SIZE = 0.5
+"""The largest share there may be. With more, a stratum might not be labeled whole by the rest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +37,7 @@ class Prospect:
         Of one label of each stratum, in any unit.
     share_by_size
         Share of the passed labels, in [0, .5], that is spread over the passed strata in proportion
-        to size (``share_by_size``). 0 leaves it all to the optimum.
+        to size (``neyman.mixed_by_size``). 0 leaves it all to the optimum.
     uniform
         u of the round, in [0, 1), where strata are score cells (``cell_sizes``), the cells of a
         class in order of score. Labels are then made whole by it, their widths belong to cells,

@@ -21,7 +21,7 @@ rests on them, so a line that fits badly costs labels only.
 
 The half-widths to come (``assurance``) are drawn at the line's own rates, its coefficients from
 their normal law by Laplace's method, and those of groups of cells with many labels by their own
-answers besides (``rate_draws``). At the rates g they would come out too narrow: labels go where
+answers besides (``assurance``). At the rates g they would come out too narrow: labels go where
 :math:`g_h` is large, and it is so by chance in part.
 """
 

@@ -130,7 +130,7 @@ def alternatives(
     The guess ``rates`` has the shape ``(..., H)``, each strictly between 0 and 1; ``beyond`` is r
     of each alternative, ``(..., alternatives)``, 0 exactly at the limit (:func:`steps`). So the
     result is ``(..., alternatives, H)``. A stratum without ``labeled`` items is supposed at its
-    best for the limit, as it is in ``projection.project``: no label could refute that. Raises
+    best for the limit, as it is in ``half_space.project``: no label could refute that. Raises
     LimitCannotBeTested if the window lacks a predicted class that the metric needs.
     """
     wrong = _WrongAnswers.of(limit, size, is_flagged, rates, labeled)

@@ -37,8 +37,13 @@ import numpy as np
 from monitor.stats.core.counts import completed
 from monitor.stats.detection.alternatives import ERRORS, WEIGHTS, alternatives, steps
 from monitor.stats.detection.blocks import correction
-from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.projection import inside, project
+from monitor.stats.detection.half_space import (
+    Limit,
+    LimitCannotBeTested,
+    half_space,
+    inside,
+    project,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -47,7 +47,7 @@ which are multinomial as above. The same holds for :math:`\kappa_{hv(i)} p_{hv(i
 own shares with the rates behind them.
 
 A stratum without labels has x at its worst, 1 where :math:`C_{hv} > 0` and 0 where
-:math:`C_{hv} < 0`. Elsewhere x is the ``projection.tilted`` one: the factors are then the
+:math:`C_{hv} < 0`. Elsewhere x is the ``half_space.tilted`` one: the factors are then the
 likelihood ratio of the alternative against x, the largest expected log e for this K. Missing
 answers count in favor of the limit, by the proof in ``e_detector``. A cell that was judged whole,
 or that no verdict cuts, has counted sizes: there :math:`q_{hv} = K c_{hv}`, as in ``e_detector``,
@@ -79,8 +79,13 @@ from scipy import optimize
 
 from monitor.stats.core.counts import completed
 from monitor.stats.detection.alternatives import DECAY, alternatives, decayed_labels, steps
-from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.projection import inside, tilted
+from monitor.stats.detection.half_space import (
+    Limit,
+    LimitCannotBeTested,
+    half_space,
+    inside,
+    tilted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

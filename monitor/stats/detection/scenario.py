@@ -14,8 +14,7 @@ import numpy as np
 
 from monitor.stats.core.metrics import metric
 from monitor.stats.detection.alternatives import CAP, metric_at, scaled_to_limit
-from monitor.stats.detection.half_space import EDGE, Limit, half_space
-from monitor.stats.detection.projection import inside
+from monitor.stats.detection.half_space import EDGE, Limit, half_space, inside
 from monitor.stats.detection.simulated_paths import RoundStrata
 
 if TYPE_CHECKING:

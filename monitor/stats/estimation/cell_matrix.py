@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
-from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import Matrix
+from monitor.stats.core.quantiles import binomial_quantiles
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.cell_counts import PRIOR, cell_counts, counts_of_the_rest, items_by_chance
 from monitor.stats.design.restratify import EffectiveCounts

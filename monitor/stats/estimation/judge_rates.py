@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.draws import credible_interval
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.design.double_sampling import share_covariance
 from monitor.stats.estimation.cell_matrix import MatrixDraws, cell_matrix, weighted_matrix

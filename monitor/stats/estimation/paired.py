@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.cells import DRAWS, cell_draws, two_minds
-from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.draws import credible_interval
 from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT

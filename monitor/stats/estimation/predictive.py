@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.core.binomial_quantile import binomial_quantiles
-from monitor.stats.core.credible import credible_interval
-from monitor.stats.core.draws import POINTS, draw
+from monitor.stats.core.draws import POINTS, credible_interval, draw
 from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import metric
+from monitor.stats.core.quantiles import binomial_quantiles
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 

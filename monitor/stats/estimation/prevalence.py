@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.draws import credible_interval
 from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.metrics import metric as metric_of
