@@ -218,7 +218,7 @@ def credible_interval(
 
     The point is moved into the interval if it lies outside; if not given or NaN, it is the mean of
     the draws. ``edges`` are further draws of the same quantity: the interval reaches to each of
-    their intervals, but for those of NaN only.
+    their intervals, unless they are all NaN.
     """
     ends = [_ends(each, level) for each in (values, *edges) if not np.isnan(each).all()]
     lows, highs = zip(*ends, strict=True)

@@ -77,11 +77,11 @@ def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
     aimed for. The edges, scores that occur, lie where the running sum of :math:`(p(1-p))^{0.65}`
     comes closest to equal parts, if the scores look like probabilities, else where the running
     number of items does. Equal edges merge, so that there may be fewer bands than asked for, but no
-    band is empty. A score of NaN is none.
+    band is empty. Scores of NaN are left out.
 
-    The equal share of :math:`(p(1-p))^{0.65}` takes the place of Dalenius & Hodges' cumulative
-    root frequency rule ("Minimum Variance Stratification", JASA 54, 1959): here the variance
-    of the label follows from the score itself.
+    The equal share of :math:`(p(1-p))^{0.65}` takes the place of Dalenius & Hodges' cumulative root
+    frequency rule ("Minimum Variance Stratification", JASA 54, 1959): here the variance of the
+    label follows from the score itself.
 
     Examples
     --------

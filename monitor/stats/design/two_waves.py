@@ -75,12 +75,12 @@ def rates_without_own(
     z the bands' positions, centred in their class and scaled to a standard deviation of 1. It is
     fitted by penalised maximum likelihood: half a count of each answer is shared out over the bands
     of a class, so that no intercept is infinite, and b has a normal prior of mean 0. That prior is
-    weak: a few answers tilt the line whichever way the score runs.
+    weak: a few answers tilt the line, up or down.
 
     Row h of the result, shape ``(..., H, H)`` and strictly between 0 and 1, leaves out the answers
-    of band h. There band h has its rate from the line; every other band k has
-    :math:`(y_k + w p_k)/(n_k + w)`, its answers and the line's :math:`p_k` at the worth of
-    w = ``FIT_WORTH`` labels.
+    of band h. There band h has its rate from the line; every other band k has :math:`(y_k + w
+    p_k)/(n_k + w)`, its answers and the line's :math:`p_k` at the worth of w = ``FIT_WORTH``
+    labels.
 
     ``position`` is where each band lies along the score, ``(H,)``; NaN is the middle of its class,
     of which each has two bands or more. Answers have the shape ``(..., H)``: of one round, or of

@@ -75,7 +75,7 @@ def correction(labeled: Ints, alternative: Floats, x: Floats) -> Floats:
 
     At least c of the module's docstring, ``(..., blocks)``: 0 or more, and 0 at the end.
     ``labeled`` are the items of each stratum up to each block, ``(blocks, S)``, the whole round's
-    last, which are 1 or more; alternative and x those of the whole round, ``(..., S)``, strictly
+    last, which are 1 or more; alternative and x are for the whole round, ``(..., S)``, strictly
     between 0 and 1.
     """
     moves = (alternative != x).reshape(-1, x.shape[-1]).any(axis=0)

@@ -137,8 +137,8 @@ def smallest_drop(
 
     By bisection to 0.0025, on one simulated past; 0.10 is ten points. None if not even the loss of
     nearly all of the metric is found so soon. ``scenario`` is the window before the drop,
-    ``misses`` where those of a fall of recall appear; ``limits``, ``every`` and ``quiet`` are as
-    for :func:`detection`.
+    ``misses`` where they appear when recall falls; ``limits``, ``every`` and ``quiet`` are as for
+    :func:`detection`.
 
     Examples
     --------

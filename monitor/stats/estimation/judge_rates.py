@@ -54,9 +54,9 @@ def judge_rates(
 ) -> JudgeRates:
     """Estimate a judge's rates on the items that it has a verdict on.
 
-    The strata of a verdict are in order of score; those of several windows come one after the
-    other. ``says_yes`` are the strata that hold the items of a yes, ``judged`` those with a
-    verdict, ``(H,)``.
+    The strata of a verdict are in order of score; several windows come one after the other.
+    ``says_yes`` are the strata that hold the items of a yes, ``judged`` those with a verdict,
+    ``(H,)``.
     """
     order = judged_order(counts.is_flagged, says_yes, judged)
     of_judge = counts_of_judge(counts, says_yes, order)

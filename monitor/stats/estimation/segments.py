@@ -139,7 +139,7 @@ def segment_estimates(
     ``None`` with the reason where the segment holds no labeled item of a class that the metric
     needs: what the other segments say is no estimate of this one. Coverage is measured by
     ``benchmarks/segments.py``. ``segment`` are its sizes and labels in each stratum, and ``whole``
-    those of all items, the segment among them.
+    has all items, the segment's among them.
 
     Examples
     --------

@@ -395,13 +395,13 @@ def class_rates(
 ) -> tuple[Floats, Floats]:
     """Likelihood of each proposed s and t by one class's labels, and true rates given it.
 
-    The prior of a rate is that of a round and piles up at 0 and 1, so rates are on a grid that is
-    even in the log odds and holds the prior's exact mass in each cell; the likelihood is taken in
-    the cell's middle. Its shape is ``(points,)``, and its mean is 1 over ``weight`` for each
-    component of the prior by itself; the rates have the shape ``(points, H)``. ``mixture`` is what
-    the labels would say of the rates if they did not err; ``s``, ``t`` and ``weight`` are proposed
-    sensitivity and specificity and their weight without these labels, ``(points,)``. ``uniforms``,
-    ``(points, H)``, choose the rates and ``pick``, ``(points,)``, the component; in (0, 1).
+    The prior of a rate, as in a round, piles up at 0 and 1, so rates are on a grid that is even in
+    the log odds and holds the prior's exact mass in each cell; the likelihood is taken in the
+    cell's middle. Its shape is ``(points,)``, and its mean is 1 over ``weight`` for each component
+    of the prior by itself; the rates have the shape ``(points, H)``. ``mixture`` is what the labels
+    would say of the rates if they did not err; ``s``, ``t`` and ``weight`` are proposed sensitivity
+    and specificity and their weight without these labels, ``(points,)``. ``uniforms``, ``(points,
+    H)``, choose the rates and ``pick``, ``(points,)``, the component; in (0, 1).
     """
     components, strata = mixture.alpha.shape
     log_likely = np.zeros((components, len(s)))
