@@ -1,6 +1,6 @@
 """Simulated rounds of score cells, planned and estimated as the monitor does, many at once.
 
-`tests/stats/test_cell_benchmarks.py` compares whole intervals with `estimates(..., cells=True)`.
+`tests/stats/test_benchmarks.py` compares whole intervals with `estimates(..., cells=True)`.
 """
 
 import warnings

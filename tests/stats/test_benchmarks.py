@@ -7,14 +7,24 @@ import numpy as np
 import pytest
 
 from benchmarks import rare
-from benchmarks.coverage_grid import NAMED, grid, make_cell, second_cells
+from benchmarks.cell_rounds import cut_into_cells, judged
+from benchmarks.challenger import SETTINGS, chances, design_of, differences, window
+from benchmarks.coverage_grid import (
+    NAMED,
+    Setting,
+    class_probabilities,
+    grid,
+    make_cell,
+    second_cells,
+)
 from benchmarks.fast_rounds import Design, FastRounds
 from benchmarks.recovery import Story, best_power
 from benchmarks.two_waves import cell_of, intervals
-from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import metric
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.estimation.posterior import estimates
+from tests.stats.samples import of_strata
 
 POINTS = 2**9
 SIZE = np.array([120, 300, 40, 9000, 800, 300])
@@ -33,18 +43,15 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
     ends, missed, points = rounds.ends(5), rounds.misses(), rounds.points(5)
 
     for index, found in enumerate(positive):
-        counts = Counts.of_arrays(
-            size=design.size,
-            labeled=design.labeled,
-            positive=found,
-            is_flagged=np.arange(len(design.size)) < design.flagged,
+        counts = of_strata(
+            design.size, design.labeled, found, np.arange(len(design.size)) < design.flagged
         )
         rows = estimates(
             counts, estimands=("window",) if design.rate is None else ("rate",), points=POINTS
         )
-        for metric, (row, truth) in enumerate(zip(rows, design.truths, strict=True)):
-            assert ends[metric, :, index] == pytest.approx([row.low, row.high], abs=1e-8)
-            assert missed[metric, :, index].tolist() == [truth < row.low, truth > row.high]
+        for place, (row, truth) in enumerate(zip(rows, design.truths, strict=True)):
+            assert ends[place, :, index] == pytest.approx([row.low, row.high], abs=1e-8)
+            assert missed[place, :, index].tolist() == [truth < row.low, truth > row.high]
         assert points[:, index] == pytest.approx([row.point for row in rows], abs=1e-8)
 
 
@@ -139,8 +146,48 @@ def test_intervals_over_two_waves_are_those_of_the_monitors_estimate():
     ends = intervals(cell.design, labels, positive, np.random.default_rng(3))
 
     for n, y, found in zip(labels, positive, ends, strict=True):
-        counts = Counts.of_arrays(
-            size=cell.design.size, labeled=n, positive=y, is_flagged=cell.design.is_flagged
-        )
+        counts = of_strata(cell.design.size, n, y, cell.design.is_flagged)
         expected = [[each.low, each.high] for each in estimates(counts, estimands=("rate",))]
         assert found == pytest.approx(np.array(expected), abs=0.012)  # 2,000 random points
+
+
+@pytest.mark.parametrize("times", [None, 4], ids=["rates", "window"])
+def test_those_of_score_cells_are_those_of_the_monitors_estimate_too(times):
+    names, points = ("precision", "recall", "f1"), 2**9
+    setting = Setting(0.1, 0.9, 0.8, 120, times=times)
+    claims = class_probabilities(setting.k, setting.precision, setting.recall)
+    design = cut_into_cells(setting, [(claim, claim) for claim in claims])
+    positive = design.answers(2, 8, np.random.default_rng(5))
+    positive[0, ~design.is_flagged] = 0  # recall then reaches to 1
+
+    found = judged(design, names, 2, positive, points=points)
+
+    for index, answers in enumerate(positive):
+        counts = of_strata(design.size, design.plans[2], answers, design.is_flagged)
+        rows = estimates(
+            counts, metrics=names, estimands=(design.estimand,), points=points, cells=True
+        )
+        for place, row in enumerate(rows):
+            truth = float(metric(row.metric)(design.truth))
+            told = [found.point[place, index], found.low[place, index], found.high[place, index]]
+            assert told == pytest.approx([row.point, row.low, row.high], abs=1e-6)
+            assert row.interval is not None
+            assert found.below[place, index] == (truth < row.interval.low)
+            assert found.above[place, index] == (truth > row.interval.high)
+
+
+@pytest.mark.parametrize("challenger", ["close", "better", "other"])
+def test_a_simulated_challenger_is_the_one_of_its_name(challenger):
+    design, rng = design_of(SETTINGS[0]), np.random.default_rng(2)
+    chance = chances(design, challenger)
+
+    round_, items = window(design, chance, 0, rng)
+
+    labeled = np.bincount(round_.stratum, minlength=len(design.size))
+    assert (labeled == design.plans[0]).all()
+    assert (items.sum(axis=1) == round_.size).all()
+    assert (items[:, [1, 3]].sum(axis=1) == round_.other_flagged).all()
+    precision, recall = differences(design, [items])
+    signs = {"close": (0, 0.03), "better": (0.02, 0.2), "other": (-0.1, 0.1)}[challenger]
+    assert signs[0] <= recall <= signs[1]
+    assert -0.15 <= precision <= 0.15

@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.design.neyman import coefficients_of
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.estimation.posterior import estimate, estimates
+from tests.stats.samples import of_matrix, of_strata
 
 SIZE = np.array([4000, 6000, 50_000, 9000, 1000])
 LABELED = np.array([200, 150, 800, 400, 300])
@@ -18,7 +18,7 @@ IS_FLAGGED = np.array([True, True, False, False, False])
 
 
 def of_arrays(labeled=LABELED, positive=POSITIVE):
-    return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=IS_FLAGGED)
+    return of_strata(SIZE, labeled, positive, IS_FLAGGED)
 
 
 @cache
@@ -74,9 +74,7 @@ def test_the_survey_ratio_of_the_coverage_benchmark_is_that_of_samplics_to_ten_d
 def test_a_single_stratum_is_the_jeffreys_interval_of_statsmodels(positive):
     proportion = pytest.importorskip("statsmodels.stats.proportion", reason="needs pandas")
     low, high = proportion.proportion_confint(positive, 30, method="jeffreys")
-    counts = Counts.of_matrix(
-        tp=positive, fp=30 - positive, fn=3, tn=90, flagged_size=10**6, passed_size=10**7
-    )
+    counts = of_matrix(positive, 30 - positive, 3, 90, 10**6, 10**7)
 
     row = estimate(counts, metrics=("precision",))["precision"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor.stats.core.counts import Counts, FirstPhase, Interval, completed
+from monitor.stats.core.counts import Counts, FirstPhase, completed
 
 
 def test_strata_come_flagged_first_whatever_their_order():
@@ -64,7 +64,3 @@ def test_an_impossible_stratum_is_refused_with_its_counts(size, labeled, positiv
         Counts.of_arrays(
             size=[9, size], labeled=[3, labeled], positive=[1, positive], is_flagged=[True, False]
         )
-
-
-def test_an_interval_is_written_with_three_digits():
-    assert str(Interval(0.12345, 0.1, 0.9)) == "0.123 [0.100, 0.900]"

@@ -134,10 +134,6 @@ def test_an_overflowing_gain_is_undefined_and_not_infinite():
     assert math.isnan(METRICS["precision_gain"](matrix))
 
 
-def test_the_long_name_of_the_false_positive_rate_is_known():
-    assert metric("false_positive_rate") is METRICS["fpr"]
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

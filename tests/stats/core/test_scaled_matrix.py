@@ -16,10 +16,22 @@ def cells(matrix):
     return [float(cell) for cell in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
 
 
-def test_each_stratum_is_scaled_to_its_own_size():
-    matrix = scaled_matrix([300, 160, 20_000, 9540], [60, 40, 100, 120], [57, 25, 2, 9], UP_DOWN)
+@pytest.mark.parametrize(
+    ("size", "labeled", "positive", "expected"),
+    [
+        ([300, 160, 20_000, 9540], [60, 40, 100, 120], [57, 25, 2, 9], [385, 75, 1115.5, 28_424.5]),
+        ([100, 50, 800, 100], [10, 0, 40, 20], [9, 0, 2, 10], [135, 15, 90, 810]),
+        ([0, 0, 800, 100], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, np.nan, np.nan]),
+        ([10, 0, 10, 0], [0.3, 0, 1, 0], [np.nextafter(0.3, 1), 0, 0, 0], [10, 0, 0, 10]),
+    ],
+    ids=["to its own size", "without labels", "a class without any", "but for rounding"],
+)
+def test_each_stratum_is_scaled_and_one_without_labels_follows_its_class(
+    size, labeled, positive, expected
+):
+    matrix = scaled_matrix(size, labeled, positive, UP_DOWN)
 
-    assert cells(matrix) == pytest.approx([385, 75, 1115.5, 28_424.5])
+    assert cells(matrix) == pytest.approx(expected, nan_ok=True)
 
 
 def test_two_strata_are_equation_2_of_shang():
@@ -50,18 +62,6 @@ def test_over_all_samples_of_a_small_window_each_cell_is_right_in_the_mean():
     assert mean == pytest.approx([5, 4, 2], rel=1e-12)
 
 
-def test_a_stratum_without_labels_takes_the_labeled_rate_of_its_class():
-    matrix = scaled_matrix([100, 50, 800, 100], [10, 0, 40, 20], [9, 0, 2, 10], UP_DOWN)
-
-    assert cells(matrix) == pytest.approx([135, 15, 90, 810])
-
-
-def test_a_class_without_items_adds_nothing_and_one_without_labels_is_unknown():
-    matrix = scaled_matrix([0, 0, 800, 100], [0, 0, 0, 0], [0, 0, 0, 0], UP_DOWN)
-
-    assert cells(matrix) == pytest.approx([0, 0, np.nan, np.nan], nan_ok=True)
-
-
 def test_weighted_counts_and_many_samples_at_once_are_scaled_too():
     positive = np.array([[4.5, 0.25], [9.0, 0.0]])
 
@@ -70,15 +70,6 @@ def test_weighted_counts_and_many_samples_at_once_are_scaled_too():
     assert matrix.tp == pytest.approx([50, 100])
     assert matrix.fn == pytest.approx([20, 0])
     assert matrix.fp.tolist() == [50, 0]
-
-
-def test_weighted_sums_that_differ_by_rounding_are_all_positive():
-    labeled = 0.1 + 0.2
-    positive = np.nextafter(labeled, 1)
-
-    matrix = scaled_matrix([10, 10], [labeled, 1], [positive, 0], [True, False])
-
-    assert cells(matrix) == [10, 0, 0, 10]
 
 
 @pytest.mark.parametrize(

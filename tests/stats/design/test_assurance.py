@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import FutureWidths
 from monitor.stats.design.neyman import AllocationProblem
@@ -15,6 +14,7 @@ from monitor.stats.design.planning import random_sampling_labels
 from monitor.stats.design.prior import AnswersOfGroup, JointLogits, PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.posterior import estimates
+from tests.stats.samples import of_strata
 
 SIZES = np.array([8_000, 9_000, 700_000, 60_000, 20_000, 9_000])
 UP = np.array([True, True, False, False, False, False])
@@ -34,9 +34,7 @@ def test_the_half_widths_foreseen_are_those_of_intervals_drawn_from_the_same_kno
     found = []
     for _ in range(80):
         rates = rng.beta(KNOWN.alpha, KNOWN.beta)
-        counts = Counts.of_arrays(
-            size=SIZES, labeled=labels, positive=rng.binomial(labels, rates), is_flagged=UP
-        )
+        counts = of_strata(SIZES, labels, rng.binomial(labels, rates), UP)
         rows = estimates(counts, estimands=("window",), points=2**10)
         found.append([((row.high or 0) - (row.low or 0)) / 2 for row in rows])
 

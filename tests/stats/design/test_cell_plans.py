@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from benchmarks.cells import cut, scored
-from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import cell_half_widths
@@ -13,6 +12,7 @@ from monitor.stats.design.notes import FloorsLowered, Remark
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.cell_matrix import cell_matrix
+from tests.stats.samples import of_strata
 
 DESIGN = cut(scored("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)  # a window of 100,000
@@ -54,32 +54,18 @@ def test_every_cell_has_two_labels_and_small_ones_are_labeled_whole():
     assert np.all(np.delete(plans, [3, 30], axis=1) >= 2)
 
 
-def test_dear_labels_of_one_class_are_asked_for_less_often():
-    margins = {"precision": 0.1, "recall": 0.05}
-    dear = np.where(UP, 1.0, 5.0)
+def test_a_window_of_one_class_is_planned_for_precision_or_looked_at_in_every_cell():
+    flagged, passed = (
+        allocate(
+            Prospect.of(SIZE[of], UP[of], PriorRates.of_rates(RATES[of]), uniform=0.5),
+            max_labels=200,
+        )
+        for of in (UP, ~UP)
+    )
 
-    even = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.5), margins=margins)
-    uneven = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.5, cost=dear), margins=margins)
-
-    assert uneven.labels[~UP].sum() < even.labels[~UP].sum()
-    assert uneven.cost < dear @ even.labels
-
-
-def test_a_window_with_flagged_items_only_is_planned_for_precision():
-    known = PriorRates.of_rates(RATES[UP])
-
-    plan = allocate(Prospect.of(SIZE[UP], UP[UP], known, uniform=0.5), max_labels=200)
-
-    assert (plan.total, list(plan.margins)) == (200, ["precision"])
-
-
-def test_a_window_with_nothing_flagged_is_looked_at_in_every_cell():
-    known = PriorRates.of_rates(RATES[~UP])
-
-    plan = allocate(Prospect.of(SIZE[~UP], UP[~UP], known, uniform=0.5), max_labels=200)
-
-    assert np.all(plan.labels >= 2)
-    assert plan.notes == (Remark.NOTHING_FLAGGED, Remark.NO_NARROWER)  # as with bands
+    assert (flagged.total, list(flagged.margins)) == (200, ["precision"])
+    assert np.all(passed.labels >= 2)
+    assert passed.notes == (Remark.NOTHING_FLAGGED, Remark.NO_NARROWER)  # as with bands
 
 
 @pytest.mark.parametrize("uniform", [-0.1, 1.0, np.nan])
@@ -121,7 +107,7 @@ def test_margins_are_kept_as_often_as_asked():
 
 
 def drawn_widths(labeled, positive, points=2**12):
-    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+    counts = of_strata(SIZE, labeled, positive, UP)
     draws = cell_matrix(counts, "window", points=points)
     ends = {
         name: np.quantile(metric(name)(draws), [0.025, 0.975]) for name in ("precision", "recall")

@@ -13,6 +13,7 @@ from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.judge_rates import judge_rates
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.agreement import disagreement
+from tests.stats.samples import of_strata
 
 PARENT = np.array([0, 1, 0, 1, 2, 3, 2, 3])  # two cells a class, no before yes
 UP = np.arange(8) < 4
@@ -33,13 +34,7 @@ def test_a_plan_labels_only_what_was_judged_and_expects_the_widths_that_come():
 
     rng, halves = np.random.default_rng(2), []
     for _ in range(60):
-        counts = Counts.of_arrays(
-            size=SIZE,
-            labeled=plan.labels,
-            positive=rng.binomial(plan.labels, RATE),
-            is_flagged=UP,
-            first_phase=SAMPLE,
-        )
+        counts = of_strata(SIZE, plan.labels, rng.binomial(plan.labels, RATE), UP, SAMPLE)
         rows = estimates(
             counts, metrics=("precision", "recall"), estimands=("window",), cells=True, points=2**9
         )
@@ -90,9 +85,7 @@ def test_a_judges_rates_hold_the_truth_where_it_was_asked_about_a_sample():
 
 
 def test_first_phases_of_windows_side_by_side_do_not_mix():
-    counts = Counts.of_arrays(
-        size=SIZE, labeled=0 * SIZE, positive=0 * SIZE, is_flagged=UP, first_phase=SAMPLE
-    )
+    counts = of_strata(SIZE, 0 * SIZE, 0 * SIZE, UP, SAMPLE)
 
     both = side_by_side([counts, replace(counts, first_phase=None)]).first_phase
 

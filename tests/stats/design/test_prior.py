@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, round_posterior
 from monitor.stats.design.prior import SCORE_WEIGHT, PriorRates
+from tests.stats.samples import of_matrix
 
 UP = np.array([True, False])
 FLAGGED_OF_8 = np.arange(8) < 3
@@ -26,13 +26,6 @@ def test_the_variance_of_a_label_is_the_mean_of_pi_times_one_minus_pi(a, b):
     assert prior_rates.label_variance[0] == pytest.approx(
         law.mean() - law.mean() ** 2 - law.var(), rel=1e-9
     )
-
-
-def test_a_reference_matrix_is_spread_evenly_over_the_bands_of_its_class():
-    prior_rates = PriorRates.of_reference(tp=138, fp=22, fn=108, tn=4732, is_flagged=FLAGGED_OF_8)
-
-    assert prior_rates.rate == pytest.approx([138.5 / 161] * 3 + [108.5 / 4841] * 5)
-    assert (prior_rates.alpha + prior_rates.beta)[FLAGGED_OF_8].sum() == pytest.approx(161)
 
 
 def test_a_band_claimed_to_be_pure_keeps_a_rate_above_zero_and_one_without_scores_is_unknown():
@@ -50,7 +43,7 @@ def test_with_nothing_known_the_bands_of_a_class_share_one_count():
 
 
 def test_the_prior_of_earlier_rounds_does_not_decay():
-    counts = Counts.of_matrix(tp=900, fp=100, fn=0, tn=10**6, flagged_size=10**4, passed_size=10**8)
+    counts = of_matrix(900, 100, 0, 10**6, 10**4, 10**8)
 
     many = PriorRates.of_posterior(round_posterior(counts))
 

@@ -11,28 +11,22 @@ from monitor.stats.design.restratify import EffectiveCounts, restratify
 # --- independent numbers -------------------------------------------------------------------------
 
 
-def test_unequal_weights_are_worth_kishs_effective_size():
-    # weights 1, 1, 4, alike answers: 6^2 / 18 = 2
-    counts = restratify([0, 0, 0], [0, 0, 0], [1.0, 1.0, 4.0], strata=1)
+@pytest.mark.parametrize(
+    ("positive", "weight", "labeled", "rate"),
+    [
+        ([0] * 3, [1.0, 1.0, 4.0], 2, 0),  # alike answers: Kish, 6^2 / 18
+        # p = 4/13; Kish 169/25 = 6.76; sum w^2 (y-p)^2 = 16 (9/13)^2 + 9 (4/13)^2 = 1440/169,
+        # so p(1-p) 169 / (1440/169) = 36 * 169 / 1440 = 4.225
+        ([1] + [0] * 9, [4.0] + [1.0] * 9, 4.225, 4 / 13),
+        ([1] + [0] * 9, [1.0] * 2 + [4.0] * 8, 34**2 / (2 + 8 * 16), 1 / 34),  # Kish again
+    ],
+)
+def test_items_are_worth_the_less_of_kishs_size_and_of_their_estimated_variance(
+    positive, weight, labeled, rate
+):
+    counts = restratify([0] * len(positive), positive, weight, strata=1)
 
-    assert counts.labeled == pytest.approx([2.0])
-    assert counts.positive == pytest.approx([0.0])
-
-
-def test_a_rare_answer_of_large_weight_is_worth_its_estimated_variance():
-    # p = 4/13; Kish 169/25 = 6.76; sum w^2 (y-p)^2 = 16 (9/13)^2 + 9 (4/13)^2 = 1440/169,
-    # so p(1-p) 169 / (1440/169) = 36 * 169 / 1440 = 4.225
-    counts = restratify([0] * 10, [1] + [0] * 9, [4.0] + [1.0] * 9, strata=1)
-
-    assert counts.labeled == pytest.approx([4.225])
-    assert counts.positive == pytest.approx([4.225 * 4 / 13])
-
-
-def test_a_rare_answer_of_small_weight_is_worth_no_more_than_kishs_size():
-    counts = restratify([0] * 10, [1] + [0] * 9, [1.0] * 2 + [4.0] * 8, strata=1)
-
-    assert counts.labeled == pytest.approx([34**2 / (2 + 8 * 16)])
-    assert counts.positive == pytest.approx(counts.labeled / 34)
+    assert (counts.labeled[0], counts.positive[0]) == pytest.approx((labeled, labeled * rate))
 
 
 def test_rounds_count_by_their_labels_not_by_their_windows():

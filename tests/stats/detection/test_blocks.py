@@ -8,40 +8,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import WEIGHTS, alternatives
 from monitor.stats.detection.blocks import correction, prefix_sizes
 from monitor.stats.detection.e_detector import log_e_factor, log_e_path, log_ratios
-from monitor.stats.detection.half_space import Limit, half_space, inside, project
+from monitor.stats.detection.half_space import half_space, inside, project
 from monitor.stats.detection.waves import log_e_path_of_waves
+from tests.stats.detection.test_waves import (
+    PRECISION,
+    RECALL,
+    SIZE,
+    TWO,
+    answers,
+    on_the_limit,
+    two_strata,
+)
 
-TWO = np.array([True, False])
-SIZE = np.array([400, 4000])
 GUESS = np.array([0.86, 0.03])
-PRECISION, RECALL = Limit("precision", 0.8, "at_least"), Limit("recall", 0.6, "at_least")
 SIZES = np.array([[1, 0], [2, 0], [2, 2], [3, 5], [4, 6]])  # far from proportion
-
-
-def two_strata(labeled, positive):
-    return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=TWO)
 
 
 def path_of(limit, positive, sizes=SIZES):
     return log_e_path(
         limit, [two_strata(*pair) for pair in zip(sizes, positive, strict=True)], GUESS
     )
-
-
-def keeping(limit):
-    """Rates on a limit, and some that keep it with room to spare."""
-    if limit is PRECISION:
-        return [(p, 0.05) for p in (0.8, 0.9, 1.0)]
-    at = [(p, SIZE[0] * p * (1 / limit.value - 1) / SIZE[1]) for p in (1.0, 0.9, 0.5)]
-    return [*at, *((flagged, passed / 3) for flagged, passed in at)]
-
-
-def found(sizes):
-    return list(itertools.product(*(range(int(n) + 1) for n in sizes)))
 
 
 def values(limit, *, corrected=True):
@@ -53,7 +42,7 @@ def values(limit, *, corrected=True):
     return [
         {
             y: np.exp(log_ratios(np.array([y]), sizes[np.newaxis], *bets)[:, 0] - less[:, k])
-            for y in found(sizes)
+            for y in answers(sizes)
         }
         for k, sizes in enumerate(SIZES)
     ]
@@ -75,7 +64,7 @@ def of_rates(rates):
 
     def chance(k, y):
         more = SIZES[k + 1] - (SIZES[k] if k >= 0 else 0)
-        for rest in found(more):
+        for rest in answers(more):
             yield tuple(np.add(y, rest)), np.prod(stats.binom.pmf(rest, more, rates))
 
     return chance
@@ -88,7 +77,7 @@ def of_rates(rates):
 def test_no_rule_to_stop_at_a_block_has_a_mean_over_one_for_rates_that_keep_the_limit(limit):
     read = values(limit)
 
-    best = np.array([best_mean(read, of_rates(rates)) for rates in keeping(limit)])
+    best = np.array([best_mean(read, of_rates(rates)) for rates in on_the_limit(limit)])
 
     assert best.max() <= 1 + 1e-9
     assert best.max() > 0.99  # the bound is sharp
@@ -97,7 +86,7 @@ def test_no_rule_to_stop_at_a_block_has_a_mean_over_one_for_rates_that_keep_the_
 def test_without_the_correction_a_rule_to_stop_has_a_mean_over_one():
     read = values(RECALL, corrected=False)
 
-    assert max(best_mean(read, of_rates(rates)).max() for rates in keeping(RECALL)) > 1.05
+    assert max(best_mean(read, of_rates(rates)).max() for rates in on_the_limit(RECALL)) > 1.05
 
 
 def test_in_a_finite_window_at_its_limit_no_rule_to_stop_is_over_one_by_a_hundredth():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_sizes import systematic_sizes
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit, half_space
+from tests.stats.samples import of_strata
 
 UP = np.array([True, True, False, False])
 SIZE = np.array([40, 60, 700, 100])
@@ -35,7 +35,7 @@ def chances(positive, labeled, rates):
 
 
 def counts_of(labeled, positive):
-    return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+    return of_strata(SIZE, labeled, positive, UP)
 
 
 def means_of_e(limit, rates):

@@ -8,22 +8,23 @@ import pytest
 from scipy import stats
 
 from benchmarks.first_phase import Asked, without
-from monitor.stats.core.counts import Counts, FirstPhase
+from monitor.stats.core.counts import FirstPhase
 from monitor.stats.detection.alternatives import WEIGHTS, guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.recovery import opposite
 from monitor.stats.detection.waves import log_recovery_of_waves
 from tests.stats.detection.test_waves import log_e_of_waves
+from tests.stats.samples import of_strata
 
 UP, PARENT = np.array([True, True, False, False]), np.array([0, 0, 1, 1])
 ITEMS, JUDGED = np.array([40, 400]), np.array([3, 2])
-BEFORE = Counts.of_arrays(
-    size=[12, 28, 360, 40],
-    labeled=[8, 20, 30, 20],
-    positive=[4, 19, 1, 10],
-    is_flagged=UP,
-    first_phase=FirstPhase(np.array([30, 70, 90, 10]), PARENT),
+BEFORE = of_strata(
+    [12, 28, 360, 40],
+    [8, 20, 30, 20],
+    [4, 19, 1, 10],
+    UP,
+    FirstPhase(np.array([30, 70, 90, 10]), PARENT),
 )
 GUESS = guess([BEFORE])
 PRECISION, RECALL = Limit("precision", 0.8, "at_least"), Limit("recall", 0.6, "at_least")
@@ -33,13 +34,7 @@ def wave(first, labeled, positive):
     """Two cells of two verdicts; sizes as the first phase has them."""
     by_yes = ITEMS * first[1::2] // JUDGED
     size = np.stack([ITEMS - by_yes, by_yes], axis=1).ravel()
-    return Counts.of_arrays(
-        size=size,
-        labeled=labeled,
-        positive=positive,
-        is_flagged=UP,
-        first_phase=FirstPhase(first, PARENT),
-    )
+    return of_strata(size, labeled, positive, UP, FirstPhase(first, PARENT))
 
 
 def first_phases(share):
@@ -162,12 +157,12 @@ def test_the_bet_does_not_depend_on_the_first_phase_of_the_round():
 
 def test_where_all_is_judged_evidence_is_that_of_counted_sizes_with_the_bet_of_earlier_rounds():
     def counts(labeled, positive, judged):
-        return Counts.of_arrays(
-            size=[120, 280, 3600, 400],
-            labeled=labeled,
-            positive=positive,
-            is_flagged=UP,
-            first_phase=judged and FirstPhase(np.array([120, 280, 3600, 400]), PARENT),
+        return of_strata(
+            [120, 280, 3600, 400],
+            labeled,
+            positive,
+            UP,
+            judged and FirstPhase(np.array([120, 280, 3600, 400]), PARENT),
         )
 
     rows = ([20, 30, 60, 40], [8, 24, 1, 20])

@@ -95,19 +95,16 @@ def test_an_empty_class_that_a_metric_does_not_need_is_no_obstacle(metric):
         (("mcc", 0.5, "at_least"), r"^mcc cannot carry .* not a convex .* instead$"),
         (("recall_gain", 0.5, "at_least"), r"^recall_gain cannot carry .* not a convex .*$"),
         (("auc", 0.5, "at_least"), "'auc' cannot carry a limit; choose one of precision, "),
-        (("recall", 0.0, "at_least"), "recall lies strictly between 0 and 1 .*, got"),
-        (("recall", 1 - 9e-10, "at_least"), "recall lies strictly between 0 and 1 .*, got"),
-        (("recall", float("nan"), "at_least"), "recall lies strictly between 0 and 1 .*, got"),
+        *[
+            (("recall", value, "at_least"), "recall lies strictly between 0 and 1 .*, got")
+            for value in (0.0, 1 - 9e-10, float("nan"))
+        ],
         (("recall", 0.5, "above"), "side must be 'at_least' or 'at_most', got 'above'"),
         (("f_beta", 0.5, "at_least", 0.0), "beta must be positive and finite"),
         (("f_beta", 0.5, "at_least", float("nan")), "beta must be positive and finite"),
+        (("recall", 0.5, "at_least"), r"size \(3,\) and is_flagged \(2,\)"),
     ],
 )
 def test_a_limit_that_cannot_be_is_refused_with_what_to_watch_instead(limit, message):
     with pytest.raises(ValueError, match=message):
-        Limit(*limit)
-
-
-def test_sizes_and_layout_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match=r"size \(3,\) and is_flagged \(2,\)"):
-        half_space(Limit("recall", 0.5, "at_least"), np.array([1, 2, 3]), TWO)
+        half_space(Limit(*limit), np.array([1, 2, 3]), TWO)

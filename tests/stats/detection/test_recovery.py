@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.recovery import (
@@ -20,6 +19,7 @@ from monitor.stats.detection.recovery import (
     opposite,
 )
 from monitor.stats.detection.scenario import Scenario
+from tests.stats.samples import of_matrix, of_strata
 
 PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.62, "at_least")
 TWO = np.array([True, False])
@@ -34,9 +34,7 @@ log_factors = st.lists(st.floats(-40, 40), min_size=1, max_size=30)
 
 
 def matrix(y1, n1, y0, n0, *, flagged_size=46_000, passed_size=1_000_000):
-    return Counts.of_matrix(
-        tp=y1, fp=n1 - y1, fn=y0, tn=n0 - y0, flagged_size=flagged_size, passed_size=passed_size
-    )
+    return of_matrix(y1, n1 - y1, y0, n0 - y0, flagged_size, passed_size)
 
 
 def written_out(factors):
@@ -99,15 +97,17 @@ def test_the_factor_of_a_single_stratum_is_the_ratio_of_two_binomials():
     assert found == pytest.approx(ratio, rel=1e-9)
 
 
-def test_the_factor_is_that_of_the_detector_against_the_opposite_limit():
+@pytest.mark.parametrize("missing", [None, np.array([20, 7])])
+def test_the_factor_is_that_of_the_detector_against_the_opposite_limit(missing):
     counts, rates = matrix(214, 307, 60, 4410), np.array([0.79, 0.02])
     upper = Limit("recall", 0.62, "at_most")
 
-    found = log_recovery_factor(RECALL, counts, rates)
+    for limit, other in ((RECALL, upper), (upper, RECALL)):
+        found = log_recovery_factor(limit, counts, rates, missing=missing)
 
-    assert [found] == log_e_factor(upper, counts, rates, errors=(ERRORS,)).tolist()
-    back = log_recovery_factor(upper, counts, rates)
-    assert [back] == log_e_factor(RECALL, counts, rates, errors=(ERRORS,)).tolist()
+        wanted = log_e_factor(other, counts, rates, errors=(ERRORS,), missing=missing)
+        assert [found] == wanted.tolist()
+    assert log_recovery_factor(PRECISION, counts, None) == 0  # without a guess
 
 
 # --- properties ----------------------------------------------------------------------------------
@@ -147,22 +147,6 @@ def test_a_thousand_rounds_neither_overflow_nor_lose_the_sum(log_e):
     assert recovery.log_r == pytest.approx(exact, rel=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("metric", "counts"),
-    [
-        ("precision", matrix(0, 0, 3, 90)),
-        ("recall", matrix(9, 30, 0, 0, passed_size=0)),
-        ("prevalence", matrix(0, 0, 0, 0, flagged_size=0, passed_size=0)),
-    ],
-)
-def test_a_round_that_says_nothing_about_a_metric_has_the_factor_one(metric, counts):
-    for side in ("at_least", "at_most"):
-        limit = Limit(metric, 0.6, side)
-
-        assert log_recovery_factor(limit, counts, np.array([0.8, 0.02])) == 0
-    assert log_recovery_factor(PRECISION, matrix(300, 300, 9, 9), None) == 0  # without a guess
-
-
 # --- refused inputs ------------------------------------------------------------------------------
 
 
@@ -194,9 +178,7 @@ def test_a_simulated_alert_ends_in_the_round_in_which_its_evidence_does(start):
     ended: list[bool] = []
     for _ in range(40):
         positive = rng.binomial(BACK.labeled, BACK.rates, (1, 2))[0]
-        counts = Counts.of_arrays(
-            size=BACK.size, labeled=BACK.labeled, positive=positive, is_flagged=TWO
-        )
+        counts = of_strata(BACK.size, BACK.labeled, positive, TWO)
         recovery = recovery.updated(log_recovery_factor(LIMIT, counts, BAD_GUESS))
         ended.append(recovery.ends or any(ended))
 
@@ -220,34 +202,16 @@ def test_the_weights_of_the_rounds_to_come_go_on_where_the_evidence_stands():
     assert late.ended_within[-1] == 0
 
 
-def test_an_alert_whose_evidence_suffices_has_ended_whatever_comes():
+def test_an_alert_whose_evidence_suffices_has_ended_whatever_comes_and_another_may_never():
     worse = BACK.dropped("precision", 0.4)
 
-    found = ending(worse, LIMIT, BAD_GUESS, recovery=Recovery(3, 3.0), rounds=2, paths=10)
-
-    assert found.ended_within.tolist() == [1, 1]
-
-
-def test_a_share_that_is_never_reached_has_no_number_of_rounds():
-    worse = BACK.dropped("precision", 0.1)
-
-    found = ending(worse, LIMIT, BAD_GUESS, rounds=10, paths=100)
-
-    assert found.rounds_for(0.5) is None
-
-
-def test_a_missing_answer_speaks_against_a_recovery():
-    limit, rates = Limit("precision", 0.8, "at_least"), np.array([0.74, 0.02])
-    counts, missing = (
-        Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=160, passed_size=4840),
-        np.array([20, 0]),
+    ended, going_on = (
+        ending(worse, LIMIT, BAD_GUESS, recovery=start, rounds=10, paths=100)
+        for start in (Recovery(3, 3.0), None)
     )
-    wrong = Counts.of_matrix(tp=90, fp=30, fn=0, tn=0, flagged_size=160, passed_size=4840)
 
-    found = log_recovery_factor(limit, counts, rates, missing=missing)
-
-    assert found == log_recovery_factor(limit, wrong, rates)
-    assert found < log_recovery_factor(limit, counts, rates)
+    assert (ended.ended_within == 1).all()
+    assert going_on.rounds_for(0.5) is None
 
 
 # --- simulation ----------------------------------------------------------------------------------

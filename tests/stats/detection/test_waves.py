@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import WEIGHTS, guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.recovery import opposite
 from monitor.stats.detection.waves import log_e_path_of_waves, log_recovery_of_waves
+from tests.stats.samples import of_matrix, of_strata
 
 TWO = np.array([True, False])
 SIZE = np.array([400, 4000])
-BEFORE = Counts.of_matrix(tp=18, fp=2, fn=1, tn=19, flagged_size=400, passed_size=4000)
+BEFORE = of_matrix(18, 2, 1, 19, 400, 4000)
 FIRST = np.array([3, 3])
 PRECISION, RECALL = Limit("precision", 0.8, "at_least"), Limit("recall", 0.6, "at_least")
 
@@ -27,7 +27,7 @@ def log_e_of_waves(limit, waves, rates, missing=None, earlier=()):
 
 
 def two_strata(labeled, positive):
-    return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=TWO)
+    return of_strata(SIZE, labeled, positive, TWO)
 
 
 def after(found):
@@ -105,9 +105,7 @@ def test_in_a_finite_window_at_its_limit_the_detectors_mixture_stays_under_one(i
     size, positive, first = 40, 32, 10
 
     def wave(labeled, found):
-        return Counts.of_matrix(
-            tp=found, fp=labeled - found, fn=0, tn=0, flagged_size=size, passed_size=4000
-        )
+        return of_matrix(found, labeled - found, 0, 0, size, 4000)
 
     mean = np.zeros(3)
     for y in range(2, first + 1):

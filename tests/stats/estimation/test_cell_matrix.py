@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import metric
 from monitor.stats.design.cell_counts import (
@@ -16,21 +15,17 @@ from monitor.stats.design.cell_counts import (
     unseen_answers,
 )
 from monitor.stats.estimation.cell_matrix import cell_matrix, cell_posterior
+from tests.stats.samples import of_matrix, of_strata
 
 SIZE = np.array([9000.0, 900.0, 100.0])
-ROUND = Counts.of_arrays(
-    size=[60, 100, 9000, 840],
-    labeled=[26, 19, 65, 90],
-    positive=[16, 18, 0, 9],
-    is_flagged=[True, True, False, False],
+ROUND = of_strata(
+    [60, 100, 9000, 840], [26, 19, 65, 90], [16, 18, 0, 9], [True, True, False, False]
 )
 
 
 @pytest.mark.parametrize(("labeled", "positive"), [(40, 10), (40, 0), (1, 1)])
 def test_one_cell_per_class_is_the_round_without_cells(labeled, positive):
-    counts = Counts.of_arrays(
-        size=[500, 9000], labeled=[labeled, 80], positive=[positive, 3], is_flagged=[True, False]
-    )
+    counts = of_strata([500, 9000], [labeled, 80], [positive, 3], [True, False])
 
     found, expected = cell_posterior(counts), round_posterior(counts)
 
@@ -99,11 +94,8 @@ def test_an_earlier_round_counts_with_the_present_sizes():
 
 def test_a_window_is_known_better_than_the_rates_behind_it_and_a_whole_one_is_known():
     recall = metric("recall")
-    whole = Counts.of_arrays(
-        size=[60, 100, 90, 40],
-        labeled=[60, 100, 90, 40],
-        positive=[30, 90, 1, 9],
-        is_flagged=[True, True, False, False],
+    whole = of_strata(
+        [60, 100, 90, 40], [60, 100, 90, 40], [30, 90, 1, 9], [True, True, False, False]
     )
 
     rate, window = (recall(cell_matrix(ROUND, each)) for each in ("rate", "window"))
@@ -113,7 +105,7 @@ def test_a_window_is_known_better_than_the_rates_behind_it_and_a_whole_one_is_kn
 
 
 def test_one_cell_per_class_is_the_window_without_cells():
-    counts = Counts.of_matrix(tp=11, fp=3, fn=2, tn=60, flagged_size=20, passed_size=200)
+    counts = of_matrix(11, 3, 2, 60, 20, 200)
 
     by_cells = cell_matrix(counts, "window")
     by_bands = draw(round_posterior(counts), seed=0).window_matrix(counts)
@@ -125,12 +117,7 @@ def test_one_cell_per_class_is_the_window_without_cells():
 def test_the_cells_of_a_window_have_the_variance_of_a_sample_without_replacement():
     size, labeled = np.array([4000, 3000, 1000]), np.array([2000, 600, 900])
     positive = np.array([200, 240, 810])
-    counts = Counts.of_arrays(
-        size=[*size, 9000],
-        labeled=[*labeled, 50],
-        positive=[*positive, 5],
-        is_flagged=[True, True, True, False],
-    )
+    counts = of_strata([*size, 9000], [*labeled, 50], [*positive, 5], [True, True, True, False])
 
     found = cell_matrix(counts, "window").tp
 

@@ -15,6 +15,7 @@ from monitor.stats.estimation.missing import point_range
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import small_count_caution
 from tests.stats.estimation.worst_cases import missing_bounds
+from tests.stats.samples import of_strata
 
 DESIGN = cut(scored("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)
@@ -24,7 +25,7 @@ UP = DESIGN.is_flagged
 def a_round(labels=10, seed=1):
     labeled = np.minimum(labels, SIZE)
     positive = np.random.default_rng(seed).binomial(labeled, DESIGN.rate)
-    return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+    return of_strata(SIZE, labeled, positive, UP)
 
 
 def of_cells(counts, metric, **asked):
@@ -52,12 +53,7 @@ def test_missing_answers_widen_by_the_cells_that_they_are_missing_from():
 
     bounds = missing_bounds(counts, missing, "recall", cells=True)
 
-    filled = Counts.of_arrays(
-        size=SIZE,
-        labeled=counts.labeled + missing,
-        positive=counts.positive + missing,
-        is_flagged=UP,
-    )
+    filled = of_strata(SIZE, counts.labeled + missing, counts.positive + missing, UP)
     plain, worst = of_cells(counts, "recall"), of_cells(filled, "recall")
     assert bounds is not None
     assert (bounds.point, bounds.high) == (plain.point, plain.high)
@@ -68,7 +64,7 @@ def test_a_caution_counts_what_the_labels_of_a_class_are_worth():
     labeled = np.minimum(np.where(UP, 10, 4), SIZE)
     positive = np.where(UP, labeled // 2, 0)
     positive[-3:] = 1  # three misses, all in cells close under the threshold
-    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+    counts = of_strata(SIZE, labeled, positive, UP)
 
     found = small_count_caution(counts, "recall", cells=True)
 
@@ -131,7 +127,7 @@ EDGES = {
 
 @pytest.mark.parametrize(("labeled", "positive"), EDGES.values(), ids=EDGES)
 def test_every_metric_has_a_point_in_its_interval_or_a_reason(labeled, positive):
-    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+    counts = of_strata(SIZE, labeled, positive, UP)
 
     for row in every_estimate(counts):
         assert (row.point is None) == (row.reason is not None)
@@ -143,7 +139,7 @@ def test_every_metric_has_a_point_in_its_interval_or_a_reason(labeled, positive)
 @pytest.mark.parametrize("answer", ["no positive", "all positive"])
 def test_an_answer_that_was_never_seen_may_not_exist(answer):
     labeled, positive = EDGES[answer]
-    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+    counts = of_strata(SIZE, labeled, positive, UP)
 
     found = of_cells(counts, "precision")
 
@@ -198,12 +194,7 @@ def test_a_class_without_items_or_labels_is_said_to_be_so():
 
 def test_cells_without_the_rarer_answer_that_decide_a_metric_are_named():
     pure, mixed = (
-        Counts.of_arrays(
-            size=[500, 97_000, 3000],
-            labeled=[400, 400, 900],
-            positive=[300, found, 135],
-            is_flagged=[True, False, False],
-        )
+        of_strata([500, 97_000, 3000], [400, 400, 900], [300, found, 135], [True, False, False])
         for found in (0, 20)
     )
 

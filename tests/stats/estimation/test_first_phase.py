@@ -8,11 +8,12 @@ from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.pooled_labels import class_labels
 from monitor.rounds.estimation.tally import Completed
-from monitor.stats.core.counts import Counts, FirstPhase
+from monitor.stats.core.counts import FirstPhase
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.double_sampling import ShareNoise
 from monitor.stats.estimation.cell_matrix import cell_matrix, plain_counts
 from monitor.stats.estimation.posterior import estimates
+from tests.stats.samples import of_strata
 
 PARENT = np.array([0, 1, 0, 1, 2, 3, 2, 3])  # two cells a class, no before yes
 UP = np.arange(8) < 4
@@ -23,9 +24,7 @@ POSITIVE = np.array([4, 6, 14, 25, 0, 1, 20, 38])
 
 def counts(judged=None, *, size=SIZE, positive=POSITIVE):
     sample = None if judged is None else FirstPhase(np.asarray(judged), PARENT)
-    return Counts.of_arrays(
-        size=size, labeled=LABELED, positive=positive, is_flagged=UP, first_phase=sample
-    )
+    return of_strata(size, LABELED, positive, UP, sample)
 
 
 def tenth():
@@ -142,12 +141,12 @@ def test_a_verdict_that_is_labeled_out_still_leaves_its_unjudged_items_open():
         judged = np.stack([40 - judged_yes, judged_yes], axis=1).ravel()
         in_yes = np.rint(45 / 40 * judged_yes).astype(int)
         labeled = np.stack([np.minimum(40 - judged_yes, 35), judged_yes], axis=1).ravel()
-        found = Counts.of_arrays(
-            size=[20, *np.stack([45 - in_yes, in_yes], axis=1).ravel()],
-            labeled=[20, *labeled],
-            positive=[15, *np.stack([0 * yes, judged_yes], axis=1).ravel()],
-            is_flagged=[True, *[False] * 16],
-            first_phase=FirstPhase(np.array([20, *judged]), parent),
+        found = of_strata(
+            [20, *np.stack([45 - in_yes, in_yes], axis=1).ravel()],
+            [20, *labeled],
+            [15, *np.stack([0 * yes, judged_yes], axis=1).ravel()],
+            [True, *[False] * 16],
+            FirstPhase(np.array([20, *judged]), parent),
         )
         recall = intervals(found, "window")[1]
         held += recall.low <= 15 / (15 + yes.sum()) <= recall.high

@@ -5,12 +5,12 @@ import pytest
 
 from benchmarks.cells import cut, planned, scored
 from monitor.stats.core.cells import cell_draws
-from monitor.stats.core.counts import Counts
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.design.cell_sizes import systematic_sizes
 from monitor.stats.estimation.cell_matrix import weighted_matrix
 from monitor.stats.estimation.grouped_cells import grouped_cells
 from monitor.stats.estimation.paired import compare
+from tests.stats.samples import of_strata
 
 DESIGN = planned(cut(scored("Phi1", "good")), 1250)
 UP = DESIGN.is_flagged
@@ -40,12 +40,7 @@ def test_each_item_stands_for_the_items_of_its_own_cell():
     assert sample.weight == pytest.approx((SIZE / np.maximum(labeled, 1))[cell])
     assert sample.size.sum() == SIZE.sum()
     assert sample.labeled.min() >= 10
-    counts = Counts.of_arrays(
-        size=SIZE,
-        labeled=labeled,
-        positive=np.bincount(cell[truth], minlength=len(SIZE)),
-        is_flagged=UP,
-    )
+    counts = of_strata(SIZE, labeled, np.bincount(cell[truth], minlength=len(SIZE)), UP)
     matrix = weighted_matrix(counts)
     up = sample.is_flagged
     assert sample.weight[up & truth].sum() == pytest.approx(float(matrix.tp))

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from monitor.stats.core.counts import Counts, FirstPhase
+from monitor.stats.core.counts import FirstPhase
 from monitor.stats.estimation.judge_rates import (
     counts_of_judge,
     estimates_of_judge,
     judge_rates,
     judged_order,
 )
+from tests.stats.samples import of_strata
 
 UP = np.array([True, True, True, False, False, False])
 YES = np.array([False, True, False, False, True, False])
@@ -21,7 +22,7 @@ RATE = np.array([0.3, 0.95, 0.8, 0.001, 0.5, 0.02])
 
 
 def counts(labeled, positive):
-    return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
+    return of_strata(SIZE, labeled, positive, UP)
 
 
 def true_rates():
@@ -59,9 +60,7 @@ def test_what_nothing_is_known_of_has_a_wide_interval_and_what_is_never_said_non
     unlabeled = judge_rates(counts(np.zeros(6, dtype=int), np.zeros(6, dtype=int)), YES, JUDGED)
     size = np.where(YES, 0, SIZE)
     never = judge_rates(
-        Counts.of_arrays(
-            size=size, labeled=np.minimum(size, 40), positive=np.zeros(6, dtype=int), is_flagged=UP
-        ),
+        of_strata(size, np.minimum(size, 40), np.zeros(6, dtype=int), UP),
         YES,
         JUDGED,
     )

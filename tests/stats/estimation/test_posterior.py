@@ -1,7 +1,9 @@
 """Estimates from the joint posterior: exact values, invariants, refusals, coverage."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,20 +17,27 @@ from monitor.stats.core.draws import ESTIMANDS, JointPosterior, draw, round_post
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import EmptyClass, Undefined, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.estimation.posterior import UNDEFINED_LIMIT, estimate, estimates, metric_quantile
+from monitor.stats.estimation.posterior import (
+    UNDEFINED_LIMIT,
+    estimate,
+    estimate_matrix,
+    estimates,
+    metric_quantile,
+)
 from tests.stats.estimation.worst_cases import missing_bounds
+from tests.stats.samples import of_matrix, of_strata
 
 EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())
 CARRIED = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
 ALL = tuple(METRICS)
 FEW = 2**8  # enough points where only logic is tested
 
-TABLE_1 = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400)
-BANDED = Counts.of_arrays(
-    size=[300, 160, 0, 60_000, 20_000, 9540],
-    labeled=[60, 40, 0, 80, 100, 120],
-    positive=[57, 25, 0, 0, 2, 9],
-    is_flagged=[True, True, True, False, False, False],
+TABLE_1 = of_matrix(138, 22, 108, 4732, 1600, 48_400)
+BANDED = of_strata(
+    [300, 160, 0, 60_000, 20_000, 9540],
+    [60, 40, 0, 80, 100, 120],
+    [57, 25, 0, 0, 2, 9],
+    [True, True, True, False, False, False],
 )
 
 
@@ -42,7 +51,7 @@ def samples(draw_from):
             labeled = draw_from(st.integers(0, min(size, 200)))
             rows.append((size, labeled, draw_from(st.integers(0, labeled)), is_flagged))
     size, labeled, positive, flagged = zip(*rows, strict=True)
-    return Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=flagged)
+    return of_strata(size, labeled, positive, flagged)
 
 
 def of_exact(case):
@@ -86,9 +95,7 @@ def test_agrees_with_the_quadrature_of_a_mixture_after_four_rounds():
         mixture(passed_weights / passed_weights.sum(), CARRIED["passed"]["final"]),
     )
     expected = CARRIED["after_round_4"]
-    counts = Counts.of_matrix(
-        tp=219, fp=88, fn=118, tn=4292, flagged_size=46_000, passed_size=1_000_000
-    )
+    counts = of_matrix(219, 88, 118, 4292, 46_000, 1_000_000)
 
     estimates = estimate(counts, posterior=posterior, basis="pooled", seed=4)
 
@@ -105,7 +112,7 @@ def test_agrees_with_the_quadrature_of_a_mixture_after_four_rounds():
 
 
 def test_true_positives_of_a_window_follow_the_beta_binomial_law():
-    counts = Counts.of_matrix(tp=30, fp=10, fn=4, tn=96, flagged_size=300, passed_size=5000)
+    counts = of_matrix(30, 10, 4, 96, 300, 5000)
     law = stats.betabinom(260, 30.5, 10.5)
 
     found = draw(round_posterior(counts), seed=3).window_matrix(counts).tp - 30
@@ -113,13 +120,6 @@ def test_true_positives_of_a_window_follow_the_beta_binomial_law():
     assert found.mean() == pytest.approx(law.mean(), rel=1e-3)
     for quantile in (150, 180, 195, 210, 230):
         assert np.mean(found <= quantile) == pytest.approx(law.cdf(quantile), abs=2e-3)
-
-
-def test_one_stratum_has_the_prior_of_jeffreys():
-    posterior = round_posterior(TABLE_1)
-
-    assert posterior.flagged.weight.tolist() == [1.0]
-    assert (posterior.flagged.alpha.item(), posterior.passed.beta.item()) == (138.5, 4732.5)
 
 
 def test_several_strata_have_a_light_and_a_heavy_prior_over_those_that_hold_items():
@@ -155,7 +155,7 @@ def test_the_points_of_rates_and_window_are_those_of_the_scaled_matrix():
 
 
 def test_where_no_positive_was_seen_recall_is_the_posterior_mean():
-    counts = Counts.of_matrix(tp=0, fp=20, fn=0, tn=50, flagged_size=100, passed_size=900)
+    counts = of_matrix(0, 20, 0, 50, 100, 900)
     drawn = draw(round_posterior(counts), seed=0, points=FEW, size=counts.size)
 
     found = points(counts)
@@ -165,7 +165,7 @@ def test_where_no_positive_was_seen_recall_is_the_posterior_mean():
 
 
 def test_a_point_outside_of_a_narrow_interval_is_moved_to_its_end():
-    counts = Counts.of_matrix(tp=1, fp=20, fn=1, tn=50, flagged_size=100, passed_size=900)
+    counts = of_matrix(1, 20, 1, 50, 100, 900)
 
     row = estimate(counts, metrics=("precision",), level=0.01)["precision"]
 
@@ -216,12 +216,7 @@ def test_one_call_for_two_estimands_says_what_two_calls_say(counts):
 @settings(max_examples=20, deadline=None)
 @given(samples())
 def test_with_every_item_labeled_the_window_is_known(counts):
-    census = Counts.of_arrays(
-        size=counts.labeled,
-        labeled=counts.labeled,
-        positive=counts.positive,
-        is_flagged=counts.is_flagged,
-    )
+    census = of_strata(counts.labeled, counts.labeled, counts.positive, counts.is_flagged)
     up, y, n = census.is_flagged, census.positive, census.labeled
     truth = Matrix(y[up].sum(), (n - y)[up].sum(), y[~up].sum(), (n - y)[~up].sum())
 
@@ -278,7 +273,7 @@ def test_strata_of_a_class_share_the_mixture_component():
 
 
 def test_with_nothing_flagged_precision_has_no_value_and_recall_is_not_estimable():
-    counts = Counts.of_matrix(tp=0, fp=0, fn=7, tn=93, flagged_size=0, passed_size=5000)
+    counts = of_matrix(0, 0, 7, 93, 0, 5000)
 
     rate = estimate(counts)
     window = estimate(counts, estimand="window")
@@ -291,7 +286,7 @@ def test_with_nothing_flagged_precision_has_no_value_and_recall_is_not_estimable
 
 
 def test_with_nothing_flagged_and_no_positive_seen_recall_may_not_even_exist():
-    counts = Counts.of_matrix(tp=0, fp=0, fn=0, tn=100, flagged_size=0, passed_size=500)
+    counts = of_matrix(0, 0, 0, 100, 0, 500)
 
     recall = estimate(counts, metrics=("recall",), estimand="window")["recall"]
 
@@ -302,7 +297,7 @@ def test_with_nothing_flagged_and_no_positive_seen_recall_may_not_even_exist():
 
 
 def test_few_draws_without_a_value_are_left_out_and_counted():
-    counts = Counts.of_matrix(tp=0, fp=9, fn=0, tn=1, flagged_size=100, passed_size=400)
+    counts = of_matrix(0, 9, 0, 1, 100, 400)
 
     recall = estimate(counts, metrics=("recall",), estimand="window")["recall"]
 
@@ -311,7 +306,7 @@ def test_few_draws_without_a_value_are_left_out_and_counted():
 
 
 def test_a_class_without_a_label_has_an_estimate_from_its_history_and_none_from_the_prior_alone():
-    counts = Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=500, passed_size=9500)
+    counts = of_matrix(90, 10, 0, 0, 500, 9500)
 
     estimates = estimate(counts, metrics=("precision", "recall", "npv", "flagged_rate"))
     pooled = estimate(counts, posterior=round_posterior(TABLE_1), basis="pooled")
@@ -398,7 +393,7 @@ def test_intervals_of_eight_strata_cover_the_truth_as_promised_with_even_tails()
     for _ in range(rounds):
         actual = rng.binomial(size, rates)
         positive = rng.hypergeometric(actual, size - actual, labeled)
-        counts = Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=up)
+        counts = of_strata(size, labeled, positive, up)
         truths = []
         for strata in (size * rates, actual):
             tp, fn = strata[up].sum(), strata[~up].sum()
@@ -412,3 +407,45 @@ def test_intervals_of_eight_strata_cover_the_truth_as_promised_with_even_tails()
     assert np.all(covered < 0.98)
     assert np.all(below / rounds < 0.045)
     assert np.all(above / rounds < 0.045)
+
+
+MATRIX: dict[str, Any] = {
+    "tp": 8,
+    "fp": 2,
+    "fn": 3,
+    "tn": 17,
+    "flagged_size": 10,
+    "passed_size": 20,
+}
+
+
+def test_the_estimates_are_those_of_the_two_strata():
+    counts = Counts.of_matrix(**MATRIX | {"passed_size": 200})
+
+    found = estimate_matrix(**MATRIX | {"passed_size": 200}, metrics=("f1",), level=0.8, seed=3)
+
+    assert found == estimates(counts, metrics=("f1",), level=0.8, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        *[
+            ({cell: -1}, f"{cell} is -1; it counts labeled items, so it is 0 or more")
+            for cell in ("tp", "fp", "fn", "tn")
+        ],
+        (
+            {"flagged_size": 9},
+            "tp + fp = 10 items are labeled, but flagged_size is 9; it counts all predicted "
+            "positives of the window, labeled or not",
+        ),
+        (
+            {"passed_size": 19},
+            "fn + tn = 20 items are labeled, but passed_size is 19; it counts all predicted "
+            "negatives of the window, labeled or not",
+        ),
+    ],
+)
+def test_an_impossible_matrix_is_refused_in_the_callers_words(changed, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        estimate_matrix(**MATRIX | changed)

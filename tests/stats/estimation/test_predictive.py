@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.core.counts import Counts, Interval
+from monitor.stats.core.counts import Interval
 from monitor.stats.core.draws import JointPosterior, round_posterior
 from monitor.stats.estimation.predictive import (
     NextEstimate,
@@ -13,8 +13,9 @@ from monitor.stats.estimation.predictive import (
     next_estimates,
     stratified_estimate,
 )
+from tests.stats.samples import of_matrix, of_strata
 
-TABLE_1 = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400)
+TABLE_1 = of_matrix(138, 22, 108, 4732, 1600, 48_400)
 FEW = 2**10
 
 
@@ -74,14 +75,8 @@ def test_a_band_counts_by_its_size_not_by_its_labels():
 
 
 def test_a_stratum_without_labels_follows_its_class_in_both():
-    blank = Counts.of_arrays(
-        size=[100, 50, 900], labeled=[10, 0, 30], positive=[9, 0, 3],
-        is_flagged=[True, True, False],
-    )  # fmt: skip
-    seen = Counts.of_arrays(
-        size=[150, 0, 900], labeled=[10, 0, 30], positive=[9, 0, 3],
-        is_flagged=[True, True, False],
-    )  # fmt: skip
+    blank = of_strata([100, 50, 900], [10, 0, 30], [9, 0, 3], [True, True, False])  # fmt: skip
+    seen = of_strata([150, 0, 900], [10, 0, 30], [9, 0, 3], [True, True, False])  # fmt: skip
     posterior = JointPosterior(single([9, 1], [1, 1]), single([3], [27]))
 
     assert stratified_estimate(blank, "precision") == pytest.approx(0.9)
@@ -95,7 +90,7 @@ def test_a_stratum_without_labels_follows_its_class_in_both():
 
 
 def test_a_class_without_labels_has_no_stratified_estimate_and_no_prediction():
-    counts = Counts.of_matrix(tp=9, fp=1, fn=0, tn=0, flagged_size=100, passed_size=900)
+    counts = of_matrix(9, 1, 0, 0, 100, 900)
 
     found = next_estimates(round_posterior(counts), counts.size, counts.labeled, points=4)
 
@@ -103,7 +98,7 @@ def test_a_class_without_labels_has_no_stratified_estimate_and_no_prediction():
     assert found["recall"].interval() is None
     assert stratified_estimate(counts, "precision") == 0.9
     assert known(found["precision"].interval()).high <= 1
-    nothing = Counts.of_matrix(tp=0, fp=3, fn=0, tn=3, flagged_size=9, passed_size=9)
+    nothing = of_matrix(0, 3, 0, 3, 9, 9)
     assert stratified_estimate(nothing, "recall") is None
     assert stratified_estimate(nothing, "precision") == 0
 

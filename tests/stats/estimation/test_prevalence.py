@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import Working, precision_change
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import precision_at, prevalence_curve
+from tests.stats.samples import of_matrix
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "prevalence.json").read_text())
-COUNTS = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=320, passed_size=96_800)
+COUNTS = of_matrix(138, 22, 108, 4732, 320, 96_800)
 shares = st.floats(1e-4, 1 - 1e-4)
 
 
@@ -34,18 +34,12 @@ def works(counts, seed=0, points=2**12):
 # Precision and F at a prevalence
 
 
-@pytest.mark.parametrize("row", REFERENCE["p3_curve"])
-def test_precision_is_that_of_the_reference(row):
-    assert float(precision_at(row["tpr"], row["fpr"], row["eta"])) == pytest.approx(
-        row["precision"], rel=1e-14
-    )
+@pytest.mark.parametrize("row", [*REFERENCE["p3_curve"], *REFERENCE["prevalence_adjusted"]])
+def test_precision_is_that_of_the_reference_and_at_another_prevalence_carpenters(row):
+    tpr, eta = row.get("tpr", row.get("sensitivity")), row.get("eta", row.get("prevalence"))
+    fpr = row["fpr"] if "fpr" in row else 1 - row["specificity"]
 
-
-@pytest.mark.parametrize("row", REFERENCE["prevalence_adjusted"])
-def test_precision_at_another_prevalence_is_carpenters(row):
-    found = precision_at(row["sensitivity"], 1 - row["specificity"], row["prevalence"])
-
-    assert float(found) == pytest.approx(row["precision"], rel=1e-12)
+    assert float(precision_at(tpr, fpr, eta)) == pytest.approx(row["precision"], rel=1e-12)
 
 
 def test_precision_of_nothing_flagged_is_undefined_and_broadcasts():
@@ -101,8 +95,8 @@ def changed_by(counts, **changed):
     return precision_change(works(counts), works(counts), **changed)
 
 
-ONLY_FLAGGED = Counts.of_matrix(tp=3, fp=1, fn=0, tn=0, flagged_size=4, passed_size=0)
-ONLY_PASSED = Counts.of_matrix(tp=0, fp=0, fn=5, tn=995, flagged_size=0, passed_size=98_000)
+ONLY_FLAGGED = of_matrix(3, 1, 0, 0, 4, 0)
+ONLY_PASSED = of_matrix(0, 0, 5, 995, 0, 98_000)
 
 
 @pytest.mark.parametrize(
@@ -143,22 +137,8 @@ def test_the_parts_add_up_and_swapping_times_turns_their_signs(t0, f0, e0, t1, f
         assert parts.by_classifier.point < 0
 
 
-def test_the_parts_are_the_mean_of_both_orders():
-    before, after = working(0.6, 0.003, 0.031), working(0.55, 0.0035, 0.019)
-    was, now = (
-        0.6 * 0.031 / (0.6 * 0.031 + 0.003 * 0.969),
-        0.55 * 0.019 / (0.55 * 0.019 + 0.0035 * 0.981),
-    )
-    rarer_first = 0.6 * 0.019 / (0.6 * 0.019 + 0.003 * 0.981) - was
-    rarer_last = now - 0.55 * 0.031 / (0.55 * 0.031 + 0.0035 * 0.969)
-
-    parts = precision_change(before, after)
-
-    assert parts.by_prevalence.point == pytest.approx((rarer_first + rarer_last) / 2)
-
-
-RARER = Counts.of_matrix(tp=150, fp=50, fn=5, tn=995, flagged_size=2_000, passed_size=98_000)
-USUAL = Counts.of_matrix(tp=860, fp=140, fn=5, tn=995, flagged_size=3_300, passed_size=96_700)
+RARER = of_matrix(150, 50, 5, 995, 2_000, 98_000)
+USUAL = of_matrix(860, 140, 5, 995, 3_300, 96_700)
 
 
 def test_a_change_has_the_intervals_of_each_side_and_points_that_add_up():
@@ -203,7 +183,7 @@ def test_a_change_takes_its_points_from_the_scaled_labels_and_they_add_up():
 
 
 def test_where_labels_have_no_precision_all_points_of_a_change_are_posterior_means():
-    nothing = Counts.of_matrix(tp=0, fp=0, fn=0, tn=50, flagged_size=10, passed_size=90)
+    nothing = of_matrix(0, 0, 0, 50, 10, 90)
     both = works(USUAL), works(RARER, seed=1)
 
     change = precision_change(*both, scaled=(scaled_working(nothing), scaled_working(RARER)))

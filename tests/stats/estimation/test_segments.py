@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
+from scipy import special, stats
 
-from monitor.stats.core.counts import Counts
+from benchmarks.cells import cut, planned, scored
 from monitor.stats.core.reasons import Unlabeled
+from monitor.stats.design.cell_sizes import systematic_sizes
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
 from monitor.stats.estimation.segments import segment_estimates, segment_posterior
+from tests.stats.samples import of_matrix, of_strata
 
-WHOLE = Counts.of_matrix(tp=80, fp=20, fn=10, tn=290, flagged_size=900, passed_size=9000)
-PART = Counts.of_matrix(tp=2, fp=8, fn=1, tn=29, flagged_size=90, passed_size=900)
+WHOLE = of_matrix(80, 20, 10, 290, 900, 9000)
+PART = of_matrix(2, 8, 1, 29, 90, 900)
 Z = 1.959963984540054
 
 
 def bands(size, labeled, positive):
-    return Counts.of_arrays(
-        size=size, labeled=labeled, positive=positive, is_flagged=[True, True, False]
-    )
+    return of_strata(size, labeled, positive, [True, True, False])
 
 
 def surely(found):
@@ -59,9 +59,9 @@ def test_the_posterior_is_the_mixture_of_the_formula():
 
 
 def test_a_segment_unlike_the_rest_follows_its_own_labels():
-    alike = Counts.of_matrix(tp=32, fp=8, fn=1, tn=29, flagged_size=300, passed_size=900)
-    unlike = Counts.of_matrix(tp=8, fp=32, fn=1, tn=29, flagged_size=300, passed_size=900)
-    whole = Counts.of_matrix(tp=180, fp=60, fn=10, tn=290, flagged_size=900, passed_size=9000)
+    alike = of_matrix(32, 8, 1, 29, 300, 900)
+    unlike = of_matrix(8, 32, 1, 29, 300, 900)
+    whole = of_matrix(180, 60, 10, 290, 900, 9000)
 
     found = [surely(segment_estimates(part, whole)[0]) for part in (alike, unlike)]
 
@@ -71,7 +71,7 @@ def test_a_segment_unlike_the_rest_follows_its_own_labels():
 
 
 def test_a_segment_labeled_whole_is_known():
-    part = Counts.of_matrix(tp=3, fp=1, fn=0, tn=5, flagged_size=4, passed_size=5)
+    part = of_matrix(3, 1, 0, 5, 4, 5)
 
     precision, recall = segment_estimates(part, WHOLE)
 
@@ -81,7 +81,7 @@ def test_a_segment_labeled_whole_is_known():
 
 
 def test_without_a_label_of_its_own_a_class_is_not_estimated():
-    part = Counts.of_matrix(tp=2, fp=8, fn=0, tn=0, flagged_size=90, passed_size=900)
+    part = of_matrix(2, 8, 0, 0, 90, 900)
 
     precision, recall = segment_estimates(part, WHOLE)
 
@@ -93,8 +93,8 @@ def test_without_a_label_of_its_own_a_class_is_not_estimated():
 @given(st.integers(0, 10), st.integers(0, 40), st.integers(0, 30), st.integers(0, 200))
 @settings(max_examples=15, deadline=None)
 def test_ends_are_ordered_and_stay_inside_zero_one(tp, fp, fn, tn):
-    part = Counts.of_matrix(tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=99, passed_size=500)
-    whole = Counts.of_matrix(tp=90, fp=60, fn=40, tn=400, flagged_size=900, passed_size=9000)
+    part = of_matrix(tp, fp, fn, tn, 99, 500)
+    whole = of_matrix(90, 60, 40, 400, 900, 9000)
 
     for estimate in segment_estimates(part, whole, points=2**7):
         if estimate.point is not None:
@@ -121,8 +121,8 @@ def test_labels_of_the_segment_alone_for_precision_follow_the_formula():
 
 
 def test_labels_stop_where_a_stratum_has_no_more_items():
-    whole = Counts.of_matrix(tp=80, fp=20, fn=10, tn=290, flagged_size=120, passed_size=9000)
-    part = Counts.of_matrix(tp=2, fp=8, fn=1, tn=29, flagged_size=20, passed_size=900)
+    whole = of_matrix(80, 20, 10, 290, 120, 9000)
+    part = of_matrix(2, 8, 1, 29, 20, 900)
 
     more = more_labels(part, whole, "precision", 0.001)
 
@@ -140,8 +140,8 @@ def test_a_stratum_that_the_round_does_not_sample_is_out_of_reach_for_it():
 
 
 def test_a_class_without_a_label_needs_one_whatever_the_rest_says():
-    flagged = Counts.of_matrix(tp=1990, fp=10, fn=0, tn=3000, flagged_size=9000, passed_size=9000)
-    part = Counts.of_matrix(tp=0, fp=0, fn=0, tn=0, flagged_size=9, passed_size=9)
+    flagged = of_matrix(1990, 10, 0, 3000, 9000, 9000)
+    part = of_matrix(0, 0, 0, 0, 9, 9)
 
     assert more_labels(part, flagged, "precision", 0.9) == MoreLabels(2500, 1)
     assert more_labels(part, flagged, "recall", 0.9) == MoreLabels(2500, 2)
@@ -151,49 +151,29 @@ def test_a_margin_that_is_reached_needs_nothing():
     assert more_labels(WHOLE, WHOLE, "precision", 0.3) == MoreLabels(0, 0)
 
 
+NOTHING = of_matrix(0, 0, 1, 29, 0, 900)
+EVERYTHING = of_matrix(2, 8, 0, 0, 90, 0)
+BANDED = bands([9, 9, 9], [1, 1, 1], [1, 1, 1])
+TENTH = ("recall", 0.1)
+
+
 @pytest.mark.parametrize(
-    ("metric", "margin", "sentence"),
+    ("part", "asked", "sentence"),
     [
-        ("f1", 0.1, "labels are predicted for precision and recall, got 'f1'"),
-        ("recall", 0.0, r"margin must lie strictly between 0 and 1, got 0\.0"),
-        ("recall", 1.0, r"margin must lie strictly between 0 and 1, got 1\.0"),
+        (PART, ("f1", 0.1), "labels are predicted for precision and recall, got 'f1'"),
+        (PART, ("recall", 0.0), r"margin must lie strictly between 0 and 1, got 0\.0"),
+        (PART, ("recall", 1.0), r"margin must lie strictly between 0 and 1, got 1\.0"),
+        (NOTHING, TENTH, "nothing was flagged"),
+        (EVERYTHING, TENTH, "everything was flagged, so recall is 1"),
+        (BANDED, TENTH, "the segment has 2 flagged and 1 passed strata, the whole 1"),
+        (of_matrix(2, 8, 1, 29, 901, 900), TENTH, r"has \[901, 900\] items of \[900, 9000\]"),
+        (of_matrix(81, 8, 1, 29, 90, 900), TENTH, r"has \[81, 1\] positives of \[80, 10\]"),
+        (of_matrix(2, 21, 1, 29, 90, 900), TENTH, r"has \[21, 29\] negatives of \[20, 290\]"),
     ],
 )
-def test_a_request_out_of_range_is_refused(metric, margin, sentence):
+def test_what_is_no_part_of_the_whole_or_has_no_such_metric_is_refused(part, asked, sentence):
     with pytest.raises(ValueError, match=sentence):
-        more_labels(PART, WHOLE, metric, margin)
-
-
-def test_a_metric_that_the_segment_cannot_have_is_refused():
-    nothing = Counts.of_matrix(tp=0, fp=0, fn=1, tn=29, flagged_size=0, passed_size=900)
-    everything = Counts.of_matrix(tp=2, fp=8, fn=0, tn=0, flagged_size=90, passed_size=0)
-
-    with pytest.raises(ValueError, match="nothing was flagged"):
-        more_labels(nothing, WHOLE, "precision", 0.1)
-    with pytest.raises(ValueError, match="everything was flagged, so recall is 1"):
-        more_labels(everything, WHOLE, "recall", 0.1)
-
-
-def test_other_strata_than_the_whole_are_refused():
-    with pytest.raises(
-        ValueError, match="the segment has 1 flagged and 1 passed strata, the whole 2"
-    ):
-        segment_posterior(PART, bands([9, 9, 9], [1, 1, 1], [1, 1, 1]))
-
-
-@pytest.mark.parametrize(
-    ("part", "sentence"),
-    [
-        ({"flagged_size": 901}, r"has \[901, 900\] items of \[900, 9000\]"),
-        ({"tp": 81}, r"has \[81, 1\] positives of \[80, 10\]"),
-        ({"fp": 21}, r"has \[21, 29\] negatives of \[20, 290\]"),
-    ],
-)
-def test_more_than_the_whole_is_refused(part, sentence):
-    usual = {"tp": 2, "fp": 8, "fn": 1, "tn": 29, "flagged_size": 90, "passed_size": 900}
-
-    with pytest.raises(ValueError, match=f"a segment is part of the whole, but {sentence}"):
-        segment_posterior(Counts.of_matrix(**{**usual, **part}), WHOLE)
+        more_labels(part, WHOLE, *asked)
 
 
 @pytest.mark.simulation
@@ -209,7 +189,7 @@ def test_intervals_of_small_segments_cover_whether_they_differ_or_not():
             positive = rng.binomial(labeled, own)
             rest = rng.binomial(labels - labeled, rate)
             part, whole = (
-                Counts.of_arrays(size=n, labeled=m, positive=y, is_flagged=[True, False])
+                of_strata(n, m, y, [True, False])
                 for n, m, y in ((part_size, labeled, positive), (size, labels, positive + rest))
             )
             estimates = segment_estimates(part, whole, estimands=("rate",), points=2**8)
@@ -217,3 +197,62 @@ def test_intervals_of_small_segments_cover_whether_they_differ_or_not():
             for place, truth in enumerate((own[0], tp / (tp + fn))):
                 hits[place] = estimates[place].low <= truth <= estimates[place].high
         assert (covered.mean(axis=0) >= least).all()
+
+
+def rates(segment, whole, *, cells):
+    return segment_estimates(segment, whole, estimands=("rate",), cells=cells, points=2**12)
+
+
+def test_one_cell_a_class_is_as_one_band_a_class():
+    by_cells, by_bands = (rates(PART, WHOLE, cells=cells) for cells in (True, False))
+
+    for ours, theirs in zip(by_cells, by_bands, strict=True):
+        found, wanted = ((e.point, e.low, e.high) for e in (ours, theirs))
+        assert found == pytest.approx(wanted, abs=5e-3)  # the same law, other draws of it
+    for metric in ("precision", "recall"):
+        assert more_labels(PART, WHOLE, metric, 0.1, cells=True) == more_labels(
+            PART, WHOLE, metric, 0.1
+        )
+
+
+def test_the_rest_counts_at_the_scores_of_the_segment():
+    """The segment lies in the upper cell, where few of the flagged are wrong."""
+    whole = of_strata([1000, 1000, 9000], [200, 200, 100], [60, 190, 1], [True, True, False])
+    part = of_strata([5, 100, 300], [1, 2, 4], [0, 2, 0], [True, True, False])
+
+    found = rates(part, whole, cells=True)[0]
+
+    one = of_matrix(190, 10, 1, 99, 1000, 9000)
+    of_upper = of_matrix(2, 0, 0, 4, 100, 300)
+    law = segment_posterior(of_upper, one).flagged
+    wanted = float(law.mean()[0])
+    assert found.point == pytest.approx(wanted, abs=0.06)
+    assert found.point is not None
+    assert found.point > 0.8 > 250 / 400
+
+
+@pytest.mark.simulation
+def test_intervals_of_a_segment_that_is_worse_hold_the_truth():
+    design = planned(cut(scored("Phi1", "good")), 1250)
+    up, size = design.is_flagged, np.rint(design.size / design.size.sum() * 100_000).astype(int)
+    odds = design.rate / (1 - design.rate) * np.where(up, 0.5, 2.0)
+    worse, rng, rounds = odds / (1 + odds), np.random.default_rng(5), 60
+    held = np.zeros(2)
+    for seed in range(rounds):
+        mine = rng.binomial(size, 0.2)
+        positive, others = rng.binomial(mine, worse), rng.binomial(size - mine, design.rate)
+        labeled = np.minimum(systematic_sizes(design.expected, float(rng.random())), size)
+        kinds = np.stack([positive, mine - positive, others, size - mine - others])
+        found = [rng.multivariate_hypergeometric(kinds[:, h], n) for h, n in enumerate(labeled)]
+        y, x, z, _ = np.array(found).T
+        part = of_strata(mine, y + x, y, up)
+        whole = of_strata(size, labeled, y + z, up)
+        tp, fn = positive[up].sum(), positive[~up].sum()
+        rows = segment_estimates(part, whole, seed=seed, cells=True)
+        for i, (row, truth) in enumerate(
+            zip(rows, (tp / mine[up].sum(), tp / (tp + fn)), strict=True)
+        ):
+            assert row.low is not None and row.high is not None  # noqa: PT018
+            held[i] += row.low <= truth <= row.high
+
+    assert stats.binom(rounds, 0.92).cdf(held).min() > 0.01

@@ -9,6 +9,7 @@ from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation import small_counts
 from monitor.stats.estimation.posterior import estimate, estimates
 from monitor.stats.estimation.small_counts import FEW_LABELS, small_count_caution
+from tests.stats.samples import of_strata
 
 
 def of_matrix(tp, fp, fn, tn, flagged_size=10_000, passed_size=100_000):
@@ -18,9 +19,7 @@ def of_matrix(tp, fp, fn, tn, flagged_size=10_000, passed_size=100_000):
 
 
 def banded(positive, labeled=(50, 50, 200, 100), size=(100, 100, 9000, 500)):
-    return Counts.of_arrays(
-        size=size, labeled=labeled, positive=positive, is_flagged=[True, True, False, False]
-    )
+    return of_strata(size, labeled, positive, [True, True, False, False])
 
 
 def of(few):
@@ -30,32 +29,30 @@ def of(few):
     ]
 
 
-@pytest.mark.parametrize("found", [0, 4])
-def test_in_one_stratum_they_are_worth_what_was_found(found):
-    said = small_count_caution(of_matrix(80, 20, found, 900), "recall")
-
-    assert of(said) == [("passed", "positive", found)]
-
-
 @pytest.mark.parametrize(
-    ("tp", "fp", "answer"), [(97, 3, "negative"), (3, 3, "positive")], ids=["few", "half and half"]
+    ("counts", "name", "named"),
+    [
+        (of_matrix(80, 20, 0, 900), "recall", [("passed", "positive", 0)]),
+        (of_matrix(80, 20, 4, 900), "recall", [("passed", "positive", 4)]),
+        (of_matrix(97, 3, 30, 900), "precision", [("flagged", "negative", 3)]),
+        (of_matrix(3, 3, 30, 900), "precision", [("flagged", "positive", 3)]),
+        (
+            of_matrix(3, 4, 3, 60, passed_size=20_000),
+            "recall",
+            [("flagged", "positive", 3), ("passed", "positive", 3)],
+        ),
+    ],
 )
-def test_the_rarer_answer_is_counted_and_the_positive_one_where_both_are_as_rare(tp, fp, answer):
-    assert of(small_count_caution(of_matrix(tp, fp, 30, 900), "precision")) == [
-        ("flagged", answer, 3)
-    ]
+def test_the_rarer_answers_are_worth_what_was_found_and_each_class_that_decides_is_named(
+    counts, name, named
+):
+    assert of(small_count_caution(counts, name)) == named
 
 
 def test_from_five_of_the_rarer_answer_on_nothing_is_said():
     assert FEW_LABELS == 5.0
     assert small_count_caution(of_matrix(80, 20, 4, 900), "recall") is not None
     assert small_count_caution(of_matrix(80, 20, 5, 900), "recall") is None
-
-
-def test_both_classes_are_named_where_both_decide():
-    said = small_count_caution(of_matrix(3, 4, 3, 60, passed_size=20_000), "recall")
-
-    assert of(said) == [("flagged", "positive", 3), ("passed", "positive", 3)]
 
 
 def test_a_class_that_hardly_moves_the_metric_is_left_out():
@@ -109,21 +106,11 @@ def test_with_its_history_an_estimate_has_no_caution():
     assert estimate(counts, basis="pooled")["recall"].caution is None
 
 
-def test_an_unknown_metric_is_refused():
-    with pytest.raises(ValueError, match="did you mean 'recall'"):
-        small_count_caution(of_matrix(1, 1, 1, 1), "recal")
-
-
 # --- leverage ---------------------------------------------------------------------------------
 
 
 def test_a_band_with_few_misses_beside_a_band_that_varies_as_much_does_not_decide():
-    counts = Counts.of_arrays(
-        size=[10_000, 90_000, 10_000],
-        labeled=[400, 300, 60],
-        positive=[320, 2, 30],
-        is_flagged=[True, False, False],
-    )
+    counts = of_strata([10_000, 90_000, 10_000], [400, 300, 60], [320, 2, 30], [True, False, False])
 
     # 2 misses, each 300 items: 2 * 300^2 = 180,000; 60 labels of 167 items: 15 * 167^2 = 417,000
     assert small_count_caution(counts, "recall") is None
@@ -131,11 +118,8 @@ def test_a_band_with_few_misses_beside_a_band_that_varies_as_much_does_not_decid
 
 def leverage(found, labeled=300):
     return small_count_caution(
-        Counts.of_arrays(
-            size=[10_000, 900_000, 10_000],
-            labeled=[400, labeled, 600],
-            positive=[320, found, 300],
-            is_flagged=[True, False, False],
+        of_strata(
+            [10_000, 900_000, 10_000], [400, labeled, 600], [320, found, 300], [True, False, False]
         ),
         "recall",
     )

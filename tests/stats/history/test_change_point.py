@@ -1,6 +1,7 @@
 """The run-length mixture: stated numbers, invariants, refusals."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import special
 
-from monitor.stats.history import run_length
-from monitor.stats.history.change_point import pool, pooling_steps
+from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.history import change_point, run_length
+from monitor.stats.history.change_point import (
+    ClassHistory,
+    PoolingStep,
+    last_steps,
+    pool,
+    pooling_steps,
+)
 from monitor.stats.history.run_length import SHIFTS, RunLength, advance, begin, restarted
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
@@ -261,3 +271,110 @@ def test_settings_out_of_range_are_refused(chosen):
 
     with pytest.raises(ValueError, match=f"^{name} (must|are)"):
         RunLength(**chosen)
+
+
+# --- whether it changed just now ------------------------------------------------------------------
+
+
+def step(weights, started):
+    ones = np.ones((len(weights), 1))
+    return PoolingStep(BetaMixture(np.array(weights, dtype=float), ones, ones), np.array(started))
+
+
+@pytest.mark.parametrize("hazard", [0.1, 0.5, 0.9])
+def test_it_is_the_bayes_factor_of_a_restart_whatever_the_hazard(hazard):
+    rounds = [([80], [100]), ([55], [100])]
+    a, b = 80.5, 20.5
+    worth = 3 / 20.5  # the history keeps three of its rarer answer
+    log_factor = (
+        special.betaln(worth * a + 55, worth * b + 45) - special.betaln(worth * a, worth * b)
+    ) - (special.betaln(a + 55, b + 45) - special.betaln(a, b))
+    factor = math.exp(float(log_factor))
+
+    last = pooling_steps(rounds, settings=RunLength(hazard, shifts=((0.0, 1.0),)))[-1]
+
+    assert last.change_probability(2, hazard) == pytest.approx(factor / (1 + factor), rel=1e-9)
+
+
+def test_all_components_that_began_in_the_round_count():
+    found = step([0.2, 0.3, 0.4, 0.1], [0, 1, 2, 2])
+
+    assert found.change_probability(2, 0.5) == pytest.approx(0.5)
+    assert found.change_probability(1, 0.5) == pytest.approx(0.3)
+    assert found.change_probability(2, 0.2) == pytest.approx(0.8)
+    assert found.change_probability(3, 0.5) == 0
+
+
+def test_a_first_round_and_one_without_labels_cannot_have_changed():
+    first = pooling_steps([([5], [10])], settings=RunLength(hazard=0.5))
+    silent = pooling_steps([([5], [10]), ([0], [10]), ([0], [0])], settings=RunLength(hazard=0.5))
+
+    assert first[-1].change_probability(1, 0.5) == 0
+    assert silent[-1].change_probability(3, 0.5) == 0
+
+
+@pytest.mark.parametrize("hazard", [0, 1, -0.1, 1.5])
+def test_a_hazard_outside_zero_one_is_refused(hazard):
+    with pytest.raises(ValueError, match=f"hazard must lie strictly .* got {hazard!r}"):
+        step([1.0], [0]).change_probability(1, hazard)
+
+
+# --- many histories at once ----------------------------------------------------------------------
+
+
+SETTINGS = RunLength(hazard=0.1, restart=2.0)
+
+
+@st.composite
+def class_histories(draw, strata=2):
+    rounds = draw(st.integers(1, 14))
+    shape = (rounds + 1, strata)
+    labeled = draw(arrays(float, shape, elements=st.sampled_from([0.0, 0.0, 1.5, 20.0, 61.2])))
+    labeled[1:][draw(arrays(bool, rounds))] = 0  # rounds without any label take no step
+    positive = labeled * draw(arrays(float, shape, elements=st.floats(0, 1, width=16)))
+    return ClassHistory(positive[1:], labeled[1:], positive[0], labeled[0])
+
+
+def alone(history):
+    return pooling_steps(
+        list(zip(history.positive, history.labeled, strict=True)),
+        reference=(history.reference_positive, history.reference_labeled),
+        settings=SETTINGS,
+    )
+
+
+def parts(mixture):
+    return mixture.weight.tolist(), mixture.alpha.tolist(), mixture.beta.tolist()
+
+
+@settings(max_examples=40)
+@given(st.lists(class_histories(), min_size=1, max_size=6))
+def test_each_ends_bit_for_bit_as_it_does_alone(histories):
+    found = last_steps(histories, SETTINGS)
+
+    for history, end in zip(histories, found, strict=True):
+        *before, last = alone(history)
+        assert parts(end.step.mixture) == parts(last.mixture)
+        assert end.step.started.tolist() == last.started.tolist()
+        if before:
+            assert parts(end.before) == parts(before[-1].mixture)
+    assert last_steps([], SETTINGS) == []
+
+
+@pytest.mark.parametrize("at_once", [1, 7])
+def test_more_histories_than_go_at_once_end_in_the_order_in_which_they_were_given(
+    monkeypatch, at_once
+):
+    monkeypatch.setattr(change_point, "AT_ONCE", at_once)
+    rng = np.random.default_rng(5)
+    labeled = np.full((20, 1), 30.0)
+    positive = rng.binomial(30, 0.2, (20, 1)).astype(float)
+    nothing = np.zeros(1)
+    lengths = [3, 20, 1, 11, 20, 4, 9, 8, 17]
+    histories = [ClassHistory(positive[:t], labeled[:t], nothing, nothing) for t in lengths]
+
+    found = last_steps(histories, SETTINGS)
+
+    assert [parts(end.step.mixture) for end in found] == [
+        parts(alone(history)[-1].mixture) for history in histories
+    ]

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.estimation.posterior import estimate
 from monitor.stats.labels.agreement import (
@@ -18,6 +17,7 @@ from monitor.stats.labels.agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
+from tests.stats.samples import of_strata
 
 NAN = float("nan")
 PAIRS = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
@@ -133,12 +133,7 @@ def test_without_items_answered_twice_there_is_no_value():
 
 
 def test_disagreement_is_the_prevalence_of_disagreed_items():
-    counts = Counts.of_arrays(
-        size=[0, 1000, 9000],
-        labeled=[0, 40, 40],
-        positive=[0, 8, 1],
-        is_flagged=[True, False, False],
-    )
+    counts = of_strata([0, 1000, 9000], [0, 40, 40], [0, 8, 1], [True, False, False])
     wanted = estimate(counts, metrics=("prevalence",), seed=4)["prevalence"]
 
     interval = disagreement([1000, 9000], [40, 40], [8, 1], seed=4)

@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from monitor.stats.core.counts import Counts
-from monitor.stats.estimation.posterior import estimate
-from monitor.stats.labels.audit import ClassAudits
 from monitor.stats.labels.delays import Arrivals, arrival_curve, pace_fit
-from monitor.stats.labels.label_error import corrected_estimates
 
 FAR = 1000.0
 COARSE = 0.5
@@ -110,14 +106,3 @@ def test_labels_that_come_as_before_rarely_look_otherwise_and_a_stop_always_does
 
     assert np.mean(np.array(fits) < 0.05) < 0.1
     assert max(stopped) < 0.01
-
-
-def test_with_complete_labels_the_estimate_is_that_of_the_labels():
-
-    counts = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400)
-
-    found = corrected_estimates(counts, ClassAudits(None, None), estimands=("rate",))
-
-    for row in found:
-        plain = estimate(counts)[row.metric]
-        assert (row.low, row.high) == pytest.approx((plain.low, plain.high), abs=0.015)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.core.reasons import Contradiction, Unlabeled
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.audit import ClassAudits, LabelAudit
@@ -14,8 +13,9 @@ from monitor.stats.labels.label_error import (
     corrected_draws,
     corrected_estimates,
 )
+from tests.stats.samples import of_matrix, of_strata
 
-COUNTS = Counts.of_matrix(tp=138, fp=22, fn=150, tn=4690, flagged_size=1600, passed_size=48_400)
+COUNTS = of_matrix(138, 22, 150, 4690, 1600, 48_400)
 AUDIT = LabelAudit(tp=96, fn=4, tn=1980, fp=20)
 SURE = LabelAudit(tp=10**9, fn=0, tn=10**9, fp=0)
 
@@ -75,7 +75,7 @@ def test_with_an_audit_of_each_class_the_other_class_says_nothing_of_a_rate():
 
 @pytest.mark.parametrize("points", [2**10])
 def test_where_labels_say_nothing_of_the_errors_they_are_as_the_audit_has_them(points):
-    few = Counts.of_matrix(tp=15, fp=10, fn=5, tn=20, flagged_size=1600, passed_size=48_400)
+    few = of_matrix(15, 10, 5, 20, 1600, 48_400)
 
     draws = corrected_draws(few, AUDIT, points=points)
 
@@ -98,11 +98,11 @@ def test_an_audit_without_a_doubt_changes_nothing():
 
 
 def test_bands_of_flagged_items_have_the_heavy_prior_only_and_those_of_passed_ones_both():
-    counts = Counts.of_arrays(
-        size=[100, 100, 100, 900, 900, 900],
-        labeled=[6, 6, 6, 6, 6, 6],
-        positive=[6, 5, 4, 0, 1, 2],
-        is_flagged=[True, True, True, False, False, False],
+    counts = of_strata(
+        [100, 100, 100, 900, 900, 900],
+        [6, 6, 6, 6, 6, 6],
+        [6, 5, 4, 0, 1, 2],
+        [True, True, True, False, False, False],
     )
     heavy, light = 0.5 / np.sqrt(3), 0.1 / 3
 
@@ -117,7 +117,7 @@ def test_bands_of_flagged_items_have_the_heavy_prior_only_and_those_of_passed_on
 
 
 def test_even_a_census_is_not_known_when_labels_err():
-    census = Counts.of_matrix(tp=138, fp=22, fn=150, tn=4690, flagged_size=160, passed_size=4840)
+    census = of_matrix(138, 22, 150, 4690, 160, 4840)
 
     estimates = corrected_estimates(census, AUDIT, estimands=("window",))
 
@@ -129,7 +129,7 @@ def test_even_a_census_is_not_known_when_labels_err():
 
 def test_in_the_window_each_item_is_drawn_by_its_label():
     s, t, rate = 0.9, 0.95, 0.6
-    counts = Counts.of_matrix(tp=700, fp=300, fn=0, tn=0, flagged_size=1500, passed_size=0)
+    counts = of_matrix(700, 300, 0, 0, 1500, 0)
     points = 4000
     draws = CorrectedDraws(
         rates=np.tile([rate, 0.0], (points, 1)),
@@ -154,9 +154,7 @@ def test_in_the_window_each_item_is_drawn_by_its_label():
 
 
 def test_labels_that_contradict_the_audit_have_no_estimate():
-    none_at_all = Counts.of_matrix(
-        tp=0, fp=20_000, fn=0, tn=50_000, flagged_size=20_000, passed_size=50_000
-    )
+    none_at_all = of_matrix(0, 20_000, 0, 50_000, 20_000, 50_000)
     certain = LabelAudit(tp=9000, fn=1000, tn=9000, fp=1000)
 
     estimates = corrected_estimates(none_at_all, certain)
@@ -167,7 +165,7 @@ def test_labels_that_contradict_the_audit_have_no_estimate():
 
 
 def test_a_class_without_labels_keeps_its_reason():
-    nothing = Counts.of_matrix(tp=0, fp=0, fn=15, tn=469, flagged_size=160, passed_size=4840)
+    nothing = of_matrix(0, 0, 15, 469, 160, 4840)
 
     precision, _ = corrected_estimates(nothing, AUDIT, estimands=("rate",))
 
@@ -198,7 +196,7 @@ def test_an_audit_no_better_than_chance_is_refused():
 
 
 def test_labels_of_a_class_without_an_audit_count_as_right():
-    counts = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48400)
+    counts = of_matrix(138, 22, 108, 4732, 1600, 48400)
 
     corrected = corrected_estimates(counts, ClassAudits(None, None))
 
@@ -211,14 +209,7 @@ def test_the_labels_of_a_whole_window_are_corrected_like_those_of_a_large_sample
     audit = ClassAudits(LabelAudit(tp=300, fn=24, tn=72, fp=4), None)
 
     def precision(flagged):
-        counts = Counts.of_matrix(
-            tp=3 * flagged // 4,
-            fp=flagged // 4,
-            fn=11,
-            tn=489,
-            flagged_size=flagged,
-            passed_size=20 * flagged,
-        )
+        counts = of_matrix(3 * flagged // 4, flagged // 4, 11, 489, flagged, 20 * flagged)
         [row, _] = corrected_estimates(counts, audit, estimands=("rate",))
         return row.low, row.point, row.high
 
