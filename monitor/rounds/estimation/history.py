@@ -12,9 +12,8 @@ from monitor.rounds.estimation.pooled_labels import PooledLabels, class_labels, 
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.history.change_point import PoolingStep, pooling_steps
+from monitor.stats.history.change_point import ClassHistory, PoolingStep, last_steps, pooling_steps
 from monitor.stats.history.pooled_rates import pooled_rates
-from monitor.stats.history.replay import ClassHistory, last_steps
 from monitor.stats.history.run_length import RunLength
 
 if TYPE_CHECKING:

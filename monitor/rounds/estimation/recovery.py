@@ -14,8 +14,7 @@ from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.judge import smoothed_rates
 from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.stats.detection.half_space import Limit, Side
-from monitor.stats.detection.recovery import WRONGLY_ENDED, Recovery
-from monitor.stats.detection.recovery_delay import ending
+from monitor.stats.detection.recovery import WRONGLY_ENDED, Recovery, ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.storage.results import evidence_store
 
