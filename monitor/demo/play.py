@@ -118,7 +118,7 @@ def open_application(folder: Path, scenario: DigitScenario) -> Application:
 
 def send(console: Console, application: Application, rounds: int) -> SentLabels:
     """Deliver everything to MLflow."""
-    from monitor.rounds.delivery.deliver import deliver  # noqa: PLC0415
+    from monitor.rounds.delivery import deliver  # noqa: PLC0415
 
     newest: list[RoundReport] = []
     done = count(1)

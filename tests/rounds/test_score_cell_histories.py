@@ -8,8 +8,7 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.rounds.estimation.history import history_states
-from monitor.rounds.estimation.pooled_labels import cells_to_pool
+from monitor.rounds.estimation.history import cells_to_pool, history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.compare import at_threshold
 from monitor.rounds.forecast.simulate import expected_round

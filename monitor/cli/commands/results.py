@@ -93,8 +93,7 @@ def rounds(
     new history or another schedule began.
     """
     from monitor.cli.views.rounds_page import echo_rounds, older_text, round_json
-    from monitor.rounds.listing import listed
-    from monitor.rounds.round_page import find_round
+    from monitor.rounds.round_page import find_round, listed
     from monitor.storage.rounds.round_lists import ListQuery
 
     if everything and last is not None:

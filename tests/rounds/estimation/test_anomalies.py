@@ -11,7 +11,7 @@ from monitor.domain.model import Answer
 from monitor.domain.notice import Notice
 from monitor.domain.report import NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_anomalies
 from monitor.storage.results import report_store
 from monitor.storage.tables import effects

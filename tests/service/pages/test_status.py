@@ -15,7 +15,7 @@ from monitor.cli.views.status_page import echo_overview
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
 from monitor.domain.settings import MonitorSettings
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.round_page import read_page
 from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import WebSession
