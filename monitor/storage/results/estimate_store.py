@@ -1,18 +1,18 @@
-"""Versions of a round: counts, estimates and posteriors."""
+"""Versions of a round: counts and estimates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
-from monitor.storage.database import change, insert_all, insert_some
+from monitor.storage.database import change, insert_some
 from monitor.storage.queries import VersionId, is_latest, of_version, picked, version_rows
 from monitor.storage.samples.frame_store import TALLIED, StratumTally, stratum_of
 from monitor.storage.tables import (
@@ -20,14 +20,9 @@ from monitor.storage.tables import (
     estimates,
     histories,
     monitors,
-    posteriors,
     rounds,
     strata,
 )
-
-if TYPE_CHECKING:
-    from monitor.stats.core.draws import JointPosterior
-
 
 _COUNTS = ("labeled", "positive", "declined")
 _ESTIMATE = set(EstimateRow.model_fields)
@@ -163,21 +158,6 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
         .order_by(rounds.c.slot, estimates.c.metric, estimates.c.basis, estimates.c.estimand)
     )
     return [dict(row) for row in connection.execute(query).mappings()]
-
-
-def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPosterior]) -> None:
-    """Store the pooled posteriors of some versions, for people; the program never reads them."""
-    # Further digits are noise of floating point, and would double the JSON.
-    digits = {"weight": 12, "alpha": 9, "beta": 9}
-    rows = {
-        key: [
-            {"predicted": name}
-            | {of: getattr(mixture, of).round(last).tolist() for of, last in digits.items()}
-            for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))
-        ]
-        for key, joint in pooled.items()
-    }
-    insert_all(connection, posteriors, version_rows(rows))
 
 
 def set_version(
