@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 class ChallengedStratum:
     """A stratum of a round by what the challenger decided: items, and labels as (passed, flagged).
 
-    ``challenged`` of its ``size`` items are flagged by the challenger; ``undecided`` are those on
-    which it made no decision, and so does not flag. ``planned`` were to be labeled.
+    ``undecided`` are items on which it made no decision, and so does not flag.
     """
 
     stratum: str

@@ -30,10 +30,7 @@ _ESTIMATE = set(EstimateRow.model_fields)
 
 
 def claim_history(connection: Connection, history_id: int, revision: int) -> None:
-    """Make sure nobody published into the history since ``revision`` was read.
-
-    Raises `RoundMoved` if somebody did; the caller reads again and computes again.
-    """
+    """Make sure nobody published since ``revision`` was read; raises `RoundMoved` otherwise."""
     # The row stays locked until the commit: whoever publishes next waits here, and finds the
     # revision changed.
     which = (histories.c.id == history_id, histories.c.revision == revision)
@@ -118,10 +115,7 @@ def read_timeline(
     at_most: int,
     metrics: Sequence[str],
 ) -> list[EstimatedRound]:
-    """Read the closed rounds of a monitor between two slots, and so many up to the first of them.
-
-    Returns them in slot order, with their latest estimates of some metrics.
-    """
+    """Read the closed rounds between two slots, and so many up to the first, with some metrics."""
     first, last = slots
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
     first_slots = (
@@ -168,10 +162,7 @@ def set_version(
     estimated_revision: int,
     partial: bool | None = None,
 ) -> None:
-    """Make a version the latest one of its round, unless a later one was published meanwhile.
-
-    ``partial`` is whether the round is so by now; as it was if not given.
-    """
+    """Make a version the latest one of its round, unless a later one was published meanwhile."""
     values = {"version": version, "estimated_revision": estimated_revision}
     values |= {} if partial is None else {"partial": partial}
     change(connection, rounds, rounds.c.id == round_id, rounds.c.version <= version, **values)
