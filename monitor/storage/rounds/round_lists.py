@@ -19,11 +19,7 @@ _DONE = (RoundState.CLOSED, RoundState.ABANDONED)
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Which rounds to list.
-
-    Of one monitor or of all, slots ``before`` a time; the ``last`` of each monitor, or the
-    ``newest`` of all together, or every one. Skipped ones only if they are asked for.
-    """
+    """Which rounds to list: the ``last`` of each monitor, the ``newest`` of all, or every one."""
 
     monitor: str | None = None
     before: datetime | None = None
