@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from monitor.config.adapters import LOGINS
-from monitor.domain.errors import MonitorError
+from monitor.domain.errors import InputRefused, MonitorError
 from monitor.service.imports import import_for_workers
 from monitor.service.pages import link_login, requests, sign_in
 from monitor.service.pages.certificates import key_files
@@ -56,6 +56,7 @@ def pages_app(
     # A number or a word of an address may be invalid, such as in /monitors/mail/rounds/x.
     for no_page in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, RequestValidationError):
         app.add_exception_handler(no_page, _no_page)
+    app.add_exception_handler(InputRefused, _unknown)
     app.add_exception_handler(MonitorError, _unavailable)
     app.include_router(link_login.router if isinstance(way_in, LinkLogin) else sign_in.router)
     for pages in (requests, labeling, own_answers, conflicts, figures, status):
@@ -76,6 +77,11 @@ def _refused(request: Request, error: Exception) -> Response:
 def _no_page(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", HTTPStatus.NOT_FOUND)
     return message_answer(request, HTTPStatus(status), "There is no such page here.")
+
+
+def _unknown(request: Request, error: Exception) -> Response:
+    """Say that the address names a round, or a version of one, that is not there."""
+    return message_answer(request, HTTPStatus.NOT_FOUND, f"{error}.")
 
 
 def _unavailable(request: Request, error: Exception) -> Response:
