@@ -1,4 +1,4 @@
-"""Kinds of sources, labelers and judges: those built in, and those that entry points add.
+"""Kinds of sources, labelers, judges and logins: those built in, and those that entry points add.
 
 `monitor.plugins` and other packages add a kind by an entry point (`monitor.domain.adapters`). Only
 the names of entry points are read. The kind that a config uses is imported, and a fault in it is a
@@ -12,11 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
-from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
+from monitor.domain.adapters import (
+    Accounts,
+    LabelerAdapter,
+    LoginAdapter,
+    LoginSettings,
+    SourceAdapter,
+    SourceSettings,
+)
 from monitor.domain.errors import MonitorError, SettingRefused
 from monitor.domain.judge import Judge, JudgeSettings, OnDemandSettings
 from monitor.domain.judging import JudgeAdapter
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Clock, Labeler, Source
 
-AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter)
+AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter, LoginAdapter)
 SettingsT = TypeVar("SettingsT", bound=Settings)
 
 _KIND = "kind"
@@ -119,7 +126,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
         return self.built_in[kind]
 
     def make(self, settings: SettingsT, *more: object) -> Any:
-        """Make a source or labeler of these settings, and of what its adapter wants besides.
+        """Make what these settings describe of them, and of what its adapter wants besides.
 
         Raises `SettingRefused` if the package that brings this kind breaks over it.
         """
@@ -259,4 +266,24 @@ JUDGES: Kinds[JudgeAdapter, JudgeSettings] = Kinds(
         "command": JudgeAdapter(command.CommandJudgeSettings, command.make),
     },
     default="column",
+)
+
+
+class UsersSettings(LoginSettings):
+    """Let in the users that `pr-monitor users add` put into the store, by their tokens."""
+
+    kind: Literal["users"] = "users"
+
+
+def _store_users(_settings: UsersSettings, database: Any, _tracking_uri: str) -> Accounts:
+    from monitor.storage.pages.accounts import StoreUsers  # noqa: PLC0415  as above
+
+    return StoreUsers(database)
+
+
+LOGINS: Kinds[LoginAdapter, LoginSettings] = Kinds(
+    group="pr_monitor.logins",
+    wanted=LoginAdapter,
+    base=LoginSettings,
+    built_in={"users": LoginAdapter(UsersSettings, _store_users)},
 )
