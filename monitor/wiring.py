@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from monitor.config.adapters import JUDGES, LABELERS, SOURCES
+from monitor.config.adapters import HOOKS, JUDGES, LABELERS, SOURCES
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.config.several import labelers_of
 from monitor.domain.adapters import MlflowEndpoint
@@ -25,7 +25,7 @@ from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Sourc
 from monitor.domain.time_limit import within
 from monitor.files.sqlite_address import absolute_address
 from monitor.hooks.context import HookContext
-from monitor.hooks.log import LogHandler
+from monitor.hooks.log import LogHandler, LogSettings
 from monitor.judges.ask import JudgeClient
 from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
@@ -125,10 +125,10 @@ def mlflow_handler(config: Config) -> MlflowHandler:
 
 def _handlers(config: Config, clock: Clock, link: Link) -> dict[str, EffectHandler]:
     return {
-        LOG: LogHandler(link=link),
+        LOG: LogHandler(LogSettings(), HookContext(LOG, config.folder, clock, link)),
         MLFLOW: mlflow_handler(config),
         **{
-            name: hook.handler(HookContext(name, config.folder, clock, link))
+            name: HOOKS.make(hook, HookContext(name, config.folder, clock, link))
             for name, hook in config.hooks.items()
         },
     }

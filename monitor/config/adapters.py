@@ -1,4 +1,4 @@
-"""Kinds of sources, labelers and judges: those built in, and those that entry points add.
+"""Kinds of sources, labelers, judges and hooks: those built in, and those that entry points add.
 
 `monitor.plugins` and other packages add a kind by an entry point (`monitor.domain.adapters`). Only
 the names of entry points are read. The kind that a config uses is imported, and a fault in it is a
@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
-from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
+from monitor.domain.adapters import (
+    HookAdapter,
+    HookSettings,
+    LabelerAdapter,
+    SourceAdapter,
+    SourceSettings,
+)
 from monitor.domain.errors import MonitorError, SettingRefused
 from monitor.domain.judge import Judge, JudgeSettings, OnDemandSettings
 from monitor.domain.judging import JudgeAdapter
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
-from monitor.judges import command, http, mlflow_model
+from monitor.hooks.log import LogHandler, LogSettings
+from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.page_settings import PageSettings
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Clock, Labeler, Source
 
-AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter)
+AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter, HookAdapter)
 SettingsT = TypeVar("SettingsT", bound=Settings)
 
 _KIND = "kind"
@@ -119,7 +126,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
         return self.built_in[kind]
 
     def make(self, settings: SettingsT, *more: object) -> Any:
-        """Make a source or labeler of these settings, and of what its adapter wants besides.
+        """Make what these settings are of, and of what its adapter wants besides.
 
         Raises `SettingRefused` if the package that brings this kind breaks over it.
         """
@@ -252,11 +259,15 @@ JUDGES: Kinds[JudgeAdapter, JudgeSettings] = Kinds(
     group="pr_monitor.judges",
     wanted=JudgeAdapter,
     base=OnDemandSettings,
-    built_in={
-        "column": JudgeAdapter(Judge, _column_judge),
-        "http": JudgeAdapter(http.HttpSettings, http.make),
-        "mlflow_model": JudgeAdapter(mlflow_model.MlflowModelSettings, mlflow_model.make),
-        "command": JudgeAdapter(command.CommandJudgeSettings, command.make),
-    },
+    built_in={"column": JudgeAdapter(Judge, _column_judge)},
     default="column",
+)
+HOOKS: Kinds[HookAdapter, HookSettings] = Kinds(
+    group="pr_monitor.hooks",
+    wanted=HookAdapter,
+    base=HookSettings,
+    built_in={
+        "webhook": HookAdapter(WebhookSettings, WebhookHandler),
+        "log": HookAdapter(LogSettings, LogHandler),
+    },
 )

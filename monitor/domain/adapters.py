@@ -1,7 +1,7 @@
-"""What a package gives so that its source or its labeler can be in a config.
+"""What a package gives so that its source, labeler or hook can be in a config.
 
-An entry point of the group ``pr_monitor.sources`` or ``pr_monitor.labelers``, named as the kind,
-leads to a `SourceAdapter` or a `LabelerAdapter`; docs/project/adapters.md has an example.
+An entry point of the group ``pr_monitor.sources``, ``pr_monitor.labelers`` or ``pr_monitor.hooks``,
+named as the kind, leads to an adapter; docs/project/adapters.md has an example.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from monitor.domain.time_limit import LIMIT
 
 if TYPE_CHECKING:
     from monitor.domain.challenger import Challenger
-    from monitor.domain.ports import Labeler, Source
+    from monitor.domain.ports import EffectHandler, Labeler, Source
     from monitor.domain.settings import Labeling
 
 
@@ -126,3 +126,17 @@ class LabelerAdapter:
     wants_mlflow: bool = False
     wants_source: bool = False
     wants_block: bool = False
+
+
+class HookSettings(Settings):
+    """What the settings of every hook derive from, which narrow ``kind`` to a `Literal`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class HookAdapter:
+    """A kind of hook: its settings, and how one is made of them and a `HookContext`."""
+
+    settings: type[HookSettings]
+    make: Callable[[Any, Any], EffectHandler]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 
+from monitor.domain.adapters import HookSettings
 from monitor.domain.errors import SettingRefused
-from monitor.domain.setting_types import Settings
 from monitor.hooks.context import read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 
@@ -30,7 +30,7 @@ _PREFIX = "whsec_"
 _SHORTEST_SECRET = 24  # bytes, as the specification asks
 
 
-class WebhookSettings(Settings):
+class WebhookSettings(HookSettings):
     """Where notices go, and the secret that signs them.
 
     ``url`` is kept as a secret, since many receivers put their token into the path.
@@ -60,10 +60,6 @@ class WebhookSettings(Settings):
     def address(self) -> str:
         """The receiver without path, query or user: safe to show."""
         return address(self.url.get_secret_value())
-
-    def handler(self, context: HookContext) -> WebhookHandler:
-        """Build what delivers to this hook."""
-        return WebhookHandler(self, context)
 
 
 def signing_key(secret: str) -> bytes:

@@ -16,13 +16,11 @@ from pydantic import Field, PrivateAttr, SecretStr, ValidationInfo, model_valida
 
 from monitor.domain.errors import SettingRefused
 from monitor.domain.judge import OnDemandSettings
-from monitor.domain.judging import JudgeFailed, Reply
+from monitor.domain.judging import JudgeAdapter, JudgeFailed, Reply
 from monitor.domain.shown import plain_texts
 from monitor.hooks.receiver import Receiver, check_url, may_pass
-from monitor.judges.ask import estimated_tokens
 
 if TYPE_CHECKING:
-    from monitor.domain.judging import JudgeSite
     from monitor.domain.shown import Shown
     from monitor.hooks.posting import HttpAnswer
 
@@ -34,6 +32,7 @@ _NEVER = {401, 403, 404, 405, 410}  # the key or the address is wrong
 _LONGEST_PROMPT = 100_000  # bytes
 _LONGEST_ANSWER = 1_000_000  # bytes
 _MOST_TOKENS = 10_000_000  # of a call
+_CHARACTERS_OF_TOKEN = 4
 
 
 class HttpSettings(OnDemandSettings):
@@ -183,15 +182,20 @@ def _reply(text: str, body: str) -> Reply:
         content, usage = choice["message"].get("content"), answer.get("usage") or {}
         tokens = usage.get("total_tokens")
         if not isinstance(tokens, int) or not 0 < tokens <= _MOST_TOKENS:
-            tokens = estimated_tokens(body, content or "")
+            tokens = _estimated_tokens(body, content or "")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        return Reply(fault="malformed", tokens=estimated_tokens(body))
+        return Reply(fault="malformed", tokens=_estimated_tokens(body))
     if choice.get("finish_reason") == "content_filter" or choice["message"].get("refusal"):
         return Reply(fault="refused", tokens=tokens)
     if not isinstance(content, str) or not content.strip():
         return Reply(fault="empty", tokens=tokens)
     value = verdict_in(content)
     return Reply(fault="malformed", tokens=tokens) if value is None else Reply(value, "", tokens)
+
+
+def _estimated_tokens(*texts: str) -> int:
+    """Tokens of some texts, about, where an endpoint does not count them."""
+    return sum(map(len, texts)) // _CHARACTERS_OF_TOKEN + 1
 
 
 def verdict_in(text: str) -> bool | int | float | str | None:
@@ -213,6 +217,4 @@ def verdict_in(text: str) -> bool | int | float | str | None:
     return value if isinstance(value, bool | int | float | str) else None
 
 
-def make(settings: HttpSettings, _: JudgeSite) -> HttpJudge:
-    """Make the judge of its settings."""
-    return HttpJudge(settings)
+ADAPTER = JudgeAdapter(HttpSettings, lambda settings, _: HttpJudge(settings))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ConfigDict, SecretStr
 
+from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.setting_types import Settings
 from monitor.hooks.context import read_notice
 from monitor.hooks.receiver import Timeout, may_pass
 from monitor.hooks.texts import body, disarmed, title
@@ -32,7 +32,7 @@ _STATUS = re.compile(r"error=(\d{3})")
 _LOGGERS = ("apprise", "urllib3")  # they write whole addresses, tokens and all, at DEBUG
 
 
-class AppriseSettings(Settings):
+class AppriseSettings(HookSettings):
     """One service, by the URL that Apprise has for it; needs the extra ``apprise``.
 
     ``url`` holds the service's token, so it is kept as a secret. A hook is one service: what
@@ -41,13 +41,9 @@ class AppriseSettings(Settings):
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
-    kind: Literal["apprise"]
+    kind: Literal["apprise"] = "apprise"
     url: SecretStr
     timeout: Timeout = timedelta(seconds=10)  # for the whole delivery
-
-    def handler(self, context: HookContext) -> AppriseHandler:
-        """Build what delivers to this hook."""
-        return AppriseHandler(self, context)
 
 
 class AppriseHandler:
@@ -138,3 +134,6 @@ def _quiet() -> Iterator[None]:
         for logger, (level, propagate) in zip(loggers, previous, strict=True):
             logger.setLevel(level)
             logger.propagate = propagate
+
+
+ADAPTER = HookAdapter(AppriseSettings, AppriseHandler)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
+from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import SettingRefused
-from monitor.domain.setting_types import Duration, Settings
+from monitor.domain.setting_types import Duration
 from monitor.hooks.context import read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 from monitor.hooks.texts import clean
@@ -54,7 +55,7 @@ def _label(name: str) -> str:
 _Label = Annotated[str, AfterValidator(_label)]
 
 
-class AlertmanagerSettings(Settings):
+class AlertmanagerSettings(HookSettings):
     """One Alertmanager, 0.16 or newer; of a cluster make one hook for each member.
 
     ``url`` is its address, without ``/api/v2/alerts``. ``authorization`` is sent as the header of
@@ -64,7 +65,7 @@ class AlertmanagerSettings(Settings):
     ``allow_private`` lets the address be in a private network and use plain http.
     """
 
-    kind: Literal["alertmanager"]
+    kind: Literal["alertmanager"] = "alertmanager"
     url: str
     authorization: SecretStr | None = None
     labels: dict[_Label, str] = Field(default_factory=dict)
@@ -102,10 +103,6 @@ class AlertmanagerSettings(Settings):
     def address(self) -> str:
         """The Alertmanager without path: safe to show."""
         return address(self.url)
-
-    def handler(self, context: HookContext) -> AlertmanagerHandler:
-        """Build what delivers to this hook."""
-        return AlertmanagerHandler(self, context)
 
 
 class AlertmanagerHandler:
@@ -189,3 +186,6 @@ def _annotations(notice: Notice) -> dict[str, str]:
     }
     by_name = {name: clean(text) for name, text in texts.items() if text}
     return by_name if notice.link is None else {**by_name, "link": notice.link}
+
+
+ADAPTER = HookAdapter(AlertmanagerSettings, AlertmanagerHandler)
