@@ -20,6 +20,7 @@ from monitor.domain.adapters import (
     HookAdapter,
     HookSettings,
     LabelerAdapter,
+    LabelerSite,
     SourceAdapter,
     SourceSettings,
 )
@@ -38,7 +39,7 @@ from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-    from monitor.domain.ports import Clock, Labeler, Source
+    from monitor.domain.ports import Labeler, Source
 
 AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter, HookAdapter)
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -125,15 +126,15 @@ class Kinds(Generic[AdapterT, SettingsT]):
             raise SettingRefused(setting=_KIND, why=self._unknown(kind))
         return self.built_in[kind]
 
-    def make(self, settings: SettingsT, *more: object) -> Any:
-        """Make what these settings are of, and of what its adapter wants besides.
+    def make(self, settings: SettingsT, site: object) -> Any:
+        """Make what these settings are of, at a place that the adapter of its kind wants.
 
         Raises `SettingRefused` if the package that brings this kind breaks over it.
         """
         kind = str(getattr(settings, _KIND))
         adapter: Any = self.adapter(kind)
         try:
-            return adapter.make(settings, *more)
+            return adapter.make(settings, site)
         except MonitorError:
             raise
         except Exception as error:
@@ -212,18 +213,18 @@ def _sql_source(*made_of: Any) -> Source:
     return SqlSource(*made_of)
 
 
-def _column_labeler(settings: ColumnSettings, folder: Any, clock: Clock, source: Any) -> Labeler:
-    if settings.path is not None:
-        from monitor.sources.duckdb import TruthFiles  # noqa: PLC0415  as above
+def _column_labeler(settings: ColumnSettings, site: LabelerSite) -> Labeler:
+    if settings.path is None:
+        return ColumnLabeler(settings, site.source, clock=site.clock)
+    from monitor.sources.duckdb import TruthFiles  # noqa: PLC0415  as above
 
-        source = TruthFiles(settings.paths, folder)
-    return ColumnLabeler(settings, source, clock=clock)
+    return ColumnLabeler(settings, TruthFiles(settings.paths, site.folder), clock=site.clock)
 
 
-def _page_labeler(*made_of: Any) -> Labeler:
+def _page_labeler(settings: PageSettings, site: LabelerSite) -> Labeler:
     from monitor.labeling.page import PageLabeler  # noqa: PLC0415  as above
 
-    return PageLabeler(*made_of)
+    return PageLabeler(settings, site.folder, site.clock, site.store, site.block)
 
 
 SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
@@ -242,10 +243,10 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
     base=Labeling,
     built_in={
         "files": LabelerAdapter(
-            FilesSettings, lambda settings, folder, _clock: FilesLabeler(settings, folder)
+            FilesSettings, lambda settings, site: FilesLabeler(settings, site.folder)
         ),
-        "column": LabelerAdapter(ColumnSettings, _column_labeler, wants_source=True),
-        "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True, wants_block=True),
+        "column": LabelerAdapter(ColumnSettings, _column_labeler),
+        "page": LabelerAdapter(PageSettings, _page_labeler),
     },
 )
 

@@ -19,8 +19,9 @@ from monitor.domain.setting_types import Duration, Settings
 from monitor.domain.time_limit import LIMIT
 
 if TYPE_CHECKING:
+    from monitor.domain.block import Block
     from monitor.domain.challenger import Challenger
-    from monitor.domain.ports import EffectHandler, Labeler, Source
+    from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
     from monitor.domain.settings import Labeling
 
 
@@ -104,28 +105,31 @@ class SourceAdapter:
     make: Callable[[Any, Path], Source]
 
 
-class MlflowEndpoint(NamedTuple):
-    """Where the labels of a monitor are in MLflow: its address, and their own experiment."""
+class LabelerSite(NamedTuple):
+    """What a labeler is made of besides its settings.
 
+    folder, clock: Of the config, where relative paths start; and the present time.
+    store: The `monitor.storage.database.Database` of the rounds.
+    tracking_uri, experiment: MLflow's address, and an experiment for this monitor's labels.
+    source: Of the monitor's predictions.
+    block: That a round was opened in; None for a monitor by itself.
+    """
+
+    folder: Path
+    clock: Clock
+    store: Any
     tracking_uri: str
     experiment: str
+    source: Source
+    block: Block | None
 
 
 @dataclass(frozen=True, slots=True)
 class LabelerAdapter:
-    """A kind of labeler: its settings, and how one is made of them, the folder and the clock.
-
-    One that ``wants_store`` is made of the store as well, one that ``wants_mlflow`` of a
-    `MlflowEndpoint` after that, one that ``wants_source`` of the monitor's source, and one that
-    ``wants_block`` at last of the `monitor.domain.block.Block` that a round was opened in, or None.
-    """
+    """A kind of labeler: its settings, and how one is made of them and of where it is."""
 
     settings: type[Labeling]
-    make: Callable[..., Labeler]
-    wants_store: bool = False
-    wants_mlflow: bool = False
-    wants_source: bool = False
-    wants_block: bool = False
+    make: Callable[[Any, LabelerSite], Labeler]
 
 
 class HookSettings(Settings):

@@ -18,9 +18,10 @@ from monitor.domain.model import Collected, Task
 from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
-from monitor.labeling import folder_scan, workbook
+from monitor.labeling import folder_scan
 from monitor.labeling.blanking import RETAINED_COLUMNS, WITHOUT_NOTES, blank
 from monitor.labeling.folder_scan import FileCursor, FileStamp, FolderScan, file_stamp
+from monitor.labeling.formats import workbooks
 from monitor.labeling.label_files import Format, file_ending, read_keys, read_labels, write_tasks
 
 __all__ = ["FilesLabeler", "FilesSettings", "read_labels", "write_tasks"]
@@ -92,7 +93,7 @@ class FilesLabeler:
     def make_folder(self) -> None:
         """Make the folders for task files and filled ones."""
         if self.settings.format == "xlsx":
-            workbook.check_installed()
+            workbooks().check_installed()
         try:
             self.filled.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):

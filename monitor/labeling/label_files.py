@@ -24,7 +24,6 @@ from monitor.domain.ports import utc_now
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.files.atomic_write import make_whole, write_whole
-from monitor.labeling import workbook
 from monitor.labeling.cells import (
     LABELED_AT,
     OWN_COLUMNS,
@@ -35,6 +34,7 @@ from monitor.labeling.cells import (
     text_of,
     time_of,
 )
+from monitor.labeling.formats import tool, workbooks
 from monitor.labeling.moved_rows import (
     column_of,
     differing,
@@ -43,7 +43,6 @@ from monitor.labeling.moved_rows import (
     sorted_answers,
 )
 from monitor.labeling.reading import LONGEST_CELL, Line, printable, read_lines
-from monitor.labeling.tool_rows import TOOLS
 from monitor.presentation.numbers import minute_text
 
 Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
@@ -86,9 +85,10 @@ def write_tasks(
             message = "a workbook is a file of its own; name one"
             raise TypeError(message)
         names = _shown_names(shuffled)
-        longest = workbook.LONGEST_TEXT
-        rows = [[task.key, *_texts(task, names, longest), "", "", ""] for task in shuffled]
-        content = workbook.workbook_bytes(_header(names, shown_question), rows)
+        books = workbooks()
+        texts = (_texts(task, names, books.LONGEST_TEXT) for task in shuffled)
+        rows = [[task.key, *shown, "", "", ""] for task, shown in zip(shuffled, texts, strict=True)]
+        content = books.workbook_bytes(_header(names, shown_question), rows)
         make_whole(target, lambda unfinished: unfinished.write_bytes(content), new=new)
         return
     write = _write_csv if format == "csv" else partial(_write_jsonl, format=format)
@@ -134,11 +134,11 @@ def _write_jsonl(
         shown = {
             visible_lines(name): readable(plain_text(value)) for name, value in task.shown.items()
         }
-        if (tool := TOOLS.get(format)) is not None:
+        if (of_tool := tool(format)) is not None:
             # As one text, which tools show: with names where it has parts.
             parts = [f"{name}: {text}" for name, text in shown.items()]
             text = "\n\n".join(parts if len(shown) > 1 else shown.values())
-            row = tool(task, text, question)
+            row = of_tool.row(task, text, question)
         else:
             asks = {} if question is None else {"question": question}
             row = {"task": task.key, **asks, "shown": shown, **dict.fromkeys(OWN_COLUMNS[1:])}

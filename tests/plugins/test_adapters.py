@@ -304,9 +304,9 @@ class DeskSettings(Labeling):
 class Desk(FilesLabeler):
     name = "desk"
 
-def make(settings, folder, clock):
-    labeler = Desk(FilesSettings(folder=settings.desk), folder)
-    print(settings.token.get_secret_value(), clock().year)
+def make(settings, site):
+    labeler = Desk(FilesSettings(folder=settings.desk), site.folder)
+    print(settings.token.get_secret_value(), site.clock().year)
     return labeler
 
 ADAPTER = LabelerAdapter(DeskSettings, make)

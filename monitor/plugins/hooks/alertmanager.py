@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Duration
 from monitor.hooks.context import read_notice
-from monitor.hooks.receiver import Receiver, Timeout, address, check_url
+from monitor.hooks.receiver import HeaderSecret, Receiver, Timeout, check_url
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
@@ -67,20 +67,11 @@ class AlertmanagerSettings(HookSettings):
 
     kind: Literal["alertmanager"] = "alertmanager"
     url: str
-    authorization: SecretStr | None = None
+    authorization: HeaderSecret | None = None
     labels: dict[_Label, str] = Field(default_factory=dict)
     hold: Annotated[Duration, Field(ge=timedelta(hours=1))] = timedelta(days=7)
     allow_private: bool = False
     timeout: Timeout = timedelta(seconds=10)  # for the whole delivery
-
-    @field_validator("authorization")
-    @classmethod
-    def _one_line(cls, value: SecretStr | None) -> SecretStr | None:
-        text = "" if value is None else value.get_secret_value()
-        if not text.isascii() or not text.isprintable():
-            message = "it must be one line of ASCII, such as Bearer TOKEN"
-            raise SettingRefused(setting="authorization", why=message)
-        return value
 
     @field_validator("labels")
     @classmethod
@@ -98,11 +89,6 @@ class AlertmanagerSettings(HookSettings):
             message = "only scheme, host, port and a path are wanted; leave out ? and #"
             raise SettingRefused(setting="url", why=message)
         return self
-
-    @property
-    def address(self) -> str:
-        """The Alertmanager without path: safe to show."""
-        return address(self.url)
 
 
 class AlertmanagerHandler:
@@ -130,9 +116,8 @@ class AlertmanagerHandler:
     def _post(self, payloads: Sequence[Mapping[str, Any]]) -> int:
         from monitor.hooks.posting import post  # noqa: PLC0415  only needed when something happens
 
-        headers = {"content-type": "application/json", "user-agent": "mlflow-pr-monitor"}
-        if self._settings.authorization is not None:
-            headers["authorization"] = self._settings.authorization.get_secret_value()
+        secret = self._settings.authorization
+        headers = {} if secret is None else {"authorization": secret.get_secret_value()}
         notices = [read_notice(payload, self._context.link) for payload in payloads]
         alerts = [as_alert(notice, self._settings, self._context.clock()) for notice in notices]
         return post(self._receiver, headers, json.dumps(alerts, allow_nan=False))
