@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from monitor.domain.adapters import HookSettings
+from monitor.domain.visible import clean
 from monitor.hooks.context import read_notice
-from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger

@@ -17,9 +17,9 @@ import httpx
 
 from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
+from monitor.domain.visible import clean
 from monitor.hooks.receiver import Receiver, may_pass
 from monitor.hooks.ssrf import AddressRefused, GuardedBackend
-from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     import ssl

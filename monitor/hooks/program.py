@@ -1,4 +1,4 @@
-"""Running a program on a text: a list of words, no shell, and nothing of it outlives us."""
+"""Running a program on a text: without a shell, and ended with this process at the latest."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def asking_header(question: str | None) -> str:
 
 
 def own_name(column: str) -> str | None:
-    """Name that the program reads a column by, whatever its case; None if it reads it not.
+    """Name that the program reads a column by, in any case; None for a column that was shown.
 
     >>> own_name("Label: Is it?"), own_name(" TASK "), own_name("text")
     ('label', 'task', None)
@@ -112,8 +112,7 @@ def own_name(column: str) -> str | None:
 def own_names(names: Sequence[str]) -> list[str]:
     """Column names, with the names that the program reads in its own spelling.
 
-    Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown. A column
-    that asks the question holds the answers.
+    Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown.
     """
     exact = set(names)
     columns = [_matching_name(name, exact) for name in names]

@@ -47,10 +47,10 @@ def differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], ..
 def moved_columns(
     rows: Sequence[tuple[tuple[str, str], ...]], tasks: Iterable[Task]
 ) -> list[str | None]:
-    """Find for each row the first shown column with a cell of another of these tasks.
+    """Find for each row the first shown column with a cell of another of these tasks, if any.
 
-    None for a row without one. What differs in another way, such as a date that the spreadsheet
-    writes differently, says nothing.
+    What differs in another way, such as a date that the spreadsheet writes differently, says
+    nothing.
     """
     names = {name for row in rows for name, _ in row}
     shown = {

@@ -113,8 +113,7 @@ class PageLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Bring all that was said about these tasks, if any of it is new.
 
-        Read whole each time there is news: a cursor on ids could pass over an answer whose
-        transaction ended after a later one.
+        A cursor on ids could pass over an answer whose transaction ended after a later one.
         """
         with self._database.read() as connection:
             answer = _statements_of(connection, sorted(tasks))

@@ -18,9 +18,9 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Duration
+from monitor.domain.visible import clean
 from monitor.hooks.context import read_notice
 from monitor.hooks.receiver import HeaderSecret, Receiver, Timeout, check_url
-from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect

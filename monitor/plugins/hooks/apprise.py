@@ -18,18 +18,33 @@ from pydantic import ConfigDict, SecretStr
 
 from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import DeliveryFailed
-from monitor.hooks.context import read_notice
+from monitor.domain.visible import clean
+from monitor.hooks.context import body, read_notice
 from monitor.hooks.receiver import Timeout, may_pass
-from monitor.hooks.texts import body, disarmed, title
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect
+    from monitor.domain.notice import Notice
     from monitor.hooks.context import HookContext
 
 _TYPES = {"alert.firing": "failure", "alert.resolved": "success", "delivery.recovered": "success"}
 _CALM = ("alert.revised", "test")
 _STATUS = re.compile(r"error=(\d{3})")
 _LOGGERS = ("apprise", "urllib3")  # they write whole addresses, tokens and all, at DEBUG
+
+BREAK = "\u200b"  # A zero-width space: taken out by no service, and no part of any name or markup
+
+_CALLS = re.compile(r"@(?=\w)|<(?=[!@#&/A-Za-z])|\](?=\()|(?<=[!&#])(?=\w+>)")
+_STATES = {
+    "alert.firing": "ALERT",
+    "alert.resolved": "resolved",
+    "alert.revised": "revised",
+    "round.abandoned": "no estimate",
+    "round.attention": "needs a look",
+    "delivery.dead": "not delivered",
+    "delivery.recovered": "delivered again",
+    "test": "TEST",
+}
 
 
 class AppriseSettings(HookSettings):
@@ -116,6 +131,22 @@ class AppriseHandler:
         passes = may_pass(status)
         sentence = f"{not_taken}: it answered {status}"
         return DeliveryFailed(sentence, sink_down=passes, lasting=not passes)
+
+
+def disarmed(text: str) -> str:
+    """Break what chat services take for a call, a link in disguise or a tag.
+
+    >>> disarmed("hi @all <!channel> [here](http://x)").replace(BREAK, "|")
+    'hi @|all <|!|channel> [here]|(http://x)'
+    """
+    return _CALLS.sub(lambda match: match[0] + BREAK, text)
+
+
+def title(notice: Notice) -> str:
+    """Describe in a line what a notice is about: ``ALERT: mail-travel, precision``."""
+    about = notice.metric or (notice.sink if notice.event.startswith("delivery.") else None)
+    names = [name for name in (notice.monitor, about) if name]
+    return clean(f"{_STATES.get(notice.event, notice.event)}: {', '.join(names)}", 120)
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from pydantic import Field
 
 from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.visible import clean
 from monitor.hooks.context import read_notice
 from monitor.hooks.program import DATA_REFUSED, TRY_LATER, NotRunnable, Variable, Word, run_program
 from monitor.hooks.receiver import Timeout
-from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect

@@ -28,17 +28,17 @@ def key(row: Mapping[str, Any]) -> object:
 def answers(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the answer of each user. Raises `LabelsRefused` if it cannot be told from a draft."""
     _check(row)
-    given, users, statuses = (_listed(row, name) for name in (_RESPONSES, _USERS, _STATUS))
-    if not len(given) == len(users) == len(statuses):
+    labels, users, statuses = (_listed(row, name) for name in (_RESPONSES, _USERS, _STATUS))
+    if not len(labels) == len(users) == len(statuses):
         message = (
-            f"has {len(given)} answers in {_RESPONSES}, {len(users)} users in {_USERS} and "
+            f"has {len(labels)} answers in {_RESPONSES}, {len(users)} users in {_USERS} and "
             f"{len(statuses)} in {_STATUS}, so a draft cannot be told from an answer; write the "
             "file with dataset.records.to_datasets().to_json(...)"
         )
         raise LabelsRefused(message)
     statements = [
         {"task": row["id"], "label": _label(answer, status), "annotator": user}
-        for answer, user, status in zip(given, users, statuses, strict=True)
+        for answer, user, status in zip(labels, users, statuses, strict=True)
     ]
     return statements or [{"task": row["id"], "label": None}]
 

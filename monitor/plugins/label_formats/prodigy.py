@@ -21,8 +21,8 @@ _NO_NAME = re.compile(r"(?:.*-)?\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d")
 
 def row(task: Task, text: str, question: str | None) -> dict[str, Any]:
     """Make the row of a task; ``input`` keeps Prodigy from asking about equal texts once."""
-    asked = {} if question is None else {"label": question}
-    return asked | {"text": text, "input": task.key, "meta": {"task": task.key}}
+    header = {} if question is None else {"label": question}
+    return header | {"text": text, "input": task.key, "meta": {"task": task.key}}
 
 
 def key(row: Mapping[str, Any]) -> object:
@@ -44,14 +44,14 @@ def answers(row: Mapping[str, Any]) -> list[dict[str, Any]]:
         message = f"answer {str(answer)[:40]!r} is not known; Prodigy's are accept, reject, ignore"
         raise LabelsRefused(message)
     named = row.get("_annotator_id") or row.get("_session_id")
-    nobody = isinstance(named, str) and _NO_NAME.fullmatch(named)
+    is_unnamed = isinstance(named, str) and _NO_NAME.fullmatch(named)
     at = _time(row.get("_timestamp"))
     label = _ANSWERS[answer]
     return [
         {
             "task": key(row),
             "label": label,
-            "annotator": None if nobody else named,
+            "annotator": None if is_unnamed else named,
             "labeled_at": at,
         }
     ]

@@ -31,16 +31,18 @@ def read_answers(
     """
     events: dict[tuple[str, str], LabelEvent] = {}
     refused: list[Refusal] = []
-    given = [(one, task, project) for project, task in tasks for one in task.annotations]
-    for annotation, task, project in sorted(given, key=lambda one: (one[0].updated_at, one[0].id)):
+    annotations = [(one, task, project) for project, task in tasks for one in task.annotations]
+    for annotation, task, project in sorted(
+        annotations, key=lambda one: (one[0].updated_at, one[0].id)
+    ):
         at = annotation.updated_at
         try:
             key = _requested_key(task, keys)
             name, answer = _name(annotation, people), answer_of(annotation)
         except ValueError as problem:
             where = f"Label Studio, project {project.id}, task {task.id}"
-            place = f"{where}, annotation {annotation.id}"
-            refused.append(Refusal(place, str(problem), at.isoformat()))
+            where = f"{where}, annotation {annotation.id}"
+            refused.append(Refusal(where, str(problem), at.isoformat()))
         else:
             events[key, name] = LabelEvent(key, name, answer, at)
     return list(events.values()), refused
@@ -170,27 +172,33 @@ class LabelStudioLabeler:
             return Collected(cursor=cursor, anew=False)
         previous, studio = _StudioCursor.read(cursor, self.settings.url), self.projects
         listed = studio.all()
-        known = previous.known | {
+        projects_by_id = previous.projects | {
             one.id: (one.mark.text(), _keys(studio.tasks(one)))
             for one in listed
-            if one.id not in previous.known
+            if one.id not in previous.projects
         }
-        projects = [one for one in listed if not tasks.keys().isdisjoint(known[one.id][1])]
-        self._refuse_removed(listed, projects, known, tasks)
-        states, asked = {one.id: studio.state_of(one) for one in projects}, _digest(tasks)
-        if (states, asked) == (previous.states, previous.asked):
+        projects = [one for one in listed if not tasks.keys().isdisjoint(projects_by_id[one.id][1])]
+        self._refuse_removed(listed, projects, projects_by_id, tasks)
+        states, digest = {one.id: studio.state_of(one) for one in projects}, _digest(tasks)
+        if (states, digest) == (previous.states, previous.asked):
             return Collected(cursor=cursor, anew=False)
         studio_tasks = _all_tasks(studio, projects)
         events, refused = read_answers(studio_tasks, tasks, studio.people())
         complete = set[str]()
         for project in projects:
-            mark, earlier = known[project.id]
+            marker, earlier = projects_by_id[project.id]
             now = _keys(task for of, task in studio_tasks if of is project)
             keys = sorted({*earlier, *now})
             complete |= tasks.keys() & keys
-            # Of a round that takes no more labels one key tells whether it is asked for.
-            known[project.id] = (mark, keys[:1] if project.mark.closed else keys)
-        after = _StudioCursor(url=self.settings.url, asked=asked, states=states, known=known)
+            projects_by_id[project.id] = (marker, keys)
+        # One key tells that a project is asked for again: a cursor is not to grow with each round.
+        remembered = {
+            one: (marker, keys if one in states else keys[:1])
+            for one, (marker, keys) in projects_by_id.items()
+        }
+        after = _StudioCursor(
+            url=self.settings.url, asked=digest, states=states, projects=remembered
+        )
         return Collected(
             tuple(events), tuple(refused), after.model_dump_json(), frozenset(complete)
         )
@@ -199,13 +207,13 @@ class LabelStudioLabeler:
         self,
         listed: Sequence[Project],
         projects: Sequence[Project],
-        known: Mapping[int, tuple[str, list[str]]],
+        projects_by_id: Mapping[int, tuple[str, list[str]]],
         tasks: Mapping[str, Task],
     ) -> None:
         listed_ids, marks = {one.id for one in listed}, {one.mark.text() for one in listed}
         lost = {
             project_id: marker
-            for project_id, (marker, keys) in known.items()
+            for project_id, (marker, keys) in projects_by_id.items()
             if project_id not in listed_ids and not tasks.keys().isdisjoint(keys)
         }
         removed = sorted(project_id for project_id, marker in lost.items() if marker not in marks)
@@ -241,7 +249,6 @@ class LabelStudioLabeler:
         if not answered:
             projects.delete(project)
             return
-        projects.close_project(project)
         projects.remove(project, [task for task in tasks if not task.annotations])
         for task in answered:
             projects.blank(task)
@@ -296,13 +303,13 @@ class _StudioCursor(BaseModel):
     url: The server; of another one nothing here holds.
     asked: Digest of the tasks that were asked for.
     states: What `Projects.state_of` said of each project that was read.
-    known: The mark of each project, and the keys of its tasks, also of those that were deleted.
+    projects: The mark of each project, and the keys of its tasks, also of those that were deleted.
     """
 
     url: str
     asked: str = ""
     states: dict[int, str] = {}
-    known: dict[int, tuple[str, list[str]]] = {}
+    projects: dict[int, tuple[str, list[str]]] = {}
 
     @classmethod
     def read(cls, text: str | None, url: str) -> _StudioCursor:

@@ -111,11 +111,11 @@ class Server:
                 return json.loads(answer.text) if answer.text else None
             except (ValueError, RecursionError) as error:
                 raise self._unexpected(method, path, "its answer is not JSON") from error
-        said = f"it answered {status}{self._answer_text(answer.text)}"
+        reason = f"it answered {status}{self._answer_text(answer.text)}"
         if may_pass(status):
-            message = f"{what}: {said}; {_RETRIED}"
+            message = f"{what}: {reason}; {_RETRIED}"
             raise LabelsUnavailable(message)
-        message = f"{what}: {said}; {_what_to_do(status)}"
+        message = f"{what}: {reason}; {_what_to_do(status)}"
         raise LabelsRefused(message)
 
     def _answer_text(self, text: str) -> str:

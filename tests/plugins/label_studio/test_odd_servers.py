@@ -23,7 +23,7 @@ from tests.tracking.conftest import Stub
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 STORE = "one store"
 TASKS = {"aa": Task("aa", "item-a", {"text": "canary text"})}
-PROJECT = Project(3, ProjectMarker.of(STORE, "r", second=False), "")
+PROJECT = Project(3, ProjectMarker.of(STORE, "r", second=False))
 
 
 def answering(*answers):
@@ -147,7 +147,7 @@ def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
         return 200, {"next": following, "results": [one]}
 
     mine = ProjectMarker.of(STORE, "r", second=True)
-    about = f"Please keep this: {mine.text()}-closed."
+    about = f"Please keep this: {mine.text()}."
     pages = [
         listed(9, "pr-monitor-of-mine", "more"),
         listed(8, None, "more"),
@@ -158,8 +158,7 @@ def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
         found = labeler_on(server.url, store=STORE).projects.all()
 
     [project] = found
-    assert (project.id, project.mark.closed) == (7, True)
-    assert project.mark.is_of(mine)
+    assert (project.id, project.mark) == (7, mine)
 
 
 def test_a_task_that_was_deleted_is_told_whole():
