@@ -365,11 +365,14 @@ class Collected:
 
     ``problems`` are sentences about what somebody has to fix, ``waits`` about what is there
     and not taken yet; ``anew`` is false where nothing was read, since nothing had changed.
+    ``complete`` are the tasks of which ``events`` has all answers that stand: what this labeler
+    brought of them before, and does not bring now, was taken back.
     """
 
     events: tuple[LabelEvent, ...] = ()
     refused: tuple[Refusal, ...] = ()
     cursor: str | None = None
+    complete: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     anew: bool = True

@@ -7,10 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings, as_alert
 from monitor.hooks.context import HookContext
-from tests.hooks.alertmanagers import StandIn, now, real_alertmanager, wait_until
+from monitor.plugins.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings, as_alert
 from tests.hooks.receivers import Receiver, effect, notice
+from tests.plugins.hooks.alertmanagers import StandIn, now, real_alertmanager, wait_until
 
 pytestmark = pytest.mark.server
 

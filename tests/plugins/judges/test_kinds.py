@@ -12,7 +12,7 @@ import mlflow
 import pytest
 
 from tests.cli.workplace import Workplace
-from tests.judges.endpoint import endpoint, verdict
+from tests.plugins.judges.endpoint import endpoint, verdict
 
 SCHEDULE = "    schedule:"
 PROGRAM = f"""\

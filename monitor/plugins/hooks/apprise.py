@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ConfigDict, SecretStr
 
+from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.setting_types import Settings
-from monitor.hooks.context import read_notice
+from monitor.domain.visible import clean
+from monitor.hooks.context import body, read_notice
 from monitor.hooks.receiver import Timeout, may_pass
-from monitor.hooks.texts import body, disarmed, title
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect
+    from monitor.domain.notice import Notice
     from monitor.hooks.context import HookContext
 
 _TYPES = {"alert.firing": "failure", "alert.resolved": "success", "delivery.recovered": "success"}
@@ -31,8 +32,22 @@ _CALM = ("alert.revised", "test")
 _STATUS = re.compile(r"error=(\d{3})")
 _LOGGERS = ("apprise", "urllib3")  # they write whole addresses, tokens and all, at DEBUG
 
+BREAK = "\u200b"  # A zero-width space: taken out by no service, and no part of any name or markup
 
-class AppriseSettings(Settings):
+_CALLS = re.compile(r"@(?=\w)|<(?=[!@#&/A-Za-z])|\](?=\()|(?<=[!&#])(?=\w+>)")
+_STATES = {
+    "alert.firing": "ALERT",
+    "alert.resolved": "resolved",
+    "alert.revised": "revised",
+    "round.abandoned": "no estimate",
+    "round.attention": "needs a look",
+    "delivery.dead": "not delivered",
+    "delivery.recovered": "delivered again",
+    "test": "TEST",
+}
+
+
+class AppriseSettings(HookSettings):
     """One service, by the URL that Apprise has for it; needs the extra ``apprise``.
 
     ``url`` holds the service's token, so it is kept as a secret. A hook is one service: what
@@ -41,13 +56,9 @@ class AppriseSettings(Settings):
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
-    kind: Literal["apprise"]
+    kind: Literal["apprise"] = "apprise"
     url: SecretStr
     timeout: Timeout = timedelta(seconds=10)  # for the whole delivery
-
-    def handler(self, context: HookContext) -> AppriseHandler:
-        """Build what delivers to this hook."""
-        return AppriseHandler(self, context)
 
 
 class AppriseHandler:
@@ -122,6 +133,22 @@ class AppriseHandler:
         return DeliveryFailed(sentence, sink_down=passes, lasting=not passes)
 
 
+def disarmed(text: str) -> str:
+    """Break what chat services take for a call, a link in disguise or a tag.
+
+    >>> disarmed("hi @all <!channel> [here](http://x)").replace(BREAK, "|")
+    'hi @|all <|!|channel> [here]|(http://x)'
+    """
+    return _CALLS.sub(lambda match: match[0] + BREAK, text)
+
+
+def title(notice: Notice) -> str:
+    """Describe in a line what a notice is about: ``ALERT: mail-travel, precision``."""
+    about = notice.metric or (notice.sink if notice.event.startswith("delivery.") else None)
+    names = [name for name in (notice.monitor, about) if name]
+    return clean(f"{_STATES.get(notice.event, notice.event)}: {', '.join(names)}", 120)
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep to ourselves what Apprise logs: its warnings are in the result."""
@@ -138,3 +165,6 @@ def _quiet() -> Iterator[None]:
         for logger, (level, propagate) in zip(loggers, previous, strict=True):
             logger.setLevel(level)
             logger.propagate = propagate
+
+
+ADAPTER = HookAdapter(AppriseSettings, AppriseHandler)

@@ -13,11 +13,12 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 from xml.parsers import expat
 
 from monitor.domain.errors import LabelsRefused
-from monitor.labeling.cells import is_answer_column
+from monitor.labeling.cells import own_name
+from monitor.labeling.formats import SheetCell, SheetRow
 
 LONGEST_TEXT = 32_000  # Characters of a text; a cell holds 32,767
 
@@ -33,20 +34,6 @@ _NO_CHARACTERS = str.maketrans({"\ufffe": "\ufffd", "\uffff": "\ufffd"})  # none
 _NEEDED = "needs the extra xlsx: pip install 'mlflow-pr-monitor[xlsx]', or use .csv"
 
 
-class SheetCell(NamedTuple):
-    """What a cell holds; of a formula not what it comes to."""
-
-    value: Any = None
-    is_formula: bool = False
-
-    def is_empty(self) -> bool:
-        """Whether nobody wrote anything in it."""
-        return self.value is None or not str(self.value).strip()
-
-
-SheetRow = tuple[SheetCell, ...]
-
-
 def workbook_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Write a workbook of one sheet: the header stays in sight, and answers come from a list."""
     openpyxl = _openpyxl()
@@ -56,7 +43,7 @@ def workbook_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> b
     for index, name in enumerate(header, start=1):
         letter = openpyxl.utils.get_column_letter(index)
         sheet.column_dimensions[letter].width = _WIDTHS.get(name, _SHOWN_WIDTH)
-        if is_answer_column(name):
+        if own_name(name) == "label":
             sheet.column_dimensions[letter].width = _LABEL_WIDTH
             sheet.data_validations.append(_choice(openpyxl, letter, name))
     style = openpyxl.styles

@@ -17,10 +17,11 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
-from monitor.labeling import folder_scan, workbook
+from monitor.labeling import folder_scan
 from monitor.labeling.blanking import blank
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.label_files import read_keys, read_labels, write_tasks
+from monitor.plugins.label_formats import workbook
 
 TASKS = {key: Task(key, f"item-{key}", {"text": f"text of {key}"}) for key in ("aa", "bb", "cc")}
 QUESTION = "Is it an eight?"

@@ -12,10 +12,10 @@ from sqlalchemy import text
 
 from monitor.domain.errors import TryLater
 from monitor.domain.state import RoundState
-from tests.judges.asking import asking, http_settings
-from tests.judges.endpoint import endpoint, verdict
+from tests.plugins.judges.asking import asking, http_settings
+from tests.plugins.judges.endpoint import endpoint, verdict
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GROUP = 16
 BUDGET = 100
 
@@ -23,7 +23,7 @@ BUDGET = 100
 def killed(database, folder, url, point, number):
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "tests.judges.killed"),
+            *(sys.executable, "-m", "tests.plugins.judges.killed"),
             *(database.engine.url.render_as_string(hide_password=False), str(folder), url),
             *(point, str(number)),
         ],
@@ -81,7 +81,7 @@ import sys
 import time
 from pathlib import Path
 from monitor.judges.ask import JudgeClient
-from monitor.judges.command import CommandJudge, CommandJudgeSettings
+from monitor.plugins.judges.command import CommandJudge, CommandJudgeSettings
 
 settings = CommandJudgeSettings(command=(sys.executable, "-c", sys.argv[1]), positive="yes")
 client = JudgeClient(settings, CommandJudge(settings, Path()))

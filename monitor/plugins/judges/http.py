@@ -7,22 +7,19 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from threading import local
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr, SecretStr, ValidationInfo, model_validator
+from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
 from monitor.domain.errors import SettingRefused
 from monitor.domain.judge import OnDemandSettings
-from monitor.domain.judging import JudgeFailed, Reply
+from monitor.domain.judging import JudgeAdapter, JudgeFailed, Reply
 from monitor.domain.shown import plain_texts
-from monitor.hooks.receiver import Receiver, check_url, may_pass
-from monitor.judges.ask import estimated_tokens
+from monitor.hooks.receiver import HeaderSecret, check_url, may_pass
 
 if TYPE_CHECKING:
-    from monitor.domain.judging import JudgeSite
     from monitor.domain.shown import Shown
     from monitor.hooks.posting import HttpAnswer
 
@@ -34,6 +31,7 @@ _NEVER = {401, 403, 404, 405, 410}  # the key or the address is wrong
 _LONGEST_PROMPT = 100_000  # bytes
 _LONGEST_ANSWER = 1_000_000  # bytes
 _MOST_TOKENS = 10_000_000  # of a call
+_CHARACTERS_OF_TOKEN = 4
 
 
 class HttpSettings(OnDemandSettings):
@@ -50,7 +48,7 @@ class HttpSettings(OnDemandSettings):
     url: str
     model: Annotated[str, Field(min_length=1)]
     prompt: Annotated[str, Field(min_length=1)]
-    key: SecretStr | None = None
+    key: HeaderSecret | None = None
     allow_private: bool = False
 
     _text: str = PrivateAttr(default="")
@@ -146,33 +144,25 @@ class HttpJudge:
         )
 
     def _posted(self, body: str, seconds: float) -> HttpAnswer:
-        import httpcore  # noqa: PLC0415  only needed where a judge is asked
-
-        from monitor.hooks.posting import Connections  # noqa: PLC0415  likewise
+        from monitor.hooks.posting import Connections, NoAnswer  # noqa: PLC0415  httpx takes 0.1 s
         from monitor.hooks.ssrf import AddressRefused  # noqa: PLC0415  likewise
 
-        key = self.settings.key
-        headers = {"content-type": "application/json", "content-length": str(len(body.encode()))}
-        if key is not None:
-            headers["authorization"] = f"Bearer {key.get_secret_value()}"
-        url = f"{self.settings.url.rstrip('/')}/chat/completions"
-        receiver = Receiver("judge", url, self.settings.allow_private, timedelta(seconds=seconds))
+        settings, threads = self.settings, self._threads
+        headers = {"content-type": "application/json"}
+        if settings.key is not None:
+            headers["authorization"] = f"Bearer {settings.key.get_secret_value()}"
+        url = f"{settings.url.rstrip('/')}/chat/completions"
         try:
-            if not hasattr(self._threads, "connections"):
-                self._threads.connections = Connections(allow_private=receiver.allow_private)
-            connections: Connections = self._threads.connections
-            return connections.sent(receiver, headers, body, at_most=_LONGEST_ANSWER)
+            if not hasattr(threads, "connections"):
+                threads.connections = Connections(allow_private=settings.allow_private)
+            connections: Connections = threads.connections
+            return connections.ask("POST", url, headers, body, seconds, at_most=_LONGEST_ANSWER)
         except AddressRefused:
             reason = "its address is private; set allow_private: true if it is meant to be there"
             raise JudgeFailed(reason, lasting=True) from None
-        except httpcore.TimeoutException:
-            reason = "it did not answer in time"
-        except (httpcore.LocalProtocolError, UnicodeError):
-            reason = "its key holds what no header may"
-            raise JudgeFailed(reason, lasting=True) from None
-        except (httpcore.NetworkError, httpcore.ProtocolError, OSError):
-            reason = "the connection failed"
-        raise JudgeFailed(reason, passes=True)
+        except NoAnswer as error:
+            reason = "it did not answer in time" if error.timed_out else "the connection failed"
+            raise JudgeFailed(reason, passes=True) from None
 
 
 def _reply(text: str, body: str) -> Reply:
@@ -183,15 +173,20 @@ def _reply(text: str, body: str) -> Reply:
         content, usage = choice["message"].get("content"), answer.get("usage") or {}
         tokens = usage.get("total_tokens")
         if not isinstance(tokens, int) or not 0 < tokens <= _MOST_TOKENS:
-            tokens = estimated_tokens(body, content or "")
+            tokens = _estimated_tokens(body, content or "")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        return Reply(fault="malformed", tokens=estimated_tokens(body))
+        return Reply(fault="malformed", tokens=_estimated_tokens(body))
     if choice.get("finish_reason") == "content_filter" or choice["message"].get("refusal"):
         return Reply(fault="refused", tokens=tokens)
     if not isinstance(content, str) or not content.strip():
         return Reply(fault="empty", tokens=tokens)
     value = verdict_in(content)
     return Reply(fault="malformed", tokens=tokens) if value is None else Reply(value, "", tokens)
+
+
+def _estimated_tokens(*texts: str) -> int:
+    """Tokens of some texts, about, where an endpoint does not count them."""
+    return sum(map(len, texts)) // _CHARACTERS_OF_TOKEN + 1
 
 
 def verdict_in(text: str) -> bool | int | float | str | None:
@@ -213,6 +208,4 @@ def verdict_in(text: str) -> bool | int | float | str | None:
     return value if isinstance(value, bool | int | float | str) else None
 
 
-def make(settings: HttpSettings, _: JudgeSite) -> HttpJudge:
-    """Make the judge of its settings."""
-    return HttpJudge(settings)
+ADAPTER = JudgeAdapter(HttpSettings, lambda settings, _: HttpJudge(settings))

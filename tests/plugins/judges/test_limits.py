@@ -9,7 +9,7 @@ from monitor.domain.judging import Reply
 from monitor.domain.model import Answer
 from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
-from tests.judges.asking import asking, http_settings
+from tests.plugins.judges.asking import asking, http_settings
 
 LIMITS = Limits.model_validate({"recall": 0.3, "judge_tpr": 0.7, "judge_fpr": 0.1})
 GOOD, WORSE = (0.9, 0.02), (0.3, 0.02)

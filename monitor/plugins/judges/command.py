@@ -13,21 +13,13 @@ from typing import IO, TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from monitor.domain.judge import OnDemandSettings
-from monitor.domain.judging import JudgeFailed, Reply
-from monitor.domain.setting_types import Duration  # noqa: TC001  pydantic reads it
+from monitor.domain.judging import JudgeAdapter, JudgeFailed, Reply
+from monitor.domain.setting_types import Duration
 from monitor.domain.shown import plain_texts
-from monitor.hooks.command import (
-    DATA_REFUSED,
-    TRY_LATER,
-    NotRunnable,
-    Variable,
-    Word,
-    run_program,
-)
-from monitor.judges.http import verdict_in
+from monitor.hooks.program import DATA_REFUSED, TRY_LATER, NotRunnable, Variable, Word, run_program
+from monitor.plugins.judges.http import verdict_in
 
 if TYPE_CHECKING:
-    from monitor.domain.judging import JudgeSite
     from monitor.domain.shown import Shown
 
 _MOST = 10_000_000  # bytes of an answer
@@ -101,6 +93,6 @@ class CommandJudge:
             raise JudgeFailed(reason, passes=code == TRY_LATER, lasting=code == DATA_REFUSED)
 
 
-def make(settings: CommandJudgeSettings, site: JudgeSite) -> CommandJudge:
-    """Make the judge of its settings."""
-    return CommandJudge(settings, site.folder)
+ADAPTER = JudgeAdapter(
+    CommandJudgeSettings, lambda settings, site: CommandJudge(settings, site.folder)
+)

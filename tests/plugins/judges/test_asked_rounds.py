@@ -9,8 +9,8 @@ import pytest
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.state import RoundState
 from monitor.rounds.opening.due import redo_abandoned
-from tests.judges.asking import asking, http_settings, is_positive
-from tests.judges.endpoint import endpoint, said, verdict
+from tests.plugins.judges.asking import asking, http_settings, is_positive
+from tests.plugins.judges.endpoint import endpoint, said, verdict
 
 CELLS = 6
 ITEMS = 30

@@ -1,4 +1,4 @@
-"""A life that ends at a crash point, run as `python -m tests.judges.killed`."""
+"""A life that ends at a crash point, run as `python -m tests.plugins.judges.killed`."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from monitor.domain import crashpoint
 from monitor.storage.database import Database
-from tests.judges.asking import asking, http_settings
+from tests.plugins.judges.asking import asking, http_settings
 
 
 def main(store, folder, url, point, number):

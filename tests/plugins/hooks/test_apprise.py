@@ -7,9 +7,8 @@ import sys
 import pytest
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.hooks.apprise import AppriseHandler, AppriseSettings
 from monitor.hooks.context import HookContext, no_link
-from monitor.hooks.texts import BREAK
+from monitor.plugins.hooks.apprise import BREAK, AppriseHandler, AppriseSettings
 from tests.hooks.receivers import TOKEN, Receiver, effect
 from tests.servers import free_port
 

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
-from monitor.hooks.command import CommandHandler, CommandSettings
 from monitor.hooks.context import HookContext
+from monitor.plugins.hooks.command import CommandHandler, CommandSettings
 from tests.hooks.receivers import effect, notice
 
 
@@ -115,7 +115,7 @@ def test_what_a_program_leaves_behind_is_ended_with_it(run, tmp_path):
 
 RUNS = (
     "import sys, pathlib\n"
-    "from monitor.hooks.command import run_program\n"
+    "from monitor.hooks.program import run_program\n"
     "run_program([sys.executable, '-c', sys.argv[1]], pathlib.Path(), (), '', 600)\n"
 )
 
@@ -124,7 +124,7 @@ def test_a_program_ends_with_the_process_that_ran_it_even_if_that_is_killed(tmp_
     with subprocess.Popen(
         [sys.executable, "-c", RUNS, FORKS + "time.sleep(600)"],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
     ) as process:
         written = tmp_path / "child"
         while process.poll() is None and not (written.exists() and written.read_text()):

@@ -7,7 +7,7 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Cells, Sample
 from monitor.domain.state import RoundState
 from monitor.judges.ask import JudgeClient
-from monitor.judges.http import HttpJudge, HttpSettings
+from monitor.plugins.judges.http import HttpJudge, HttpSettings
 from tests.rounds.scene import Scene, settings
 
 CELLS = Sample(max_labels=200, cells=Cells(flagged=2, passed=4))

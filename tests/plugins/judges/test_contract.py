@@ -11,13 +11,12 @@ import pytest
 from mlflow import MlflowClient
 
 from monitor.domain.judging import JudgeSite
-from monitor.judges import command, mlflow_model
-from monitor.judges.command import CommandJudgeSettings
-from monitor.judges.http import HttpJudge
-from monitor.judges.mlflow_model import MlflowModelSettings
+from monitor.plugins.judges.command import CommandJudge, CommandJudgeSettings
+from monitor.plugins.judges.http import HttpJudge
+from monitor.plugins.judges.mlflow_model import MlflowModelJudge, MlflowModelSettings
 from monitor.testing import JudgeModelContract
-from tests.judges.asking import http_settings
-from tests.judges.endpoint import endpoint, verdict
+from tests.plugins.judges.asking import http_settings
+from tests.plugins.judges.endpoint import endpoint, verdict
 
 
 def says_yes(text):
@@ -57,14 +56,11 @@ class TestCommand(JudgeModelContract):
         asked = {"command": [program, "-c", PROGRAM], "positive": "yes", "batch": 5}
         return CommandJudgeSettings.model_validate(asked)
 
-    def site(self):
-        return JudgeSite(Path(), "", None, cast("Any", None))
-
     def judge(self):
-        return command.make(self.settings(), self.site())
+        return CommandJudge(self.settings(), Path())
 
     def broken(self):
-        return command.make(self.settings("./no-such-program"), self.site())
+        return CommandJudge(self.settings("./no-such-program"), Path())
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +97,7 @@ class TestMlflowModel(JudgeModelContract):
     def made(self, version):
         aliases = SimpleNamespace(version_of=lambda _: version)
         site = JudgeSite(Path(), self.registry, None, cast("Any", aliases))
-        return mlflow_model.make(self.settings(), site)
+        return MlflowModelJudge(self.settings(), site)
 
     def judge(self):
         return self.made("1")

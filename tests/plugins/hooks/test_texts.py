@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.hooks.texts import BREAK, LONGEST, body, clean, disarmed, title
+from monitor.domain.visible import LONGEST, clean
+from monitor.hooks.context import body
+from monitor.plugins.hooks.apprise import BREAK, disarmed, title
 from tests.hooks.receivers import notice
 
 

@@ -13,9 +13,9 @@ from pydantic import Field, field_validator
 
 from monitor.domain.errors import RegistryUnavailable, SourceUnavailable
 from monitor.domain.judge import OnDemandSettings
-from monitor.domain.judging import JudgeFailed, JudgeSite, Reply
+from monitor.domain.judging import JudgeAdapter, JudgeFailed, JudgeSite, Reply
 from monitor.domain.registered import MODEL_URI, alias_of
-from monitor.domain.setting_types import Duration  # noqa: TC001  pydantic reads it
+from monitor.domain.setting_types import Duration
 from monitor.domain.shown import plain_texts
 from monitor.domain.time_limit import within
 from monitor.tracking.connection import load_mlflow
@@ -154,6 +154,4 @@ def _plain(value: Any) -> bool | int | float | str | None:
     return value if isinstance(value, bool | int | float | str) and not is_missing else None
 
 
-def make(settings: MlflowModelSettings, site: JudgeSite) -> MlflowModelJudge:
-    """Make the judge of its settings."""
-    return MlflowModelJudge(settings, site)
+ADAPTER = JudgeAdapter(MlflowModelSettings, MlflowModelJudge)

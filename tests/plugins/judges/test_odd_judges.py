@@ -13,9 +13,9 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Cells, Sample
 from monitor.domain.state import RoundState
 from monitor.judges.ask import JudgeClient
-from monitor.judges.command import CommandJudge, CommandJudgeSettings
-from tests.judges.asking import AskingScene, asking, http_settings
-from tests.judges.endpoint import endpoint, said
+from monitor.plugins.judges.command import CommandJudge, CommandJudgeSettings
+from tests.plugins.judges.asking import AskingScene, asking, http_settings
+from tests.plugins.judges.endpoint import endpoint, said
 from tests.rounds.scene import settings
 
 

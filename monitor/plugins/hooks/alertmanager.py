@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import SettingRefused
-from monitor.domain.setting_types import Duration, Settings
+from monitor.domain.setting_types import Duration
+from monitor.domain.visible import clean
 from monitor.hooks.context import read_notice
-from monitor.hooks.receiver import Receiver, Timeout, address, check_url
-from monitor.hooks.texts import clean
+from monitor.hooks.receiver import HeaderSecret, Receiver, Timeout, check_url
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect
@@ -54,7 +55,7 @@ def _label(name: str) -> str:
 _Label = Annotated[str, AfterValidator(_label)]
 
 
-class AlertmanagerSettings(Settings):
+class AlertmanagerSettings(HookSettings):
     """One Alertmanager, 0.16 or newer; of a cluster make one hook for each member.
 
     ``url`` is its address, without ``/api/v2/alerts``. ``authorization`` is sent as the header of
@@ -64,22 +65,13 @@ class AlertmanagerSettings(Settings):
     ``allow_private`` lets the address be in a private network and use plain http.
     """
 
-    kind: Literal["alertmanager"]
+    kind: Literal["alertmanager"] = "alertmanager"
     url: str
-    authorization: SecretStr | None = None
+    authorization: HeaderSecret | None = None
     labels: dict[_Label, str] = Field(default_factory=dict)
     hold: Annotated[Duration, Field(ge=timedelta(hours=1))] = timedelta(days=7)
     allow_private: bool = False
     timeout: Timeout = timedelta(seconds=10)  # for the whole delivery
-
-    @field_validator("authorization")
-    @classmethod
-    def _one_line(cls, value: SecretStr | None) -> SecretStr | None:
-        text = "" if value is None else value.get_secret_value()
-        if not text.isascii() or not text.isprintable():
-            message = "it must be one line of ASCII, such as Bearer TOKEN"
-            raise SettingRefused(setting="authorization", why=message)
-        return value
 
     @field_validator("labels")
     @classmethod
@@ -97,15 +89,6 @@ class AlertmanagerSettings(Settings):
             message = "only scheme, host, port and a path are wanted; leave out ? and #"
             raise SettingRefused(setting="url", why=message)
         return self
-
-    @property
-    def address(self) -> str:
-        """The Alertmanager without path: safe to show."""
-        return address(self.url)
-
-    def handler(self, context: HookContext) -> AlertmanagerHandler:
-        """Build what delivers to this hook."""
-        return AlertmanagerHandler(self, context)
 
 
 class AlertmanagerHandler:
@@ -133,9 +116,8 @@ class AlertmanagerHandler:
     def _post(self, payloads: Sequence[Mapping[str, Any]]) -> int:
         from monitor.hooks.posting import post  # noqa: PLC0415  only needed when something happens
 
-        headers = {"content-type": "application/json", "user-agent": "mlflow-pr-monitor"}
-        if self._settings.authorization is not None:
-            headers["authorization"] = self._settings.authorization.get_secret_value()
+        secret = self._settings.authorization
+        headers = {} if secret is None else {"authorization": secret.get_secret_value()}
         notices = [read_notice(payload, self._context.link) for payload in payloads]
         alerts = [as_alert(notice, self._settings, self._context.clock()) for notice in notices]
         return post(self._receiver, headers, json.dumps(alerts, allow_nan=False))
@@ -189,3 +171,6 @@ def _annotations(notice: Notice) -> dict[str, str]:
     }
     by_name = {name: clean(text) for name, text in texts.items() if text}
     return by_name if notice.link is None else {**by_name, "link": notice.link}
+
+
+ADAPTER = HookAdapter(AlertmanagerSettings, AlertmanagerHandler)
