@@ -81,7 +81,6 @@ def rounds(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     last: Annotated[int | None, option("NUMBER", "Only the newest of each monitor.", min=1)] = None,
-    before: Annotated[int | None, option("ROUND", "Only those before this round.")] = None,
     everything: Annotated[bool, flag("--all", "All of them.")] = False,
     skipped: Annotated[bool, flag("--skipped", "Also those that were skipped.")] = False,
     json: JsonOption = False,
@@ -92,9 +91,8 @@ def rounds(
     from this round alone (round) and with the earlier rounds of its history (pooled). Says where a
     new history or another schedule began.
     """
-    from monitor.cli.views.rounds_page import echo_rounds, older_text, round_json
+    from monitor.cli.views.rounds_page import OLDER, echo_rounds, round_json
     from monitor.rounds.listing import listed
-    from monitor.rounds.round_page import find_round
     from monitor.storage.rounds.round_lists import ListQuery
 
     if everything and last is not None:
@@ -103,11 +101,9 @@ def rounds(
     with opened(config) as application:
         if monitor is not None:
             application.config.monitor(monitor)
-        name = monitor if before is None else only_monitor(application, monitor)
         with application.database.read() as connection:
             query = ListQuery(
-                monitor=name,
-                before=None if before is None else find_round(connection, str(name), before).slot,
+                monitor=monitor,
                 last=last,
                 newest=None if everything or last is not None else LISTED,
                 skipped=skipped,
@@ -117,7 +113,7 @@ def rounds(
         rows = [round_json(row) for row in result.rows]
         echo_json({"rounds": rows, "hidden": result.hidden, "has_older": result.has_older})
         if result.has_older and last is None:  # nobody asked for fewer
-            echo_error(older_text(result.rows))
+            echo_error(OLDER)
     else:
         echo_rounds(result, more=last is None)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from monitor.domain.round_page import RoundPage
     from monitor.rounds.listing import ListedRounds, Row
 
+OLDER = "older rounds not shown; --last NUMBER lists more of each monitor, --all lists all"
 HEAD = ["round", "due (UTC)", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
 
@@ -142,21 +143,9 @@ def echo_rounds(listed: ListedRounds, *, more: bool = True) -> None:
             name, number = row.round.monitor, row.round.number
             echo(f"{name}: round {number} {change_sentence(change)}", indent="  ")
     if listed.has_older and more:
-        echo(older_text(listed.rows))
+        echo(OLDER)
     if listed.hidden:
         echo(f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too")
-
-
-def older_text(rows: Sequence[Row]) -> str:
-    """Describe how to see the rounds before those listed."""
-    names = {row.round.monitor for row in rows}
-    number = rows[0].round.number
-    next_ones = (
-        f"--monitor {names.pop()} --before {number} lists those before"
-        if len(names) == 1
-        else "--monitor NAME lists those of one monitor, --last NUMBER the newest of each"
-    )
-    return f"older rounds not shown; {next_ones}, --all lists all"
 
 
 def _echo_tables(rows: Sequence[Row]) -> None:
