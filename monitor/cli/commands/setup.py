@@ -191,7 +191,7 @@ def _described(path: str, folder: Path, table: str | None) -> Described:
 
 
 def _echo_check(check: Check) -> None:
-    found = {
+    found: dict[str, list[tuple[str | None, str]]] = {
         "note": [(check.note, "yellow")],
         "ok": [(check.found, "green")],
         "LOOK": [(look, "magenta") for look in check.looks],

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from monitor.domain.round_page import RoundPage
     from monitor.rounds.listing import ListedRounds, Row
 
-OLDER = "older rounds not shown; --last NUMBER lists more of each monitor, --all lists all"
 HEAD = ["round", "due (UTC)", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
 
@@ -127,11 +126,10 @@ def round_json(row: Row) -> dict[str, Any]:
     }
 
 
-def echo_rounds(listed: ListedRounds, *, more: bool = True) -> None:
+def echo_rounds(listed: ListedRounds) -> None:
     """Print a line for each round; on a terminal, a table for each monitor that fits into it.
 
-    Then what changed between rounds, and what the list omits; with ``more``, also how to see older
-    rounds.
+    Then what changed between rounds, and what the list omits.
     """
     if not listed.any_rounds:
         echo("no rounds yet; pr-monitor run-once opens the one that is due")
@@ -142,8 +140,8 @@ def echo_rounds(listed: ListedRounds, *, more: bool = True) -> None:
         for change in row.changes:
             name, number = row.round.monitor, row.round.number
             echo(f"{name}: round {number} {change_sentence(change)}", indent="  ")
-    if listed.has_older and more:
-        echo(OLDER)
+    if listed.has_older:
+        echo("older rounds not shown; --last NUMBER lists more of each monitor")
     if listed.hidden:
         echo(f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too")
 
