@@ -133,8 +133,9 @@ def _where(alert: Limited, recovery: RecoveryRow) -> str:
 
 def _gathered(recovery: RecoveryRow) -> str:
     if not recovery.rounds:
-        needed = f"evidence of recovery of {recovery.ends_at:g}"
-        return f"No later round has closed yet, and {needed} ends the alert"
+        # True at any later time too: a report stays as it was when its round closed.
+        begins = "Evidence of recovery comes from rounds after the one that fired"
+        return f"{begins}, and {recovery.ends_at:g} ends the alert"
     return capital(_recovery_text(recovery.evidence, recovery.rounds, recovery.ends_at))
 
 

@@ -60,6 +60,7 @@ def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:
     return [OWN_LABELS, "", "", "", *map(interval_text, (alone["precision"], alone["recall"])), ""]
 
 
+_MOST_ODDS = 8  # That are tried (`monitor.stats.detection.worse_segments`)
 _WORSE = {
     "precision": "precision is lower than in",
     "recall": "recall is lower than in",
@@ -75,10 +76,13 @@ def segment_name(row: WorseSegmentRow) -> str:
 def explored_sentence(explored: Explored) -> str:
     """Describe what a round explores, and whether that is fewer items than planned."""
     items = sum(explored.items.values())
-    fewer = "" if items == explored.planned else f" of the {explored.planned:,} planned"
+    fewer, why = "", ""
+    if items < explored.planned:
+        fewer = f" of the {explored.planned:,} planned"
+        why = "; no more of it were in line to be drawn"
     return (
         f"{items:,} more items{fewer} are of {explored.column} {explored.value}, which looks worst "
-        "by the rounds before: they count for this segment alone"
+        f"by the rounds before: they count for this segment alone{why}"
     )
 
 
@@ -131,5 +135,9 @@ def _count_text(count: ErrorCount) -> str:
 
 
 def _odds_text(row: WorseSegmentRow) -> str:
-    high = "8 or more" if row.high is None else f"{row.high:.1f}"
-    return f"{row.odds:.1f} [{row.low:.1f}, {high}]"
+    return f"{_up_to_most(row.odds)} [{row.low:.1f}, {_up_to_most(row.high)}]"
+
+
+def _up_to_most(odds: float | None) -> str:
+    """Write odds; at the largest that are tried they may be any larger."""
+    return "8 or more" if odds is None or round(odds, 1) >= _MOST_ODDS else f"{odds:.1f}"
