@@ -1,7 +1,7 @@
 """What a package gives so that its source or its labeler can be in a config.
 
-An entry point of the group ``pr_monitor.sources`` or ``pr_monitor.labelers``, named as the kind,
-leads to a `SourceAdapter` or a `LabelerAdapter`; docs/project/adapters.md has an example.
+An entry point of ``pr_monitor.sources`` or ``pr_monitor.labelers`` leads to it
+(docs/project/adapters.md).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class ItemFormat(NamedTuple):
-    """How files of items are read that accompany a source, where they do not define it.
+    """How files of items that accompany a source are read, where they do not define it.
 
-    ``id``, ``score`` and ``predicted`` name columns; ``flagged`` are values of ``predicted`` that
-    flag an item, ``passed`` the texts of those that do not.
+    ``flagged`` are values of ``predicted`` that flag an item, ``passed`` the texts of those that do
+    not.
     """
 
     id: str = "id"
@@ -115,9 +115,8 @@ class MlflowEndpoint(NamedTuple):
 class LabelerAdapter:
     """A kind of labeler: its settings, and how one is made of them, the folder and the clock.
 
-    One that ``wants_store`` is made of the store as well, one that ``wants_mlflow`` of a
-    `MlflowEndpoint` after that, one that ``wants_source`` of the monitor's source, and one that
-    ``wants_block`` at last of the `monitor.domain.block.Block` that a round was opened in, or None.
+    After these come, as far as wanted, the store, a `MlflowEndpoint`, the monitor's source, and the
+    `monitor.domain.block.Block` that a round was opened in, or None.
     """
 
     settings: type[Labeling]

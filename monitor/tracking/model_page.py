@@ -137,13 +137,13 @@ def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> s
 
 
 def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport, link: str) -> None:
-    """Write how the version stands; what stands already fires no webhook."""
-    state = _state(report, link)
-    stands = _stands_of(version.tags)
-    if not stands and version.tags.get(_NAME, report.monitor) == report.monitor:
-        _write(client, version, version.tags, {_NAME: report.monitor, **_tags("monitor", state)})
-        return
-    tags = _write_of_each(client, version, stands, {report.monitor: state})
+    """Write how the version stands by this monitor, and plainly by the gravest of all.
+
+    What stands already fires no webhook.
+    """
+    tags: Mapping[str, str] = version.tags
+    if _write(client, version, tags, _tags(f"monitor.{report.monitor}", _state(report, link))):
+        tags = client.get_model_version(version.name, str(version.version)).tags  # others write
     name, gravest = _gravest_of(_stands_of(tags))
     blank = dict.fromkeys(_ESTIMATES, NOT_ESTIMABLE)  # the plain ones may be another monitor's
     _write(client, version, tags, {_NAME: name, **_tags("monitor", {**blank, **gravest})})
@@ -180,29 +180,6 @@ def _state(report: RoundReport, link: str) -> dict[str, str]:
         "link": link,
         "status": str(report.status),
     }
-
-
-def _write_of_each(
-    client: MlflowClient,
-    version: ModelVersion,
-    stands: Mapping[str, ModelState],
-    states: Mapping[str, ModelState],
-) -> dict[str, str]:
-    """Write the tags of single monitors, and return all tags as they are then.
-
-    The first of them may have the plain ones only; they become its own.
-    """
-    tags = dict(version.tags)
-    plain = {field: tags[f"monitor.{field}"] for field in _FIELDS if f"monitor.{field}" in tags}
-    first = {} if stands or "status" not in plain else {tags[_NAME]: plain}
-    new_tags = {
-        key: value
-        for name, state in (first | dict(states)).items()
-        for key, value in _tags(f"monitor.{name}", state).items()
-    }
-    if not _write(client, version, tags, new_tags):
-        return tags
-    return dict(client.get_model_version(version.name, str(version.version)).tags)  # others write
 
 
 def _tags(begin: str, state: ModelState) -> dict[str, str]:
