@@ -81,7 +81,8 @@ class LimitReading:
     number of watched limits changes; ``order`` counts all closings of the limit. ``log_e`` is of
     each alternative in this round, ``log_m`` of the chain so far (None while an alert is open),
     ``log_path`` after each block before the round's end. ``recovery`` is the evidence that the
-    limit is kept again, ``log_recovery`` the step of this round there; None if there is none.
+    limit is kept again, ``log_recovery`` the step of this round there; None without
+    one.
     """
 
     limit: float
@@ -177,10 +178,7 @@ def reaches(
 
 
 def recovery_after(last: LimitReading | None) -> Recovery:
-    """Evidence of recovery of an open alert after the last closing of its limit.
-
-    It begins with nothing: at the firing, and where an older version gathered none.
-    """
+    """Evidence of recovery of an open alert after the last closing; none at the firing."""
     from monitor.stats.detection.recovery import Recovery  # noqa: PLC0415  scipy takes half a second
 
     return Recovery() if last is None or last.recovery is None else last.recovery

@@ -113,7 +113,7 @@ def counted(
 
 
 def in_frame(census: Census, frame: Frame) -> tuple[Census, Frame]:
-    """Give the strata of a frame the sizes of a census, and this the frame's values of segments."""
+    """Give strata of a frame the sizes of a census, and this the frame's values of segments."""
     shown = {
         (column, value)
         for part in frame.strata

@@ -22,7 +22,8 @@ class ClassRow(Report):
 class AverageRow(Report):
     """Precision or recall over all classes: ``macro`` or ``micro``.
 
-    ``classes`` have their own value, ``left_out`` have none, those of ``few_labels`` rest on few.
+    ``classes`` have their own value, ``left_out`` have none, few labels
+    decide the values of ``few_labels``.
     """
 
     average: str

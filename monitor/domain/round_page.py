@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 class RoundPage:
     """One version of a round, with its report once it has closed.
 
-    ``version`` is 0 and ``report`` None before the first estimate; ``drawn`` are then the strata
-    that labels were asked of, none before the draw, and ``provisional`` is what the round shows
-    while its labels still come. ``restated_since`` names later versions that
-    a person asked for. ``bad_rows`` counts rows left out, by reason, and ``notes`` the irregular
-    rows that count.
+    ``version`` is 0 before the first estimate; ``drawn`` are then the strata that labels were asked
+    of, ``provisional`` is what it shows. ``bad_rows`` counts rows left out, by reason, ``notes``
+    the irregular rows that count.
     """
 
     monitor: str

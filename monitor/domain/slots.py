@@ -26,10 +26,9 @@ _LONGEST_CHANGE = timedelta(days=1)  # of a clock: Apia left out a day in 2011
 def slots_after(schedule: Schedule, after: datetime) -> Iterator[datetime]:
     """Every slot later than ``after``, in UTC, ascending and never twice.
 
-    Slots are wall-clock times of ``schedule.time_zone`` and follow daylight saving as Debian's
-    cron does. Where minute and hour are both given, a slot inside the skipped hour comes at its
-    end, and one inside the repeated hour once. Where either begins with ``*``, slots come
-    whenever the clock shows their time: never in the skipped hour, twice in the repeated one.
+    Slots follow daylight saving as Debian's cron does. Where minute and hour are both given, one
+    inside the skipped hour comes at its end, and one inside the repeated hour once. Where either
+    begins with ``*``, slots come whenever the clock shows their time.
     """
     return _instants(schedule.cron, schedule.time_zone, after, reverse=False)
 
@@ -61,10 +60,7 @@ def _is_at_set_times(cron: str) -> bool:
 
 
 def _first_wall(zone: ZoneInfo, start: datetime, *, reverse: bool) -> datetime:
-    """Where to begin on the wall clock so that no instant beyond ``start`` is left out.
-
-    If the clock is set back between the two, it shows some times again.
-    """
+    """Where to begin on the wall clock, which may show times again, to leave out no instant."""
     local = start.astimezone(zone)
     beyond = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
     change = (_offset(beyond) - _offset(local)) * (1 if reverse else -1)

@@ -187,10 +187,7 @@ def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
 def alert_to_do(
     alert_id: str, metric: str, *, monitor: str, number: int, is_open: bool = False
 ) -> str:
-    """Describe what anyone who is called may do, the cheapest first.
-
-    An open round shows no counts.
-    """
+    """Describe what anyone who is called may do; an open round shows no counts."""
     steps = " ".join([*remedies([metric]), end_alert_text(alert_id)])
     if is_open:
         return steps

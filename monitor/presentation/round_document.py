@@ -1,7 +1,6 @@
 """A round as a document: titled sections of tables and lines, each line without its full stop.
 
-`pr-monitor show`, the status pages, the HTML report and the note of a run in MLflow render the
-same sections in the same order.
+All readers render the same sections: `pr-monitor show`, status pages, HTML report, MLflow.
 """
 
 from __future__ import annotations
@@ -109,11 +108,7 @@ class Section(NamedTuple):
 def round_sections(
     report: RoundReport, *, classes: ClassReport | None = None, every_metric: bool = False
 ) -> list[Section]:
-    """Lay out a report, without the sections that would be empty.
-
-    The estimates cover the headline metrics and those with a limit; ``every_metric`` adds the
-    others.
-    """
+    """Lay out a report, without empty sections; ``every_metric`` or the headline's."""
     sections = [
         _attention(report.concerns, report),
         Section(SectionKind.CAUSES, "Against earlier rounds", lines=_causes(report)),

@@ -47,10 +47,7 @@ def needs_text(row: SegmentRow) -> str | None:
 
 
 def next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float]) -> list[str]:
-    """Describe when the next round is due and how many labels it asks for.
-
-    ``reached`` are the half-widths of this round, by metric.
-    """
+    """Describe the next round; ``reached`` are the half-widths of this one, by metric."""
     if row is None:
         return []
     due = f"It is due {minute_text(row.slot)} UTC"

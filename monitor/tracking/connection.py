@@ -1,7 +1,7 @@
 """Reaching MLflow: a quiet import, short waits, and its errors in our words.
 
-MLflow's client retries every call up to seven times, two minutes each, even those that create
-runs; here each call is made once, and one delivery as a whole has an end.
+MLflow's client retries every call up to seven times, two minutes each; here each is made once, and
+a delivery as a whole has an end.
 """
 
 from __future__ import annotations
@@ -69,10 +69,7 @@ _PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mssql": 
 
 
 def check_reachable(uri: str) -> None:
-    """Connect and hang up; no error where there is nobody to connect to, or only a proxy.
-
-    Raises `OSError` if nothing listens there.
-    """
+    """Connect and hang up, unless only a proxy leads there. Raises `OSError` if nothing listens."""
     parts = urlsplit(uri)
     scheme = parts.scheme.partition("+")[0]
     port = parts.port or _PORTS.get(scheme)
@@ -87,9 +84,9 @@ def _by_proxy(scheme: str, host: str) -> bool:
 
 
 def ask_health(uri: str) -> tuple[int, timedelta | None]:
-    """Ask for ``/health`` once, with MLflow's own credentials and certificates.
+    """Ask for ``/health`` once, with MLflow's own credentials.
 
-    Returns the status of the answer, and for how long who gave it wants to be left alone.
+    Returns the status of the answer, and for how long the server wants to be left alone.
     """
     from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415
     from mlflow.utils.rest_utils import http_request  # noqa: PLC0415
@@ -132,17 +129,14 @@ def set_timeout(seconds: int) -> None:
 def _answer(name: str, value: object) -> None:
     """Let MLflow's client read a setting that is not in the environment of the process.
 
-    glibc moves the list of variables when one is added, and another thread that is just reading it
-    (any look-up of a host name or time zone does) then crashes the process.
+    glibc moves the list of variables when one is added, which crashes a thread that reads it just
+    then, as any look-up of a host name or time zone does.
     """
     _variable(name)["get"] = lambda: value
 
 
 def _variable(name: str) -> dict[str, object]:
-    """Return what MLflow's object for a variable holds; its `get` is then found before its class's.
-
-    The name is public, the object that reads it is shared by all of MLflow's modules.
-    """
+    """Return what MLflow's object for a variable holds; its `get` is found before its class's."""
     from mlflow import environment_variables  # noqa: PLC0415  takes 2.8 s
 
     variable: object = getattr(environment_variables, name)
@@ -156,8 +150,7 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 def load_mlflow() -> None:
     """Import mlflow without telemetry and without its hold on other libraries' loggers.
 
-    Threads import it one after the other: its packages import each other, so that two imports at
-    once break it for the whole process.
+    One thread after the other: two imports at once break it for the whole process.
     """
     with _IMPORT:
         if "mlflow" in sys.modules:
@@ -183,8 +176,8 @@ def shown(uri: str) -> str:
 class Connection:
     """One MLflow, reached with one client, one delivery at a time.
 
-    delivery_seconds: How long one delivery may take over the network. A SQLite file needs no such
-        end, and making its tables takes some seconds the first time.
+    ``delivery_seconds`` limits a delivery over the network, not to a SQLite file: making its tables
+    takes some seconds the first time.
     """
 
     def __init__(
@@ -199,10 +192,7 @@ class Connection:
 
     @contextmanager
     def open(self, requested: str) -> Iterator[MlflowClient]:
-        """Give a client whose calls end in time and whose errors are ours.
-
-        Raises `DeliveryFailed`, for any failure of MLflow inside the block.
-        """
+        """Give a client whose calls end in time and whose failures are `DeliveryFailed`."""
         is_there = self._answered + _FRESH > time.monotonic()
         if not is_there:
             self.check_reachable(requested)
@@ -257,10 +247,7 @@ class Connection:
         return DeliveryFailed(message, sink_down=_code(error) in _DOWN, lasting=bool(way_out))
 
     def _way_out(self, error: Exception) -> str:
-        """Return what repairs a file whose tables MLflow cannot use; empty for other faults.
-
-        MLflow advises ``mlflow db upgrade``, which fails on tables that are half made.
-        """
+        """Return what repairs a file whose tables MLflow cannot use; empty for other faults."""
         path = sqlite_path(self.tracking_uri)
         if path is None or not _TABLES.search(str(error)) or not is_half_made(path):
             return ""
@@ -273,8 +260,7 @@ class Connection:
     def _forget(self) -> None:
         """Ask again next time whether MLflow is there, and where a run's files go.
 
-        MLflow's client keeps the latter for as long as the process lives, also one that was
-        spoiled.
+        MLflow's client keeps the latter as long as the process lives, also a spoiled one.
         """
         from mlflow.tracking._tracking_service import utils  # noqa: PLC0415
 

@@ -67,10 +67,7 @@ def watched_version(client: MlflowClient, report: RoundReport) -> ModelVersion:
 
 
 def logged_model_id(client: MlflowClient, uri: str) -> str | None:
-    """Return the id by which a run links to the model; None for what cannot be linked.
-
-    MLflow's own registry keeps it only inside the version's source.
-    """
+    """Return the id by which a run links to the model; None for what cannot be linked."""
     try:
         version = model_version(client, uri)
     except DeliveryFailed:
@@ -83,9 +80,8 @@ def logged_model_id(client: MlflowClient, uri: str) -> str | None:
 class RoundLinks:
     """Where MLflow's pages show a round and all rounds, and the timeline as Markdown.
 
-    ``address`` leads to all rounds from anywhere, where MLflow has such an address.
-    ``picture`` is empty where the round has none, or where the page of the version could not show
-    it: on another server than the runs.
+    ``address`` leads to all rounds from anywhere. ``picture`` is empty where the round has none, or
+    the page of the version, on another server, could not show it.
     """
 
     round: str
@@ -115,8 +111,7 @@ def write_model_page(
 def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> str:
     """Write how a monitor stands into a description, replacing what it said there before.
 
-    The rest belongs to people. A monitor's part stands between two comments, which the page does
-    not show and its editor does; a new one comes last.
+    The rest belongs to people. A monitor's part stands between two comments.
     """
     name = report.monitor.replace("--", "- -")  # which would end the comment
     begin = f"<!-- pr-monitor {name}: each round writes anew from here -->"
