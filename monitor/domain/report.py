@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ConfigDict, Field
 
@@ -14,6 +15,10 @@ from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
 from monitor.domain.judge import Ends, JudgeRow
 from monitor.domain.sample_settings import Explored
 from monitor.domain.setting_types import Report
+
+if TYPE_CHECKING:
+    from monitor.domain.class_report import ClassReport
+    from monitor.domain.model import Window
 
 
 class Status(StrEnum):
@@ -540,3 +545,36 @@ class NextRoundRow(Report):
     max_labels: int
     margins: dict[str, float]
     hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPage:
+    """One version of a round, with its report once it has closed.
+
+    ``version`` is 0 before the first estimate; ``drawn`` are then the strata that labels were asked
+    of, ``provisional`` is what it shows. ``bad_rows`` counts rows left out, by reason, ``notes``
+    the irregular rows that count.
+    """
+
+    monitor: str
+    round: int
+    slot: datetime
+    window: Window
+    state: str
+    reason: str | None
+    version: int
+    latest_version: int
+    restated: Sequence[RestatedRow]
+    restated_since: Sequence[int]
+    partial: bool
+    second_wave_at: datetime | None
+    snapshot: str | None
+    report: RoundReport | None
+    drawn: Sequence[StratumRow]
+    provisional: ProvisionalRow | None
+    classes: ClassReport | None
+    concerns: Sequence[str]
+    bad_rows: Mapping[str, int]
+    notes: Mapping[str, int]
+    events: Sequence[Mapping[str, Any]]
+    settings: Mapping[str, Any]

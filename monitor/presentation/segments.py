@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from monitor.presentation.estimates import answered_at_random_text, reason_text
 from monitor.presentation.numbers import evidence_text, interval_text, percent_text, plural
-from monitor.presentation.rows import OWN_LABELS, needs_text
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
     from monitor.domain.report import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
     from monitor.domain.sample_settings import Explored
+
+_OWN_LABELS = "its labels alone"  # The line under a segment's, which borrows from no other
 
 
 def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
@@ -34,6 +35,17 @@ def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
     return tables
 
 
+def _needs_text(row: SegmentRow) -> str | None:
+    """Return how many labels a segment's margin still needs; None if that means nothing."""
+    if row.margin is None or row.more_segment is None:
+        return None
+    margin = f"{row.metric} ±{row.margin:g}"
+    if row.more_segment == 0:
+        return f"{margin}: reached"
+    more = "out of reach" if row.more_round is None else f"{row.more_round} more"
+    return f"{margin}: {more}, or {row.more_segment} of its own"
+
+
 def _grouped(
     rows: Iterable[SegmentRow], key: Callable[[SegmentRow], str]
 ) -> dict[str, list[SegmentRow]]:
@@ -47,7 +59,7 @@ def _grouped(
 def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:
     first = rows[0]
     intervals = {row.metric: interval_text(row) for row in rows}
-    needs = "; ".join(filter(None, map(needs_text, rows)))
+    needs = "; ".join(filter(None, map(_needs_text, rows)))
     counts = [f"{count:,}" for count in (first.size, first.flagged, first.labeled)]
     return [value, *counts, intervals["precision"], intervals["recall"], needs or "-"]
 
@@ -57,7 +69,7 @@ def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:
     alone = {row.metric: row.alone for row in rows}
     if all(estimate.point is None for estimate in alone.values()):
         return []
-    return [OWN_LABELS, "", "", "", *map(interval_text, (alone["precision"], alone["recall"])), ""]
+    return [_OWN_LABELS, "", "", "", *map(interval_text, (alone["precision"], alone["recall"])), ""]
 
 
 _MOST_ODDS = 8  # That are tried (`monitor.stats.detection.worse_segments`)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import EstimateRow
-    from monitor.domain.setting_changes import Change
+    from monitor.domain.settings import Change
     from monitor.storage.rounds.round_lists import ListQuery
     from monitor.storage.rounds.round_store import Round
 

@@ -6,8 +6,7 @@ import pytest
 
 from monitor.cli.views.rounds_page import echo_round, page_json
 from monitor.domain.model import Window
-from monitor.domain.report import SegmentSearchRow, WorseSegmentRow
-from monitor.domain.round_page import RoundPage
+from monitor.domain.report import RoundPage, SegmentSearchRow, WorseSegmentRow
 from monitor.presentation.numbers import capital
 from monitor.presentation.round_document import (
     SectionKind,
