@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class ItemFormat(NamedTuple):
-    """How files of items are read that accompany a source, where they do not define it.
+    """How files of items that accompany a source are read, where they do not define it.
 
-    ``id``, ``score`` and ``predicted`` name columns; ``flagged`` are values of ``predicted`` that
-    flag an item, ``passed`` the texts of those that do not.
+    ``flagged`` are values of ``predicted`` that flag an item, ``passed`` the texts of those that do
+    not.
     """
 
     id: str = "id"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import ClassOverview, ClassReport
 from monitor.domain.errors import InputRefused
-from monitor.domain.round_page import RoundPage
+from monitor.domain.report import RoundPage
 from monitor.domain.state import RoundState
 from monitor.presentation import rounds
 from monitor.rounds.opening.setting_changes import read_changes

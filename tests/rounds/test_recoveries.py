@@ -126,9 +126,9 @@ def recovery(**changes):
         ),
         (
             {"level": 0.7, "rounds": 0, "evidence": 0.0, "within": None},
-            "precision is 0.70 with earlier rounds, under its limit 0.76. No later round has "
-            "closed yet, and evidence of recovery of 20 ends the alert; no end is to be expected "
-            "while precision stays there.",
+            "precision is 0.70 with earlier rounds, under its limit 0.76. Evidence of recovery "
+            "comes from rounds after the one that fired, and 20 ends the alert; no end is to be "
+            "expected while precision stays there.",
         ),
         (
             {"level": None, "within": None},

@@ -19,7 +19,7 @@ _DONE = (RoundState.CLOSED, RoundState.ABANDONED)
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """The ``last`` rounds of one monitor or of each, of slots ``before`` a time."""
+    """The ``last`` rounds of one monitor or of each with slots ``before`` a time."""
 
     last: int
     monitor: str | None = None
