@@ -23,7 +23,7 @@ from benchmarks.cells import CELLS, SHARES, CellDesign, Found, scored
 from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import MARGIN
 from benchmarks.strata import moved_to
-from monitor.rounds.estimation.pooled_labels import class_labels
+from monitor.rounds.estimation.history import class_labels
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MARGINS = (0.10, 0.05, 0.03)
 """Margins that a prospect is always asked for."""
+_OUT_OF_REACH = 1e4
 
 CURVE_POINTS = 81  # enough for a smooth line in a figure
 
@@ -98,13 +99,18 @@ def plan_options(
     plan = allocate(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
     names = [name for name in ("precision", "recall") if name in plan.margins]
     ladder = _ladder(names, margins or {})
-    most = int(prospect.size.sum())
-    steps = sorted({plan.total // 2, plan.total, min(2 * plan.total, most)})
+    free = prospect.free_labels
+    paid, most = plan.total - free, int(prospect.size.sum()) - free
+    # Out of reach, so that a plan spends all of its labels on the ratio that was asked for.
+    ratio = {name: half / _OUT_OF_REACH for name, half in plan.asked.items() if name in names}
+    others = {paid // 2, min(2 * paid, most)} - {0, paid}
+    plans = [plan, *(allocate(prospect, margins=ratio, max_labels=labels) for labels in others)]
+    plans.sort(key=lambda each: each.total)
     return PlanOptions(
         prospect=prospect,
         plan=plan,
         needed=tuple(_needed(prospect, each, assurance) for each in ladder),
-        bought=tuple(_bought(prospect, step) for step in steps if step > 0),
+        bought=tuple(_bought(prospect, each) for each in plans),
         assurance=assurance,
         plausible=plausible_scores(
             prospect, plan.labels, plan.asked, assurance=assurance or ASSURANCE
@@ -133,10 +139,10 @@ def _needed(
     return LabelsNeeded(margins, labels, two_strata, random)
 
 
-def _bought(prospect: Prospect, labels: int) -> MarginsBought:
-    plan = allocate(prospect, max_labels=labels)
-    pooled = allocate(prospect.without_bands, max_labels=labels)
-    return MarginsBought(plan.total, plan.cost, plan.margins, pooled.margins)
+def _bought(prospect: Prospect, plan: Allocation) -> MarginsBought:
+    pooled = prospect.without_bands
+    two_strata = allocate(pooled, max_labels=plan.total - pooled.free_labels).margins
+    return MarginsBought(plan.total, plan.cost, plan.margins, two_strata)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
