@@ -14,8 +14,7 @@ from monitor.stats.estimation.cell_matrix import cell_posterior, plain_counts
 from monitor.stats.estimation.missing import point_range
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import small_count_caution
-from tests.stats.estimation.worst_cases import missing_bounds
-from tests.stats.samples import of_strata
+from tests.stats.samples import missing_bounds, of_strata
 
 DESIGN = cut(scored("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)

@@ -12,9 +12,16 @@ from monitor.stats.estimation.paired import compare, compare_threshold
 from monitor.stats.estimation.posterior import estimate
 from tests.stats.curves.test_weighted_curves import SAMPLE, SIZE
 
+FLAGS = SAMPLE.items.is_flagged
+
 
 def rng(seed=1):
     return np.random.default_rng(seed)
+
+
+def compared(other, **asked) -> Any:
+    """Compare another classifier with the one that the sample was drawn for."""
+    return compare(SAMPLE.items, FLAGS, other, rng=rng(), **asked)
 
 
 def second(sample, seed=4, error=0.1):
@@ -32,9 +39,9 @@ def matrix(sample, flags):
 def test_both_classifiers_have_the_weighted_values_and_points_that_subtract():
     other = second(SAMPLE)
 
-    found: Any = compare(SAMPLE.items, SAMPLE.items.is_flagged, other, rng=rng())
+    found = compared(other)
 
-    for flags, of in ((SAMPLE.items.is_flagged, "first"), (other, "second")):
+    for flags, of in ((FLAGS, "first"), (other, "second")):
         tp, fp, fn = matrix(SAMPLE, flags)
         precision, recall, f1 = (getattr(each, of).point for each in found.metrics)
         assert precision == pytest.approx(tp / (tp + fp), rel=1e-12)
@@ -49,10 +56,9 @@ def test_both_classifiers_have_the_weighted_values_and_points_that_subtract():
 
 
 def test_the_same_decisions_have_no_difference():
-    flags = SAMPLE.items.is_flagged
     same = np.column_stack([~np.array([1, 1, 0, 0], bool), np.array([1, 1, 0, 0], bool)])
 
-    found: Any = compare(SAMPLE.items, flags, flags, second_possible=same, rng=rng())
+    found = compared(FLAGS, second_possible=same)
 
     own = estimate(SAMPLE.items.counts)
     for metric in found.metrics[:2]:
@@ -68,7 +74,7 @@ def test_the_same_decisions_have_no_difference():
 def test_items_of_both_kinds_of_disagreement_add_up():
     other = second(SAMPLE)
 
-    found: Any = compare(SAMPLE.items, SAMPLE.items.is_flagged, other, rng=rng())
+    found = compared(other)
 
     apart = found.second_flagged.point - found.first_flagged.point
     assert found.only_second.point - found.only_first.point == pytest.approx(apart)
@@ -111,10 +117,8 @@ def test_counted_flagged_items_are_kept_and_narrow_the_answer():
     other = second(SAMPLE)
     total = round(float(SAMPLE.items.weight[other].sum() * 1.03))
 
-    free: Any = compare(SAMPLE.items, SAMPLE.items.is_flagged, other, rng=rng())
-    counted: Any = compare(
-        SAMPLE.items, SAMPLE.items.is_flagged, other, second_flagged=total, rng=rng()
-    )
+    free = compared(other)
+    counted = compared(other, second_flagged=total)
 
     assert astuple(counted.second_flagged) == pytest.approx((total, total, total))
     assert free.second_flagged.high - free.second_flagged.low > 100
@@ -128,9 +132,7 @@ def test_a_counted_number_of_flagged_items_holds_for_the_points_too():
     other = second(SAMPLE)
     total = round(float(SAMPLE.items.weight[other].sum() * 1.03))
 
-    found: Any = compare(
-        SAMPLE.items, SAMPLE.items.is_flagged, other, second_flagged=total, rng=rng(), draws=64
-    )
+    found = compared(other, second_flagged=total, draws=64)
 
     apart = found.only_second.point - found.only_first.point
     assert apart == pytest.approx(total - found.first_flagged.point)
@@ -140,9 +142,7 @@ def test_a_counted_number_of_flagged_items_holds_for_the_points_too():
 
 
 def test_points_are_posterior_means_where_the_labels_alone_cannot_have_the_counted_number():
-    flags = SAMPLE.items.is_flagged
-
-    found: Any = compare(SAMPLE.items, flags, flags, second_flagged=1600, rng=rng(), draws=256)
+    found = compared(FLAGS, second_flagged=1600, draws=256)
 
     assert found.second_flagged.point == pytest.approx(1600)
     for metric in found.metrics:
@@ -159,14 +159,7 @@ def test_a_number_of_flagged_items_that_cannot_be_is_refused(total):
     with pytest.raises(
         ValueError, match=f"is said to flag {total} items; with these labels it flags 600 to 9500"
     ):
-        compare(
-            SAMPLE.items,
-            SAMPLE.items.is_flagged,
-            other,
-            second_possible=stuck,
-            second_flagged=total,
-            rng=rng(),
-        )
+        compared(other, second_possible=stuck, second_flagged=total)
 
 
 def test_draws_that_the_counted_number_rules_out_are_left_out():
@@ -215,14 +208,10 @@ def test_a_metric_without_a_value_has_a_reason():
 
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_comparison_wants_a_level_between_zero_and_one(level):
-    flags = SAMPLE.items.is_flagged
-
     with pytest.raises(ValueError, match=f"level must lie strictly between 0 and 1, got {level}"):
-        compare(SAMPLE.items, flags, flags, rng=rng(), level=level)
+        compared(FLAGS, level=level)
 
 
 def test_both_classifiers_must_decide_on_every_item():
-    flags = SAMPLE.items.is_flagged
-
     with pytest.raises(ValueError, match="both classifiers must decide on each of the 500 items"):
-        compare(SAMPLE.items, flags, flags[1:], rng=rng())
+        compared(FLAGS[1:])

@@ -24,8 +24,7 @@ from monitor.stats.estimation.posterior import (
     estimates,
     metric_quantile,
 )
-from tests.stats.estimation.worst_cases import missing_bounds
-from tests.stats.samples import of_matrix, of_strata
+from tests.stats.samples import missing_bounds, of_matrix, of_strata
 
 EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())
 CARRIED = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
