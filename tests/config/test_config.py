@@ -158,9 +158,7 @@ def test_an_unknown_monitor_is_refused_with_those_there_are(load):
 def test_every_metric_of_the_detector_can_have_a_limit_by_its_public_name():
     limits = [Limits.model_validate({metric: 0.5}).watched() for metric in LIMITED_METRICS]
 
-    assert sorted(limit.metric for (limit,) in limits) == sorted(
-        "f1" if name == "f_beta" else name for name in WATCHABLE
-    )
+    assert sorted(limit.metric for (limit,) in limits) == sorted(WATCHABLE)
 
 
 def test_limits_on_a_judge_share_the_promise_that_forecasts_of_the_classifier_are_by():

@@ -14,8 +14,8 @@ import numpy as np
 from scipy import special
 
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.core.metrics import Matrix, f_beta, metric
-from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, family, half_space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,8 +207,7 @@ def check_testable(
         return  # no wrong answers at all are always beyond such a limit
     worst = wrong.base + wrong.sign * wrong.worst
     if bool(space.contains(worst)):
-        chosen = f_beta(limit.beta) if limit.metric == "f_beta" else metric(limit.metric)
-        still = metric_at(chosen, size, is_flagged, worst)
+        still = metric_at(metric(limit.metric), size, is_flagged, worst)
         flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
         message = (
             f"{limit} cannot be tested in a window of {flagged} flagged and {passed} passed items: "
@@ -291,7 +290,7 @@ def _line(metric: str, is_flagged: Bools, rates: Floats) -> tuple[Floats, Floats
     """Rates as base + f slope, shapes ``(H,)``; strata that stay at the guess have slope 0."""
     if metric == "prevalence":
         return np.zeros_like(rates), rates
-    flagged, passed = _SCALED_CLASSES[metric]
+    flagged, passed = _SCALED_CLASSES[family(metric)]
     is_scaled = np.where(is_flagged, flagged, passed)
     base = np.where(is_scaled, np.where(is_flagged, 1.0, 0.0), rates)
     slope = np.where(is_scaled, np.where(is_flagged, rates - 1, rates), 0.0)
@@ -303,7 +302,7 @@ def _worst_answers(limit: Limit) -> str:
     name = limit.direct().metric
     if name == "prevalence":
         return f"{CAP:.1%} of all items positive"
-    flagged, passed = _SCALED_CLASSES[name]
+    flagged, passed = _SCALED_CLASSES[family(name)]
     items = "all" if flagged and passed else "the flagged" if flagged else "the passed"
     return f"{CAP:.1%} of {items} items classified wrongly"
 

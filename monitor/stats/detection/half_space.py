@@ -46,26 +46,22 @@ class Limit:
     Parameters
     ----------
     metric
-        One of ``WATCHABLE``, or ``f1``, ``f2``, ``f0.5``: names as in ``metrics.METRICS``.
+        One of ``WATCHABLE``, or ``f2``, ``f0.5``: names as in ``metrics.METRICS``.
     value
         The limit L, strictly between 0 and 1 by ``EDGE`` or more: at 0 or 1 nothing is reachable
         on one side of it.
     side
         ``"at_least"``: the metric must not fall below; ``"at_most"``: must not rise above.
-    beta
-        Weight of recall against precision; only read for ``f_beta``.
 
     Raises
     ------
     ValueError
-        If the metric is unknown or has no convex null, or ``value``, ``side`` or ``beta`` is out
-        of range.
+        If the metric is unknown or has no convex null, or ``value`` or ``side`` is out of range.
     """
 
     metric: str
     value: float
     side: Side
-    beta: float = 1.0
 
     def __post_init__(self) -> None:
         _check_metric(self.metric)
@@ -78,20 +74,12 @@ class Limit:
         if self.side not in {"at_least", "at_most"}:
             message = f"side must be 'at_least' or 'at_most', got {self.side!r}"
             raise ValueError(message)
-        if not 0 < self.beta < float("inf"):
-            message = f"beta must be positive and finite, got {self.beta!r}"
-            raise ValueError(message)
 
     def __str__(self) -> str:
         return f"{self.metric} {self.side.replace('_', ' ')} {self.value:g}"
 
     def direct(self) -> Limit:
-        """Return the same limit on the table's metric: an FPR of at most .1 is specificity .9.
-
-        ``f2`` is F_beta with ``beta=2``.
-        """
-        if (f_number := re.fullmatch(_F_NUMBER, self.metric)) is not None:
-            return replace(self, metric="f_beta", beta=float(f_number[1]))
+        """Return the same limit on the table's metric: an FPR of at most .1 is specificity .9."""
         if self.metric not in _MIRRORED:
             return self
         other: Side = "at_most" if self.side == "at_least" else "at_least"
@@ -155,7 +143,7 @@ def half_space(limit: Limit, size: Ints, is_flagged: Bools) -> HalfSpace:
         message = f"size {size.shape} and is_flagged {is_flagged.shape} must both be (H,)"
         raise ValueError(message)
     direct = limit.direct()
-    row, needs_flagged, needs_passed = _FORMULAS[direct.metric]
+    row, needs_flagged, needs_passed = _FORMULAS[family(direct.metric)]
     flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
     if (needs_flagged > flagged) or (needs_passed > passed) or not size.any():
         message = (
@@ -169,7 +157,7 @@ def half_space(limit: Limit, size: Ints, is_flagged: Bools) -> HalfSpace:
         flagged=float(flagged),
         passed=float(passed),
         value=direct.value,
-        beta=direct.beta,
+        beta=_beta(direct.metric),
     )
     c, d = row(window)
     sign = 1.0 if direct.side == "at_least" else -1.0
@@ -207,8 +195,19 @@ _FORMULAS: dict[str, tuple[_Row, bool, bool]] = {
 }
 """Rows of the table, and whether the window must hold flagged, and passed items."""
 
-WATCHABLE: tuple[str, ...] = (*_FORMULAS, *_MIRRORED)
-"""Metrics that can carry a limit."""
+WATCHABLE = tuple("f1" if name == "f_beta" else name for name in (*_FORMULAS, *_MIRRORED))
+"""Metrics that can carry a limit; so can ``f2``, ``f0.5`` and so on."""
+
+
+def family(metric: str) -> str:
+    """Name the row of the table that a metric is in."""
+    return "f_beta" if _beta(metric) > 0 else metric
+
+
+def _beta(metric: str) -> float:
+    """Weight of recall against precision in an F measure; 0 of another metric."""
+    f_number = re.fullmatch(_F_NUMBER, metric)
+    return 0.0 if f_number is None else float(f_number[1])
 
 
 def _check_metric(metric: str) -> None:
@@ -218,7 +217,7 @@ def _check_metric(metric: str) -> None:
             f"false-alarm rate can be promised; set limits on {_REFUSED[metric]} instead"
         )
         raise ValueError(message)
-    if metric not in WATCHABLE and not re.fullmatch(_F_NUMBER, metric):
+    if metric not in WATCHABLE and _beta(metric) == 0:
         message = f"{metric!r} cannot carry a limit; choose one of {', '.join(WATCHABLE)}"
         raise ValueError(message)
 

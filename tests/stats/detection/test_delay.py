@@ -27,7 +27,7 @@ TWO = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
 EMPTY = Scenario.of([0, 4840], [0, 400], [True, False], [0.5, 0.02])
 SOME = Scenario.of([100, 900], [50, 50], [True, False], [0.8, 0.1])  # 17 % positive
 PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.35, "at_least")
-NAMES = [name for name in WATCHABLE if name != "f_beta"] + ["f1", "f2"]
+NAMES = [*WATCHABLE, "f2"]
 
 
 def counts_of(window, positive):

@@ -89,10 +89,9 @@ def windows(draw):
 
 limits = st.builds(
     Limit,
-    metric=st.sampled_from(WATCHABLE),
+    metric=st.sampled_from([*WATCHABLE, "f2", "f0.5"]),
     value=st.floats(0.02, 0.98),
     side=st.sampled_from(["at_least", "at_most"]),
-    beta=st.sampled_from([0.5, 1.0, 2.0]),
 )
 
 # --- independent numbers -------------------------------------------------------------------------
@@ -253,7 +252,7 @@ def test_alternatives_are_the_stated_shares_beyond_rates_with_the_metric_at_the_
         at_limit = np.where(moved, at_limit, wrong)
         pi = np.where(is_flagged, 1 - at_limit, at_limit)
         pi = at_limit if limit.metric == "prevalence" else pi
-        value = metric_value(limit.metric, size, is_flagged, pi, limit.beta)
+        value = metric_value(limit.metric, size, is_flagged, pi)
         assert value == pytest.approx(limit.value, rel=1e-7)
     assert not half_space(limit, size, is_flagged).contains(rows).any()
 
@@ -401,8 +400,8 @@ def test_evidence_starts_at_nothing_and_a_useless_round_is_a_step_all_the_same()
             "the flagged items classified wrongly precision would .* 0.001;",
         ),
         (
-            Limit("f_beta", 0.0005, "at_least", beta=2.0),
-            "all items classified wrongly f_beta would still be 0.0013;",
+            Limit("f2", 0.0005, "at_least"),
+            "all items classified wrongly f2 would still be 0.0013;",
         ),
         (
             Limit("prevalence", 0.9995, "at_most"),
