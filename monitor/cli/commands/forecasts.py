@@ -134,9 +134,9 @@ def simulate(
     """Try a drift: how soon it is found, and false alarms without it.
 
     Limits, promise and labels are the config's. The classifier is the one that closed
-    rounds, else the reference, have shown; --precision, --recall, --flagged-rate and --size stand
-    in for both. A drop makes the wrong answers of a class more common by one factor; a change of
-    prevalence leaves recall as it is and moves precision.
+    rounds, else the reference, have shown, in the newest window; --precision, --recall,
+    --flagged-rate and --size stand in for both. A drop makes the wrong answers of a class more
+    common by one factor; a change of prevalence leaves recall as it is and moves precision.
     """
     from monitor.cli.views.simulate_page import echo_forecast, forecast_json
     from monitor.rounds.forecast.simulate import expected_round, simulate_alerts
@@ -147,7 +147,7 @@ def simulate(
         context = application.context(only_monitor(application, monitor))
         limits = _limits(context, limit or [])
         forecast = simulate_alerts(
-            expected_round(context, levels, size),
+            expected_round(context, levels),
             limits.watched(),
             drift,
             every=limits.every_of_classifier(),
@@ -200,7 +200,7 @@ def _levels(
 ) -> Levels | None:
     from monitor.rounds.forecast.simulate import Levels
 
-    if precision is None and recall is None and flagged_rate is None:
+    if precision is None and recall is None and flagged_rate is None and size is None:
         return None
     shares = (
         _share(precision, "--precision"),
