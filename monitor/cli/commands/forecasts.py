@@ -29,7 +29,7 @@ from monitor.domain.errors import InputRefused
 if TYPE_CHECKING:
     from monitor.domain.settings import Limits
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.forecast.simulate import Drift, Levels
+    from monitor.rounds.forecast.simulate import Drift
     from monitor.rounds.forecast.threshold import Goal, Proposal
 
 
@@ -142,12 +142,12 @@ def simulate(
     from monitor.rounds.forecast.simulate import expected_round, simulate_alerts
 
     drift = _drift(drop or [], prevalence)
-    levels = _levels(precision, recall, flagged_rate, size)
+    assumed = _assumed(precision, recall, flagged_rate, size)
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
         limits = _limits(context, limit or [])
         forecast = simulate_alerts(
-            expected_round(context, levels),
+            expected_round(context, assumed),
             limits.watched(),
             drift,
             every=limits.every_of_classifier(),
@@ -195,29 +195,20 @@ def _times(text: str) -> float:
     return float(match[1])
 
 
-def _levels(
+def _assumed(
     precision: float | None, recall: float | None, flagged_rate: float | None, size: int | None
-) -> Levels | None:
-    from monitor.rounds.forecast.simulate import Levels
-
-    if precision is None and recall is None and flagged_rate is None and size is None:
+) -> dict[str, float] | None:
+    shares = {"precision": precision, "recall": recall, "flagged_rate": flagged_rate}
+    if all(value is None for value in (*shares.values(), size)):
         return None
-    shares = (
-        _share(precision, "--precision"),
-        _share(recall, "--recall"),
-        _share(flagged_rate, "--flagged-rate"),
-    )
+    for name, share in shares.items():
+        if share is None or not 0 < share < 1:
+            message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
+            raise typer.BadParameter(message, param_hint=f"--{name.replace('_', '-')}")
     if size is None:
         message = "how many items does a round's window hold? Give --size too"
         raise typer.BadParameter(message, param_hint="--size")
-    return Levels(*shares, size)
-
-
-def _share(value: float | None, option: str) -> float:
-    if value is None or not 0 < value < 1:
-        message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
-        raise typer.BadParameter(message, param_hint=option)
-    return value
+    return {name: share for name, share in shares.items() if share is not None} | {"size": size}
 
 
 def _limits(context: MonitorContext, options: Sequence[str]) -> Limits:

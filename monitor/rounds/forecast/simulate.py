@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 from monitor.rounds.forecast.plan_window import PlannedWindow, scan_to_plan, two_strata
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from monitor.stats.detection.half_space import Limit
 
 _UNTESTED = ("scores", "nothing")  # rates that no label stands behind
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """A classifier in four numbers, for a monitor that has nothing to look back on."""
-
-    precision: float
-    recall: float
-    flagged_rate: float
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +68,18 @@ class Forecast:
     smallest: Mapping[str, Mapping[Misses, float | None]]
 
 
-def expected_round(context: MonitorContext, levels: Levels | None = None) -> ExpectedRound:
-    """Plan the next round, by given numbers, else by its window and what rounds or a reference say.
+def expected_round(
+    context: MonitorContext, assumed: Mapping[str, Any] | None = None
+) -> ExpectedRound:
+    """Plan the next round, by its window and what rounds or a reference say, or by assumed values.
 
-    Raises `InputRefused` if no label says anything, or the given numbers contradict each other;
+    assumed: ``precision``, ``recall``, ``flagged_rate`` and ``size``.
+
+    Raises `InputRefused` if no label says anything, or the assumed values contradict each other;
     `SourceRefused` if there are no predictions to plan from.
     """
     settings = context.settings.round
-    planned = scan_to_plan(context) if levels is None else _of_levels(levels, settings)
+    planned = scan_to_plan(context) if assumed is None else _assumed(assumed, settings)
     prospect, sample = planned.prospect, settings.sample
     if prospect.prior_rates.source in _UNTESTED:
         message = (
@@ -106,17 +100,10 @@ def expected_round(context: MonitorContext, levels: Levels | None = None) -> Exp
     return ExpectedRound(scenario, plan, planned.basis)
 
 
-def _of_levels(levels: Levels, settings: RoundSettings) -> PlannedWindow:
+def _assumed(values: Mapping[str, Any], settings: RoundSettings) -> PlannedWindow:
     cost = settings.sample.cost
     try:
-        prospect = Prospect.assumed(
-            precision=levels.precision,
-            recall=levels.recall,
-            flagged_rate=levels.flagged_rate,
-            size=levels.size,
-            flagged_cost=cost.flagged,
-            passed_cost=cost.passed,
-        )
+        prospect = Prospect.assumed(**values, flagged_cost=cost.flagged, passed_cost=cost.passed)
     except ValueError as error:
         raise InputRefused(str(error)) from error
     is_free = free_strata(prospect.is_flagged, settings)
