@@ -109,7 +109,7 @@ def open_application(folder: Path, scenario: DigitScenario) -> Application:
 
 def send(console: Console, application: Application, rounds: int) -> dict[str, str]:
     """Deliver everything to MLflow; returns why not all of it was accepted, by sink."""
-    from monitor.rounds.delivery.deliver import deliver  # noqa: PLC0415
+    from monitor.rounds.delivery import deliver  # noqa: PLC0415
 
     done = count(1)
     with console.status("MLflow makes its tables") as status:

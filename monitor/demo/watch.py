@@ -14,7 +14,7 @@ from monitor.demo.folder import MONITOR, WrittenFolder
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import LOG
 from monitor.domain.notice import Notice
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.reporting.report import find_row
 from monitor.rounds.run import backfill
 from monitor.stats.core.counts import Interval

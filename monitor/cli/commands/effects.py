@@ -109,7 +109,7 @@ def drop(
     For what nobody needs any more, such as notices of a hook that was removed, or what its
     receiver will never accept. They stay in the store with the reason.
     """
-    from monitor.rounds.delivery.dead_letters import notify_recovered
+    from monitor.rounds.delivery import notify_recovered
     from monitor.storage.outbox import effect_admin
 
     _refuse_unclear([number is not None, sink is not None], "an id or --sink")

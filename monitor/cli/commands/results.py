@@ -87,7 +87,7 @@ def rounds(
     where a new history or another schedule began; has_older in JSON says that there are more.
     """
     from monitor.cli.views.rounds_page import echo_rounds, round_json
-    from monitor.rounds.listing import listed
+    from monitor.rounds.round_page import listed
     from monitor.storage.rounds.round_lists import ListQuery
 
     with opened(config) as application:

@@ -12,7 +12,7 @@ from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
 from monitor.presentation.status import until_text
-from monitor.rounds.grace import gives_up_at
+from monitor.rounds.context import gives_up_at
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from monitor.presentation.setting_changes import change_sentence, difference_tex
 from monitor.presentation.table import table_lines
 
 if TYPE_CHECKING:
-    from monitor.domain.round_page import RoundPage
-    from monitor.rounds.listing import ListedRounds, Row
+    from monitor.domain.report import RoundPage
+    from monitor.rounds.round_page import ListedRounds, Row
 
 HEAD = ["round", "due (UTC)", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]

@@ -19,11 +19,7 @@ _DONE = (RoundState.CLOSED, RoundState.ABANDONED)
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Which rounds to list.
-
-    The ``last`` of one monitor or of each, slots ``before`` a time; skipped ones only if they are
-    asked for.
-    """
+    """The ``last`` rounds of one monitor or of each with slots ``before`` a time."""
 
     last: int
     monitor: str | None = None
