@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 
     MakeLabeler = Callable[[Labeling, Block | None], Labeler]
 
-_ANSWER_SETTINGS = ("kind", "answer")
-"""Settings of a labeler without which the answers of people are others."""
-
 
 @dataclass(frozen=True, slots=True)
 class Application:
@@ -249,11 +246,8 @@ def _folders(opened_with: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, .
 
 def _asks_equally(stored: Mapping[str, Any], labeling: Labeling) -> bool:
     """Whether a round's labeler is of the config's kind, and asks for the same kind of answer."""
-    today = labeling.own()
-    defaults = {"answer": "yes_no"}  # rounds of older versions do not say
-    return all(
-        {**defaults, **stored}.get(name) == {**defaults, **today}[name] for name in _ANSWER_SETTINGS
-    )
+    asked = [(each["kind"], each.get("answer", "yes_no")) for each in (stored, labeling.own())]
+    return asked[0] == asked[1]
 
 
 def _stored_labeler(labeling: Mapping[str, Any], block: Block | None, make: MakeLabeler) -> Labeler:

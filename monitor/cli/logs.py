@@ -23,15 +23,10 @@ COMMAND_OUTPUT = frozenset(
 
 
 def set_up_logs(*, service: bool = False, json: bool = False) -> None:
-    """Send log lines to standard error.
+    """Send log lines to standard error: short ones on a terminal, else logfmt, or JSON.
 
-    Parameters
-    ----------
-    service
-        Log everything, since nobody reads what a service prints, but an obstacle only when it
-        begins, changes or ends.
-    json
-        Write each line as JSON; else short lines on a terminal and logfmt elsewhere.
+    A ``service`` logs everything, since nobody reads what it prints, but an obstacle only when it
+    begins, changes or ends.
     """
     # Nothing is there where whoever started this has closed it.
     stream = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115

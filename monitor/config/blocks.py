@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from monitor.config.yaml_tree import Scalar, Tree, Value, Way
@@ -153,11 +153,13 @@ def _classes(tree: Tree, way: Way, section: Value) -> BlockRequest | None:
 
 
 def _check_keys(tree: Tree, way: Way, section: Mapping[str, Value]) -> None:
-    allowed = ("column", "values")
-    for key in [key for key in section if key not in allowed]:
-        tree.refuse((*way, key), f"there is no such setting here; known are {', '.join(allowed)}")
-    for key in [key for key in allowed if key not in section]:
-        tree.refuse((*way, key), f"this setting is missing; {_CLASSES_EXAMPLE}")
+    known = ("column", "values")
+    for key in {**section, **dict.fromkeys(known)}:
+        if key not in known:
+            message = f"there is no such setting here; known are {', '.join(known)}"
+            tree.refuse((*way, key), message)
+        elif key not in section:
+            tree.refuse((*way, key), f"this setting is missing; {_CLASSES_EXAMPLE}")
 
 
 def _scalars(tree: Tree, way: Way, values: Value) -> list[Scalar]:
@@ -353,35 +355,24 @@ RawBlock: TypeAlias = "dict[str, Value]"
 """A `monitor.domain.block.Block` before variables are put in."""
 
 
-@dataclass(slots=True)
-class WrittenOut:
-    """A tree that lists every monitor, and the block of each; a single monitor has None.
+def written_out(tree: Tree) -> tuple[Tree, list[RawBlock | None] | None]:
+    """Give every value of every block its own monitor, in the order of the file.
 
-    ``is_refused`` says that a block cannot be written out; then the tree is the file's, with the
-    reasons among its problems.
+    Returns a tree that lists every monitor, and the block of each, None for a single monitor. If a
+    block cannot be written out, the blocks are None and the tree is the file's with the reasons.
     """
-
-    tree: Tree
-    blocks: list[RawBlock | None] = field(default_factory=list)
-    is_refused: bool = False
-
-
-def written_out(tree: Tree) -> WrittenOut:
-    """Give every value of every block its own monitor, in the order of the file."""
     monitors = tree.at(("monitors",))
     if not isinstance(tree.values, dict) or not isinstance(monitors, list):
-        return WrittenOut(tree)
+        return tree, []
     check_class_answers(tree, monitors)
     if not any(is_block(monitor) for monitor in monitors):
-        return WrittenOut(tree, [None] * len(monitors))
+        return tree, [None] * len(monitors)
     blocks = [
         block_request(tree, ("monitors", index), monitor) if isinstance(monitor, dict) else None
         for index, monitor in enumerate(monitors)
     ]
     check_blocks(tree, monitors, blocks)
-    if tree.problems:
-        return WrittenOut(tree, is_refused=True)
-    return _written(tree, tree.values, monitors, blocks)
+    return (tree, None) if tree.problems else _written(tree, tree.values, monitors, blocks)
 
 
 def _written(
@@ -389,7 +380,7 @@ def _written(
     values: Mapping[str, Value],
     monitors: Sequence[Value],
     requests: Sequence[BlockRequest | None],
-) -> WrittenOut:
+) -> tuple[Tree, list[RawBlock | None]]:
     lines: list[dict[Way, int]] = [{} for _ in monitors]
     new = Tree()
     for way, line in tree.lines.items():
@@ -413,7 +404,7 @@ def _written(
                     if path[:1] != (raw_block["kind"],)
                 }
     new.values = {**values, "monitors": listed}
-    return WrittenOut(new, blocks)
+    return new, blocks
 
 
 def _monitors_of(

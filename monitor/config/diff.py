@@ -40,7 +40,7 @@ class ConfigDiff:
 
 def written(path: Path) -> Written:
     """Read the settings as they are in the file, nothing put in for `${NAME}`."""
-    tree = written_out(read_yaml(path)).tree
+    tree = written_out(read_yaml(path))[0]
     result: Written = {"": {}}
     for way in tree.lines:
         value = tree.at(way)

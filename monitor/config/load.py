@@ -52,9 +52,8 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
     A `ConfigRefused` has all problems of the file, each with file, line, path and the way out.
     """
     path = Path(path)
-    written = written_out(read_yaml(path))
-    tree = written.tree
-    if written.is_refused:  # what else is wrong with its monitors is not known before
+    tree, blocks = written_out(read_yaml(path))
+    if blocks is None:  # what else is wrong with its monitors is not known before
         raise ConfigRefused(_listed(path, tree, []))
     filling = Filling(tree, os.environ if environ is None else environ, path.absolute().parent)
     _check_names(tree)
@@ -64,8 +63,8 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
         for way, message in _problems_of(error, filling):
             tree.refuse(way, filling.without_secrets(way, message))
     if tree.problems:  # not chained to pydantic's error, whose text repeats secrets
-        raise ConfigRefused(_listed(path, tree, written.blocks))
-    return config.in_blocks(_blocks(written.blocks, filling)).placed(filling.folder)
+        raise ConfigRefused(_listed(path, tree, blocks))
+    return config.in_blocks(_blocks(blocks, filling)).placed(filling.folder)
 
 
 def _blocks(raw: Sequence[RawBlock | None], filling: Filling) -> Iterator[Block | None]:

@@ -326,13 +326,9 @@ class MonitorConfig(Settings):
             return judge.frozen(self.source.shown_columns or ())
         return cast("Judge | None", judge)
 
-    def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:
-        """Return what the rounds need, without secrets or places.
-
-        reference: The matrix counted from `ReferenceFile`; one that is in the config is used as it
-            is.
-        """
-        provided = self.reference if isinstance(self.reference, ReferenceMatrix) else reference
+    def settings(self) -> MonitorSettings:
+        """Return what the rounds need, without secrets or places."""
+        matrix = self.reference if isinstance(self.reference, ReferenceMatrix) else None
         scored = self.source.has_scores
         # Only estimates by cells count that the sizes of an asked judge's strata are estimated.
         cells = ONE_CELL if isinstance(self.judge, OnDemandSettings) else None
@@ -351,7 +347,7 @@ class MonitorConfig(Settings):
                 released=self._column("released") is not None,
                 judge=self._judge_of_rounds,
                 sample=sample,
-                reference=provided,
+                reference=matrix,
                 matures=getattr(self.labeling, "matures", timedelta(0)),
                 labeling=self.labeling.own(),
                 grace=self.source.grace,

@@ -32,7 +32,7 @@ def first_config(
     """
     guess = ColumnGuess(described, chosen, command)
     types, columns = guess.types, guess.chosen
-    name = _name(columns.table or "" if _is_address(predictions) else predictions)
+    name = _name(columns.table or "" if "://" in predictions else predictions)
     lines = [
         "# Written by `pr-monitor init` from the columns: please read it.",
         "# The reference in the documentation has each setting, its default and the reason for it.",
@@ -70,11 +70,17 @@ def _source(
     chosen: Chosen,
     described: Described,
 ) -> list[str]:
+    named = {key: getattr(chosen, key) for key in ("id", "time", "score", "predicted")}
+    columns = [f"{key}: {_text(name)}" for key, name in named.items() if name is not None]
+    kind, at = "duckdb", f"path: {_text(predictions)}"
+    if "://" in predictions:  # whose ${NAME} is meant
+        kind, at = "sql", f"url: {json.dumps(predictions, ensure_ascii=False)}"
     lines = [
         "    source:",
-        *_location(predictions),
+        f"      kind: {kind}",
+        f"      {at}",
         *_table(chosen),
-        f"      columns: {{{', '.join([*_columns(chosen), *_shown(types, chosen)])}}}",
+        f"      columns: {{{', '.join([*columns, *_shown(types, chosen)])}}}",
     ]
     if not _AWARE.search(types[chosen.time or ""]):
         lines.append("      time_zone: UTC                     # of times that name no zone")
@@ -83,21 +89,6 @@ def _source(
     elif chosen.positive is not None:
         lines += [f"      positive: {_value(chosen.positive)}", *_negative(chosen, described)]
     return lines
-
-
-def _is_address(predictions: str) -> bool:
-    return "://" in predictions
-
-
-def _location(predictions: str) -> list[str]:
-    if _is_address(predictions):  # whose ${NAME} is meant
-        return ["      kind: sql", f"      url: {json.dumps(predictions, ensure_ascii=False)}"]
-    return ["      kind: duckdb", f"      path: {_text(predictions)}"]
-
-
-def _columns(chosen: Chosen) -> list[str]:
-    named = {key: getattr(chosen, key) for key in ("id", "time", "score", "predicted")}
-    return [f"{key}: {_text(name)}" for key, name in named.items() if name is not None]
 
 
 def _negative(chosen: Chosen, described: Described) -> list[str]:
@@ -134,14 +125,16 @@ def _shown(types: dict[str, str], chosen: Chosen) -> list[str]:
 
 
 def _labeling(predictions: str, chosen: Chosen) -> list[str]:
+    # Of a database the table is that of the source, unless another one is named.
+    in_files = (
+        [] if "://" in predictions else [f"      path: {_text(predictions)}", *_table(chosen)]
+    )
     if chosen.label is None:
         return ["    labeling: {kind: files, deadline: 5d}   # label files out, label files in"]
     return [
         "    labeling:",
         "      kind: column                       # labels come with time, nobody is asked",
-        # Of a database the table is that of the source, unless another one is named.
-        *([] if _is_address(predictions) else [f"      path: {_text(predictions)}"]),
-        *([] if _is_address(predictions) else _table(chosen)),
+        *in_files,
         f"      id: {_text(chosen.id or '')}",
         f"      value: {_text(chosen.label)}",
         "      matures: 60d                       # a guess: when is the truth known for all?",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.demo import folder as demo_folder
 from monitor.demo.digits import Confusion, DigitScenario
-from monitor.demo.play import open_application, send, ui_command
+from monitor.demo.play import begin, send, ui_command
 from monitor.demo.table import columns_text, echo
 from monitor.demo.watch import METRICS, DemoRound, read_round, watch
 from monitor.domain.errors import MonitorError
@@ -80,22 +80,15 @@ class LabelingWeek:
         from monitor.rounds.run import backfill  # noqa: PLC0415
         from monitor.wiring import build  # noqa: PLC0415
 
-        if demo_folder.prepare(self.folder):
-            self._echo(f"Starting over the demo in {self.folder}.")
         weeks = self._scenario.rounds - 1
-        self._echo(
+        story = (
             "A small neural network learns “is it an 8?” from scikit-learn's digits. In "
             f"{weeks} weeks {self._scenario.labels} of its images each are labeled by the truth; "
             "the week after them is yours. You see the paper; it saw what the camera made of it."
         )
-        with self._console.status("training") as status:
-            self._written = demo_folder.fill(
-                self.folder,
-                self._scenario,
-                lambda week: status.update(f"scoring week {week}"),
-                pictures=True,
-            )
-        application = open_application(self.folder, self._scenario)
+        self._written, application = begin(
+            self.folder, self._scenario, self._console, story, pictures=True
+        )
         with self._console.status("week 1") as status:
             for before in watch(application, self._written, weeks):
                 status.update(f"week {before.number + 1}")

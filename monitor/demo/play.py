@@ -20,6 +20,7 @@ from monitor.demo.folder import CONFIG, fill, prepare
 from monitor.demo.table import DemoResult, show_end, show_round, show_start, show_way_on
 
 if TYPE_CHECKING:
+    from monitor.demo.folder import WrittenFolder
     from monitor.demo.watch import DemoRound
     from monitor.domain.model import Effect
     from monitor.wiring import Application
@@ -46,16 +47,11 @@ def play(
 
     console = console or Console(highlight=False, quiet=quiet)
     scenario = scenario or DigitScenario()
-    if prepare(folder):
-        console.print(f"Starting over the demo in {folder}.", soft_wrap=True)
-    console.print(
+    story = (
         f"A small neural network learns “is it an 8?” from scikit-learn's digits and scores "
-        f"{scenario.rounds} weeks of images.",
-        soft_wrap=True,
+        f"{scenario.rounds} weeks of images."
     )
-    with console.status("training") as status:
-        written = fill(folder, scenario, lambda week: status.update(f"scoring week {week}"))
-    application = open_application(folder, scenario)
+    written, application = begin(folder, scenario, console, story)
     rounds: list[DemoRound] = []
     try:
         show_start(console, scenario, written)
@@ -96,15 +92,24 @@ def _mlflow() -> str:
     return str(adjacent.relative_to(folder) if adjacent.is_relative_to(folder) else adjacent)
 
 
-def open_application(folder: Path, scenario: DigitScenario) -> Application:
-    """Build what the config of a demo asks for, with its tables."""
+def begin(
+    folder: Path, scenario: DigitScenario, console: Console, story: str, *, pictures: bool = False
+) -> tuple[WrittenFolder, Application]:
+    """Make the folder of a demo and all files in it, and build what its config asks for."""
     from monitor.config.load import load_config  # noqa: PLC0415
     from monitor.demo.watch import make_store  # noqa: PLC0415
     from monitor.wiring import build  # noqa: PLC0415
 
+    if prepare(folder):
+        console.print(f"Starting over the demo in {folder}.", soft_wrap=True)
+    console.print(story, soft_wrap=True)
+    with console.status("training") as status:
+        written = fill(
+            folder, scenario, lambda week: status.update(f"scoring week {week}"), pictures=pictures
+        )
     application = build(load_config(folder / CONFIG))
     make_store(application, scenario.seed)
-    return application
+    return written, application
 
 
 def send(console: Console, application: Application, rounds: int) -> dict[str, str]:

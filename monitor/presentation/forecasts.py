@@ -18,10 +18,6 @@ PLAN_SOURCES = {
 }
 """Where the rates of a plan come from, by ``PriorRates.source``."""
 
-ASSUMED = "the numbers given"
-REFERENCE_ITEMS = "the reference, labeled before launch"
-REFERENCE_MATRIX = "the reference matrix, without score bands"
-
 
 def earlier_rounds_text(rounds: int) -> str:
     """Return how many earlier rounds a plan rests on; on none, it is the reference.
@@ -32,16 +28,6 @@ def earlier_rounds_text(rounds: int) -> str:
     if rounds == 0:
         return "the labeled reference"
     return "one earlier round" if rounds == 1 else f"{rounds} earlier rounds"
-
-
-def closed_rounds_text(rounds: int, *, with_reference: bool) -> str:
-    """Return how many closed rounds a simulation goes by.
-
-    >>> closed_rounds_text(1, with_reference=True), closed_rounds_text(3, with_reference=False)
-    ('1 closed round and the reference', '3 closed rounds')
-    """
-    more = " and the reference" if with_reference else ""
-    return f"{rounds} closed round{'' if rounds == 1 else 's'}{more}"
 
 
 def assured_text(

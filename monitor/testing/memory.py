@@ -44,30 +44,13 @@ def draw_order(seed: str, item_id: str) -> tuple[str, str]:
 
 
 class MemorySource:
-    """A `Source` over a list of rows.
+    """A `Source` over a list of rows, which may grow between scans.
 
-    Parameters
-    ----------
-    rows
-        Each with ``id``, ``time`` (aware) and ``score`` or ``predicted`` or both; optionally
-        ``model_version``. May grow between scans.
-    threshold
-        Score from which a row is flagged; without it ``predicted`` (a bool) decides.
-    show
-        Names of the values that labelers see.
-    segments
-        Names of the values by which strata are counted too.
-    challenger
-        Name of the value, true, false or None, that a challenger decided.
-    judge
-        Name of the value, true, false or None, that is a judge's verdict.
-
-    Attributes
-    ----------
-    down
-        Set it to make every call fail as a source does that cannot be reached.
-    scans
-        Number of scans done.
+    Each has ``id``, ``time`` (aware) and ``score`` or ``predicted`` or both; optionally
+    ``model_version``. A row is flagged from a score of ``threshold`` on, without it where
+    ``predicted`` is true. ``show`` names the values that labelers see, ``segments`` those by which
+    strata are counted too; ``challenger`` and ``judge`` each name a value that is true, false or
+    None. ``down`` makes every call fail as a source does that cannot be reached; ``scans`` counts.
     """
 
     def __init__(
@@ -265,21 +248,9 @@ def _untimed(rows: Sequence[Row], inside: Sequence[Row]) -> int:
 class MemoryLabeler:
     """A `Labeler` whose people answer from a mapping that a test may change at any time.
 
-    Parameters
-    ----------
-    answers
-        The annotator's answer for each item id; an item without one waits.
-    annotator
-        Name of the annotator.
-
-    Attributes
-    ----------
-    second_answers, second_annotator
-        Another person's answer for each item id on second copies.
-    sent
-        The tasks handed out, per round; a closed round is gone from it.
-    down
-        Set it to make every call fail as a labeling tool does that cannot be reached.
+    ``answers`` has the annotator's answer for each item id, ``second_answers`` another person's on
+    second copies; an item without one waits. ``sent`` has the tasks handed out, per round that is
+    not closed. ``down`` makes every call fail as a labeling tool does that cannot be reached.
     """
 
     name = "memory"

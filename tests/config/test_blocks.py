@@ -46,7 +46,7 @@ def test_monitors_of_a_block_do_not_repeat_all_its_values(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text(changed(EACH, "travel, finance", ", ".join(f"c{n}" for n in range(200))))
 
-    tree = written_out(read_yaml(path)).tree
+    tree, _ = written_out(read_yaml(path))
 
     assert ("monitors", 199, "name") in tree.lines
     assert ("monitors", 200) not in tree.lines

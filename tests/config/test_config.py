@@ -133,21 +133,12 @@ def test_strata_are_score_cells_unless_bands_alone_are_asked_for(load, asked, ce
     assert RoundSettings.model_validate_json(frozen.model_dump_json()) == frozen
 
 
-def test_rounds_of_versions_without_score_cells_are_read_as_drawn_by_bands(load):
-    stored = load(TEXT).monitors[0].settings().round.model_dump(mode="json")
-    del stored["sample"]["cells"]
-
-    assert RoundSettings.model_validate(stored).sample.cells is None
-
-
-def test_a_reference_may_be_a_file_and_its_matrix_is_handed_in(load):
+def test_a_reference_may_be_a_file_of_which_a_round_keeps_no_matrix(load):
     text = changed("{tp: 138, fp: 22, fn: 108, tn: 4732}", "{path: l.csv, value: y, positive: 1}")
     monitor = load(text).monitors[0]
-    counted = ReferenceMatrix(tp=1, fp=2, fn=3, tn=4)
 
     assert monitor.reference == ReferenceFile(path="l.csv", value="y", positive=1)
     assert monitor.settings().round.reference is None
-    assert monitor.settings(reference=counted).round.reference == counted
 
 
 def test_an_unknown_monitor_is_refused_with_those_there_are(load):

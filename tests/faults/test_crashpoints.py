@@ -23,7 +23,6 @@ CHANGE_NOTHING = {
     ("cli/commands/data_checks.py", "rule_warnings"),
     ("cli/commands/data_checks.py", "_shown_warnings"),
     ("cli/commands/data_checks.py", "_unmatched_warnings"),
-    ("rounds/forecast/simulate.py", "_window_size"),
     ("cli/commands/effects.py", "_tested"),
     ("labeling/censuses.py", "_by_id"),
     ("cli/commands/data_checks.py", "_an_item"),

@@ -10,7 +10,6 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.compare import at_threshold
-from monitor.rounds.forecast.simulate import expected_round
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
 from monitor.storage.labels.round_labels import read_labels
@@ -213,19 +212,6 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
     assert recall.difference is not None
     assert precision.first.point == pytest.approx(own, abs=1e-9)
     assert recall.difference.high < 0
-
-
-def test_a_simulation_goes_by_the_strata_that_the_last_round_was_drawn_by(scene):
-    """The config asks for cells now, and no round has any yet."""
-    scene.settings = settings(sample=BANDS)
-    scene.play(1)
-    by_bands = expected_round(scene.context, None, None)
-    scene.settings = settings(sample=CELLS)
-
-    found = expected_round(scene.context, None, None)
-
-    assert found.plan.labels.tolist() == by_bands.plan.labels.tolist()
-    assert found.scenario.rates.tolist() == by_bands.scenario.rates.tolist()
 
 
 def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):

@@ -60,7 +60,7 @@ def test_a_report_and_a_plan_sum_the_cells_to_bands_and_a_simulation_goes_by_cel
 
     report = one_round.report(1)
     planned = forecast_monitor(one_round.context, margins=None, max_labels=None)
-    expected = expected_round(one_round.context, None, None)
+    expected = expected_round(one_round.context)
 
     bands, cells = report["strata"], report["cells"]
     assert [row["stratum"] for row in bands] == BANDS
@@ -155,7 +155,7 @@ def test_a_reference_of_items_foretells_alerts_by_bands_too(scene):
     reference = ReferenceItems(score=score, flagged=score >= 0.5, positive=positive)
     scene.week(1)
 
-    expected = expected_round(replace(scene.context, reference=lambda: reference), None, None)
+    expected = expected_round(replace(scene.context, reference=lambda: reference))
 
     assert (expected.plan.labels.size, expected.scenario.size.size) == (60, 6)
 

@@ -130,9 +130,9 @@ def _forecast(context: MonitorContext) -> Iterator[Check]:
     if not settings.limits.bounds and not settings.sample.margin.wanted():
         return
     try:
-        upcoming = expected_round(context, None, None)
+        upcoming = expected_round(context)
     except MonitorError:
-        return  # a new monitor, or one whose source has a problem shown above
+        return  # no label says anything yet, or the source has a problem shown above
     for what, line in (("plan", plan_line(upcoming)), ("alerts", alerts_line(context, upcoming))):
         if line is not None:
             yield Check(f"{what} of {name}", line)
@@ -145,7 +145,7 @@ def plan_line(upcoming: ExpectedRound) -> str | None:
     if not sure:
         return None
     more = "" if plan.needed is None or plan.needed <= plan.total else f"; {plan.needed:,} needed"
-    return f"{plan.total:,} labels a round once its strata are known: {sure}{more}"
+    return f"{plan.total:,} labels in the next round: {sure}{more}"
 
 
 def alerts_line(context: MonitorContext, upcoming: ExpectedRound) -> str | None:

@@ -29,7 +29,7 @@ from monitor.domain.errors import InputRefused
 if TYPE_CHECKING:
     from monitor.domain.settings import Limits
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.forecast.simulate import Drift, Levels
+    from monitor.rounds.forecast.simulate import Drift
     from monitor.rounds.forecast.threshold import Goal, Proposal
 
 
@@ -134,20 +134,20 @@ def simulate(
     """Try a drift: how soon it is found, and false alarms without it.
 
     Limits, promise and labels are the config's. The classifier is the one that closed
-    rounds, else the reference, have shown; --precision, --recall, --flagged-rate and --size stand
-    in for both. A drop makes the wrong answers of a class more common by one factor; a change of
-    prevalence leaves recall as it is and moves precision.
+    rounds, else the reference, have shown, in the newest window; --precision, --recall,
+    --flagged-rate and --size stand in for both. A drop makes the wrong answers of a class more
+    common by one factor; a change of prevalence leaves recall as it is and moves precision.
     """
     from monitor.cli.views.simulate_page import echo_forecast, forecast_json
     from monitor.rounds.forecast.simulate import expected_round, simulate_alerts
 
     drift = _drift(drop or [], prevalence)
-    levels = _levels(precision, recall, flagged_rate, size)
+    assumed = _assumed(precision, recall, flagged_rate, size)
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
         limits = _limits(context, limit or [])
         forecast = simulate_alerts(
-            expected_round(context, levels, size),
+            expected_round(context, assumed),
             limits.watched(),
             drift,
             every=limits.every_of_classifier(),
@@ -195,29 +195,20 @@ def _times(text: str) -> float:
     return float(match[1])
 
 
-def _levels(
+def _assumed(
     precision: float | None, recall: float | None, flagged_rate: float | None, size: int | None
-) -> Levels | None:
-    from monitor.rounds.forecast.simulate import Levels
-
-    if precision is None and recall is None and flagged_rate is None:
+) -> dict[str, float] | None:
+    shares = {"precision": precision, "recall": recall, "flagged_rate": flagged_rate}
+    if all(value is None for value in (*shares.values(), size)):
         return None
-    shares = (
-        _share(precision, "--precision"),
-        _share(recall, "--recall"),
-        _share(flagged_rate, "--flagged-rate"),
-    )
+    for name, share in shares.items():
+        if share is None or not 0 < share < 1:
+            message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
+            raise typer.BadParameter(message, param_hint=f"--{name.replace('_', '-')}")
     if size is None:
         message = "how many items does a round's window hold? Give --size too"
         raise typer.BadParameter(message, param_hint="--size")
-    return Levels(*shares, size)
-
-
-def _share(value: float | None, option: str) -> float:
-    if value is None or not 0 < value < 1:
-        message = "give --precision, --recall and --flagged-rate together, each between 0 and 1"
-        raise typer.BadParameter(message, param_hint=option)
-    return value
+    return {name: share for name, share in shares.items() if share is not None} | {"size": size}
 
 
 def _limits(context: MonitorContext, options: Sequence[str]) -> Limits:

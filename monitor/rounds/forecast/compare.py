@@ -18,6 +18,7 @@ from monitor.storage.labels.round_labels import RoundLabels, read_labels
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.stats.core.sample import LabeledSample
     from monitor.storage.rounds.round_store import Round
 
 
@@ -74,14 +75,7 @@ def at_threshold(connection: Connection, round_: Round, threshold: float) -> Com
     if below is not None and below in sample.score:
         threshold = below  # as a model that writes 32-bit scores has it
     comparison = compare_threshold(sample, threshold, estimand="window", rng=_rng(round_))
-    labeled, positive = len(sample.score), int(sample.items.positive.sum())
-    return Compared(
-        comparison,
-        labeled,
-        positive,
-        counted=False,
-        missing=len(labels.items) - len(labels.labeled),
-    )
+    return _compared(comparison, labels, sample.items, counted=False)
 
 
 def with_others(connection: Connection, round_: Round, others: Others) -> Compared:
@@ -95,22 +89,28 @@ def with_others(connection: Connection, round_: Round, others: Others) -> Compar
         sample = labeled_sample(labels, round_.settings.sample)
     except NoCurves as error:
         raise _refused(round_, error) from error
-    drawn = labels.labeled
     # Its flagged items count for the window only if it decided on every item of it.
     counted = others.rows == sum(part.size for part in labels.strata)
     try:
         comparison = compare(
             sample,
             sample.is_flagged,
-            np.array([others.flags[item.id] for item in drawn]),
+            np.array([others.flags[item.id] for item in labels.labeled]),
             second_flagged=others.flagged if counted else None,
             estimand="window",
             rng=_rng(round_),
         )
     except ValueError as error:
         raise _refused(round_, error) from error
-    missing = len(labels.items) - len(labels.labeled)
-    return Compared(comparison, len(drawn), int(sample.positive.sum()), counted, missing)
+    return _compared(comparison, labels, sample, counted=counted)
+
+
+def _compared(
+    comparison: Comparison, labels: RoundLabels, sample: LabeledSample, *, counted: bool
+) -> Compared:
+    labeled = len(labels.labeled)
+    missing = len(labels.items) - labeled
+    return Compared(comparison, labeled, int(sample.positive.sum()), counted, missing)
 
 
 def refuse_percent(what: str, scores: Sequence[float], threshold: float | None) -> None:
