@@ -139,7 +139,8 @@ class StudioTask(BaseModel):
     """A task of a project, ours or one that somebody added."""
 
     id: int
-    data: dict[str, Any]
+    data: dict[str, Any] = {}
+    updated_at: AwareDatetime | None = None
     annotations: list[StudioAnnotation] = []
 
     @property
@@ -163,17 +164,6 @@ class _Page(BaseModel):
     total: int
     total_annotations: int
     tasks: list[StudioTask]
-
-
-class _Newest(BaseModel):
-    id: int
-    updated_at: AwareDatetime
-
-
-class _ProjectScan(BaseModel):
-    total: int
-    total_annotations: int
-    tasks: list[_Newest]
 
 
 class _StudioUser(BaseModel):
@@ -268,8 +258,8 @@ class Projects:
         query = json.dumps({"ordering": ["-tasks:updated_at"]})
         params: Params = {"project": project.id, "query": query, "page_size": 1}
         params["include"] = "id,updated_at"
-        answer = self._read(_ProjectScan, "/api/tasks/", params)
-        newest = [f"{task.id} {task.updated_at.isoformat()}" for task in answer.tasks]
+        answer = self._read(_Page, "/api/tasks/", params)
+        newest = [f"{task.id} {task.updated_at}" for task in answer.tasks]
         return " ".join(map(str, [answer.total, answer.total_annotations, *newest]))
 
     def tasks(self, project: Project) -> list[StudioTask]:
