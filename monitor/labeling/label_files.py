@@ -131,11 +131,11 @@ def _write_jsonl(
         shown = {
             visible_lines(name): readable(plain_text(value)) for name, value in task.shown.items()
         }
-        if (of_tool := tool(format)) is not None:
+        if format != "jsonl":
             # As one text, which tools show: with names where it has parts.
             parts = [f"{name}: {text}" for name, text in shown.items()]
             text = "\n\n".join(parts if len(shown) > 1 else shown.values())
-            row = of_tool.row(task, text, question)
+            row = tool(format).row(task, text, question)
         else:
             asks = {} if question is None else {"question": question}
             row = {"task": task.key, **asks, "shown": shown, **dict.fromkeys(OWN_COLUMNS[1:])}
