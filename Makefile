@@ -6,7 +6,7 @@
 # make s3-server  install moto, which speaks S3, for the tests of lakes: into .s3-server (1 minute)
 # make deploy-tools  install the schemas of Kubernetes and of Databricks' bundles: into .deploy-tools (seconds)
 # make orchestrators  install Airflow and Dagster for the tests of deploy/: into .airflow and .dagster (2 minutes)
-# make soak      kill, cut off and starve it thousands of times (three hours); prints a table
+# make soak      kill, cut off and starve it thousands of times (three hours)
 # make check     run all other checks: format, lint, types, layers, locks, wheel, ...
 # make docs      build the documentation, without the network: build/site/index.html (seconds)
 # make docs-serve  show it at http://127.0.0.1:8000 while you write

@@ -31,7 +31,7 @@ from monitor.hooks.context import HookContext, read_notice
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.hooks.webhook import notice_body
 from monitor.plugins.hooks.alertmanager import AlertmanagerSettings, as_alert
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.status import overviews
 from monitor.storage import schema
 from monitor.storage.database import Database

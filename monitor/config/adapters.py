@@ -1,4 +1,4 @@
-"""Kinds of sources, labelers, judges and hooks: those built in, and those that entry points add.
+"""Kinds of sources, labelers, judges, hooks and logins: built in, or added by entry points.
 
 `monitor.plugins` and other packages add a kind by an entry point (`monitor.domain.adapters`). Only
 the names of entry points are read. The kind that a config uses is imported, and a fault in it is a
@@ -12,15 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
 from monitor.domain.adapters import (
+    Accounts,
     HookAdapter,
     HookSettings,
     LabelerAdapter,
     LabelerSite,
+    LoginAdapter,
+    LoginSettings,
+    LoginSite,
     SourceAdapter,
     SourceSettings,
 )
@@ -41,7 +45,9 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Labeler, Source
 
-AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter, HookAdapter)
+AdapterT = TypeVar(
+    "AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter, HookAdapter, LoginAdapter
+)
 SettingsT = TypeVar("SettingsT", bound=Settings)
 
 _KIND = "kind"
@@ -127,7 +133,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
         return self.built_in[kind]
 
     def make(self, settings: SettingsT, site: object) -> Any:
-        """Make what these settings are of, at a place that the adapter of its kind wants.
+        """Make what these settings describe, at the site that the adapter of their kind wants.
 
         Raises `SettingRefused` if the package that brings this kind breaks over it.
         """
@@ -271,4 +277,24 @@ HOOKS: Kinds[HookAdapter, HookSettings] = Kinds(
         "webhook": HookAdapter(WebhookSettings, WebhookHandler),
         "log": HookAdapter(LogSettings, LogHandler),
     },
+)
+
+
+class UsersSettings(LoginSettings):
+    """Let in the users that `pr-monitor users add` put into the store, by their tokens."""
+
+    kind: Literal["users"] = "users"
+
+
+def _store_users(_settings: UsersSettings, site: LoginSite) -> Accounts:
+    from monitor.storage.pages.accounts import StoreUsers  # noqa: PLC0415  as above
+
+    return StoreUsers(site.store)
+
+
+LOGINS: Kinds[LoginAdapter, LoginSettings] = Kinds(
+    group="pr_monitor.logins",
+    wanted=LoginAdapter,
+    base=LoginSettings,
+    built_in={"users": LoginAdapter(UsersSettings, _store_users)},
 )

@@ -30,7 +30,7 @@ from pydantic import (
 
 from monitor.config.adapters import HOOKS, JUDGES, LABELERS, SOURCES
 from monitor.config.blocks import CLASSES, NAME
-from monitor.config.pages import PagesSettings, WebSettings, takes_passwords
+from monitor.config.pages import PagesSettings, WebSettings
 from monitor.config.several import SeveralLabelers, labelers_of, read_labeling
 from monitor.domain.adapters import HookSettings, SourceSettings
 from monitor.domain.block import Block
@@ -443,14 +443,9 @@ class Config(Settings):
         if web is not None and page.address.port == web.address.port:
             why = f"port {page.address.port} is that of web.listen; choose another one"
             yield "pages.listen", why
-        accounts = page.login is not None and page.login.kind == "mlflow"
-        if accounts and not takes_passwords(self.mlflow.tracking_uri):
-            yield (
-                "pages.login",
-                "accounts are those of an MLflow server, and no password is sent to one without "
-                "encryption; set mlflow.tracking_uri to its https:// address (http:// on this "
-                "machine only), or take kind: users",
-            )
+        refusal = page.login and page.login.why_not_at(self.mlflow.tracking_uri)
+        if refusal:
+            yield "pages.login", refusal
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:
         """Return the rounds per false alarm that a monitor promises, alone or as its share.

@@ -11,7 +11,7 @@ from monitor.domain.alerting import AlertState
 from monitor.hooks.context import HookContext
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.plugins.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.reporting.enqueue import enqueue_ended
 from monitor.storage.results import alert_store
 from monitor.storage.tables import effects

@@ -46,9 +46,8 @@ MOST_LOGGED = 10_000
 class CollectResult:
     """What came of asking: ``read`` are the rounds whose every place was read.
 
-    ``unsettled`` are the rounds for which something is there that cannot be taken yet;
-    ``unread`` has, by name, the places that could not be read; ``changed`` are the rounds of
-    which labels were stored.
+    ``unsettled`` are the rounds for which something is there that cannot be taken yet, ``changed``
+    the rounds of which labels were stored; ``unread`` has the places not read, by name.
     """
 
     read: set[int] = field(default_factory=set)

@@ -39,10 +39,7 @@ def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], li
 
 
 def _sort_keys(rows: Sequence[Any]) -> dict[str, str]:
-    """Shuffle tasks by hashes of their keys, but keep the order of the draw within a stratum.
-
-    Any part that comes first is then what a smaller round would have drawn.
-    """
+    """Shuffle tasks by hashes of their keys, but keep the order of the draw within a stratum."""
     similar = defaultdict[tuple[int, str, int], list[str]](list)
     for row in sorted(rows, key=attrgetter("order")):
         similar[row.round_id, row.stratum, row.slot].append(row.key)
@@ -96,12 +93,11 @@ def add_events(
     *,
     complete: Collection[str] = (),
 ) -> Counter[int]:
-    """Store the events that are new; raise the label revision of their rounds.
+    """Store the new events, raise the label revision of their rounds, and count them by round.
 
-    An event without its own time counts only if it changes the annotator's present answer,
-    so reading the same file or column again adds nothing. So does one from the future, by the
-    clock of a labeling tool: no correction would ever be later. For ``complete`` see `Collected`.
-    Returns how many of each round were added.
+    An event without its own time, or with one from the future, counts only if it changes the
+    annotator's present answer, so reading the same file or column again adds nothing. For
+    ``complete`` see `Collected`.
     """
     events = list(events)
     if complete:
@@ -221,10 +217,7 @@ def adjudicator_of(connection: Connection, round_id: int) -> str | None:
 
 
 def forget_payloads(connection: Connection, round_id: int, *, first_version: int) -> None:
-    """Delete what labelers saw of a round, unless it is done again; items and labels stay.
-
-    What they were yet to see goes as well, and what a judge said of items.
-    """
+    """Delete what labelers saw of a round or were yet to see; items and labels stay."""
     same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
     for table in (payloads, reserve, verdicts):
         remove(connection, table, table.c.round_id == round_id, same)
@@ -255,10 +248,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
 
 
 def task_locations(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Find round and item of some tasks, by key.
-
-    Raises `RoundMoved` if one was taken back since its answer was read: its round is done again.
-    """
+    """Find round and item of tasks by key; raises `RoundMoved` if one was taken back."""
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
         tasks.c.key.in_(listed(connection, keys))
     )
@@ -286,10 +276,7 @@ class _StoredEvent:
 
 
 def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:
-    """Leave out events without their own time that surely repeat what stands.
-
-    A labeler may say each time all that is true now, and nearly all of that was said before.
-    """
+    """Leave out events without their own time that surely repeat what stands: nearly all do."""
     if all(event.at is not None for event in events):
         return list(events)
     locations, current = _only_statements(connection, sorted({event.task_key for event in events}))
@@ -307,10 +294,9 @@ def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[Label
 def _only_statements(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], dict[tuple[int, str], dict[str, str | None]]]:
-    """Find round and item of some tasks, by key, and of each item what each annotator's answer is.
+    """Find round and item of tasks, and the answer of each annotator of an item.
 
-    That of an annotator's only statement; what several leave standing, or two tasks of an item,
-    takes more to find.
+    It is `_UNCLEAR` if several statements, or two tasks of an item, decide it.
     """
     answers = label_events.c["annotator", "kind", "answer"]
     query = (
@@ -368,11 +354,7 @@ def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
 
 
 def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime) -> datetime:
-    """Time of an event that has none: now, and after all that the annotator stated already.
-
-    A clock set back, or an own time in the future, would else keep the event from counting and
-    have it stored again at every reading.
-    """
+    """Time of an event that has none: now, and after all that the annotator stated already."""
     earliest = (
         statement.at + _INSTANT for statement in statements if statement.annotator == annotator
     )

@@ -12,7 +12,7 @@ from monitor.domain.notice import Notice
 from monitor.domain.report import NoticeRow, RoundReport
 from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler, LogSettings
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_anomalies
 from monitor.storage.results import report_store
 from monitor.storage.tables import effects

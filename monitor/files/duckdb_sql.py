@@ -1,10 +1,14 @@
-"""Names, texts and types in the SQL of DuckDB."""
+"""What is written in the SQL of DuckDB: names, texts, types, and files with their folders.
+
+A folder called ``column=value`` is a column of the files in it, unless they have such a column.
+"""
 
 from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from monitor.domain.values import BLANKS
 
@@ -15,6 +19,11 @@ AWARE_TIMES = re.compile(r"TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS")
 TEXTS = re.compile(r"(VARCHAR|ENUM\(.*\))", re.DOTALL)
 
 _EXACT = 10**15  # below it 64 bits of floating point hold every whole number
+
+_FOLDER = re.compile(r"(?<=[/\\])([^/\\=]+)=([^/\\]*)(?=[/\\])")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+Stamps = list[list[str | int]]
 
 
 def quoted(name: str) -> str:
@@ -54,3 +63,38 @@ def value_text(column: str, kind: str, *, is_text: bool = False) -> str:
     is_whole = f"abs({double}) < {_EXACT} and {double} = trunc({double})"
     integer = f"cast(cast({double} as bigint) as varchar)"
     return f"case when isnan({double}) then null when {is_whole} then {integer} else {text} end"
+
+
+def reading(
+    function: str,
+    paths: Sequence[str],
+    options: str,
+    columns: Collection[str],
+    all_paths: Sequence[str] = (),
+) -> str:
+    """Write how DuckDB reads files, with a column for each folder that they all are in.
+
+    The value of a folder is a text, so that ``007`` stays what it is, or a day. Where the files
+    have a column of a folder's name, no folder is one: DuckDB would put its value in their place.
+
+    paths, columns: The files, and the columns in them.
+    all_paths: More files that are read beside these, which decide what is a column.
+    """
+    folders = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
+    keys = {key for key in folders[0] if all(key in names for names in folders)}
+    file_columns = {name.lower() for name in columns}
+    if not keys or any(key.lower() in file_columns for key in keys):
+        return f"{function}({listed(paths)}, {options}, hive_partitioning = false)"
+    types = ", ".join(f"{quoted(key)}: {_type(key, folders)}" for key in sorted(keys))
+    hive = f"hive_partitioning = true, hive_types = {{{types}}}"
+    return f"{function}({listed(paths)}, {options}, {hive})"
+
+
+def _type(key: str, folders: Sequence[Mapping[str, str]]) -> str:
+    return "DATE" if all(_DAY.fullmatch(of[key]) for of in folders) else "VARCHAR"
+
+
+def stamps_of(paths: Iterable[str]) -> Stamps:
+    """Give path, size and time of each file, of which one differs once its content does."""
+    stats = [(path, Path(path).stat()) for path in paths]
+    return [[path, stamp.st_size, stamp.st_mtime_ns] for path, stamp in stats]

@@ -15,15 +15,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from monitor.domain.adapters import AccountsAway, NameRefused
 from monitor.domain.errors import ConfigRefused, TryLater
+from monitor.domain.people import Role, annotator_name
 from monitor.hooks.posting import Connections, HttpAnswer, NoAnswer
-from monitor.service.pages.accounts import AccountsAway, NameRefused, annotator_name
-from monitor.service.pages.roles import Role
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from monitor.config.pages import LoginSettings
+    from monitor.plugins.mlflow_login.adapter import MlflowLoginSettings
 
 _PATH = "/api/2.0/mlflow/users/current"
 _SECONDS = 10.0  # How long MLflow may take; nobody waits longer at a page that asks for a password
@@ -41,9 +39,10 @@ class MlflowAccounts:
 
     kind = "mlflow"
     password = "Password"  # noqa: S105  what the field of the form is called
+    hint = "With the name and the password of your MLflow account."
 
     def __init__(
-        self, tracking_uri: str, login: LoginSettings, *, seconds: float = _SECONDS
+        self, tracking_uri: str, login: MlflowLoginSettings, *, seconds: float = _SECONDS
     ) -> None:
         parts = urlsplit(tracking_uri)
         host = parts.netloc.rpartition("@")[2]  # a password of ours is for nobody else's use
@@ -62,13 +61,13 @@ class MlflowAccounts:
             raise AccountsAway(self._answer_text(answer))
         return _usable(self._name_in(answer))
 
-    def role(self, connection: Connection, name: str) -> Role:  # noqa: ARG002  of the config
+    def role(self, name: str) -> Role:
         """Find the role that the config gives somebody."""
         if name in self._login.admins:
             return Role.ADMIN
         return Role.VIEWER if name in self._login.viewers else Role.LABELER
 
-    def check(self) -> str:
+    def check(self) -> tuple[str, tuple[str, ...]]:
         """Make sure that MLflow has accounts, and refuses a password that nobody has.
 
         Raises `ConfigRefused` if it lets anybody in, or nobody; `TryLater` if it does not answer.
@@ -79,8 +78,12 @@ class MlflowAccounts:
         except AccountsAway as away:
             raise TryLater(str(away)) from None
         if answer.status == HTTPStatus.UNAUTHORIZED:
-            return f"MLflow at {self.shown} knows accounts"
+            return f"MLflow at {self.shown} knows accounts", ()
         raise ConfigRefused(self._answer_text(answer))
+
+    def how_to_make_admin(self, name: str) -> str:
+        """Name the setting that gives somebody the role."""
+        return f"add {name!r} to pages.login.admins"
 
     def _answer_text(self, answer: HttpAnswer) -> str:
         where = f"MLflow at {self.shown}"
