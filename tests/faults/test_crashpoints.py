@@ -25,7 +25,7 @@ CHANGE_NOTHING = {
     ("cli/commands/data_checks.py", "_unmatched_warnings"),
     ("rounds/forecast/simulate.py", "_window_size"),
     ("cli/commands/effects.py", "_tested"),
-    ("labeling/censuses.py", "_by_id"),
+    ("labeling/column.py", "_by_id"),
     ("cli/commands/data_checks.py", "_an_item"),
     ("sources/sql.py", "reading"),
 }
