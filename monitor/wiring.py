@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import ValidationError
 
@@ -27,7 +27,6 @@ from monitor.files.sqlite_address import absolute_address
 from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.judges.ask import JudgeClient
-from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
 from monitor.labeling.page import PageLabeler
@@ -257,6 +256,25 @@ def _stored_labeler(labeling: Mapping[str, Any], block: Block | None, make: Make
         # its package was uninstalled or changed while the round was open: that round alone stops
         why = error if isinstance(error, SettingRefused) else _problems(error)
         return AbsentLabeler(" ".join(str(why).split()))
+
+
+@dataclass(slots=True)
+class AbsentLabeler:
+    """A `Labeler` of a kind that can no longer be made, which refuses every call with the reason.
+
+    So the rounds that need it show why they wait, and all others go on.
+    """
+
+    why: str
+    name: str = "absent"
+    asks_people: bool = True
+
+    def _refuse(self, *arguments: object, **_: object) -> NoReturn:
+        about = arguments[0] if arguments and isinstance(arguments[0], str) else "these rounds"
+        message = f"the labeler of {about} cannot be used: {self.why}"
+        raise ConfigRefused(message)
+
+    send = collect = close = forget = _refuse
 
 
 def _problems(error: ValidationError) -> str:

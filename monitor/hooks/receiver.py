@@ -68,8 +68,13 @@ def address(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname}{port}"
 
 
-def check_url(url: str, *, allow_private: bool, what: str = "the notice") -> None:
-    """Refuse a URL that cannot be posted to, without repeating it; ``what`` is what is posted."""
+def check_url(
+    url: str, *, allow_private: bool, what: str = "the notice", query: bool = False
+) -> None:
+    """Refuse a URL that cannot be asked, without repeating it; ``what`` is what is posted.
+
+    Its path is added to unless it may have a ``query``.
+    """
     try:
         parts = urlsplit(url)
         has_port_0 = parts.port == 0
@@ -80,6 +85,9 @@ def check_url(url: str, *, allow_private: bool, what: str = "the notice") -> Non
         "it must start with https://": parts.scheme not in {"http", "https"},
         "it names no host": not parts.hostname or has_port_0,
         "it holds a user or password, which do not belong there": parts.username or parts.password,
+        "it holds ? or #, and only scheme, host, port and a path are wanted": (
+            not query and ("?" in url or "#" in url)
+        ),
         "it holds blanks or characters that must be percent-encoded": (
             not url.isascii() or any(character.isspace() for character in url)
         ),

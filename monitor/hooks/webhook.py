@@ -53,7 +53,7 @@ class WebhookSettings(HookSettings):
 
     @model_validator(mode="after")
     def _a_url_that_can_be_posted_to(self) -> WebhookSettings:
-        check_url(self.url.get_secret_value(), allow_private=self.allow_private)
+        check_url(self.url.get_secret_value(), allow_private=self.allow_private, query=True)
         return self
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
-from monitor.domain.census import Census
+from monitor.domain.census import OPEN, UNCLEAR, Census, JoinedItems, counted
 from monitor.domain.errors import LabelsRefused, SettingRefused
 from monitor.domain.id_forms import NearMiss, id_styles, other_forms
 from monitor.domain.label_parts import COLUMN
@@ -26,14 +26,13 @@ from monitor.domain.model import (
     Task,
     Window,
 )
-from monitor.domain.ports import Clock, HasTruths, Source, TruthTable, utc_now
+from monitor.domain.ports import Clock, HasTruths, JoinsTruth, Source, TruthTable, utc_now
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import T, within
 from monitor.domain.truth import JoinedTruth, TruthColumns, TruthRow
 from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, listed
 from monitor.files.relations import all_texts, check_table, kind_of
-from monitor.labeling.censuses import census_of
 from monitor.labeling.shared_truths import shared_by
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -47,6 +46,7 @@ NO_TRUTHS = (
 _LISTS = "labeling.positive or labeling.negative"
 _YES: Values = (1, True)
 _NO: Values = (0, False)
+MOST_BY_ID = 1_000_000  # Items of a stratum read by their ids, at a kilobyte of memory each
 _EXAMPLES = 3  # ids that show how they are written
 _STYLED = 1000  # ids by which their styles are known
 
@@ -296,18 +296,61 @@ class ColumnLabeler:
     ) -> Census:
         """Count the labels of all items of some predicted classes, by stratum and segment."""
         state, has_matured = self.census_state(window), self._has_matured(window.end)
-        cells, refused, values = census_of(
-            source,
-            window,
-            (strata, flags),
-            (self.truths, self._meanings.missing),
-            lambda rows: self._meaning(rows, has_matured=has_matured),
-        )
+        refused, values = Counter[str](), Counter[str]()
+        columns, joined = self._joined(source, window, strata, flags)
+
+        def own_items() -> Iterator[JoinedItems]:
+            for one in joined:
+                if strata[one.stratum].flagged in flags:
+                    values.update(dict.fromkeys((row.value for row in one.truths), one.items))
+                    yield one
+
+        def answer_of(one: JoinedItems) -> str:
+            try:
+                return self._meaning(one.truths, has_matured=has_matured) or OPEN
+            except ValueError as problem:
+                refused[str(problem)] += one.items
+                return UNCLEAR
+
+        own_strata = [one for one in strata if one.flagged in flags]
+        cells = counted(own_items(), (strata, own_strata), columns, answer_of)
         if refused and not any(answer in of for of in cells.values() for answer in Answer):
             self._refuse_unknown(values)
         where = f"{self.truths}, {window}"
         rows = (Refusal(where, why, rows=count) for why, count in refused.items())
         return Census(cells, state, tuple(rows))
+
+    def _joined(
+        self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]
+    ) -> tuple[Sequence[str], Iterable[JoinedItems]]:
+        joined = None
+        if isinstance(source, JoinsTruth):
+            joined = source.joined(window, strata, self.truths, self._meanings.missing)
+        return self._by_id(source, window, strata, flags) if joined is None else joined
+
+    def _by_id(
+        self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]
+    ) -> tuple[Sequence[str], Iterable[JoinedItems]]:
+        """Read the truth of each item, where predictions and truth are in two engines.
+
+        Raises `LabelsRefused` if they are too many.
+        """
+        frame = source.scan(window, strata, MOST_BY_ID, "census")
+        parts = [(h, each) for h, each in enumerate(frame.strata) if each.stratum.flagged in flags]
+        most = max((part.size for _, part in parts), default=0)
+        if most > MOST_BY_ID:
+            message = (
+                f"a stratum of {window} has {most:,} items, and {self.truths} is not where the "
+                f"predictions are, so at most {MOST_BY_ID:,} can be counted; put the labels beside "
+                "the predictions, or set sample.max_labels to a number"
+            )
+            raise LabelsRefused(message)
+        of = self.truths.of([item.id for _, part in parts for item in part.candidates])
+        return frame.segment_columns, (
+            JoinedItems(index, item.segments, of.get(item.id, ()), 1)
+            for index, part in parts
+            for item in part.candidates
+        )
 
     def census_state(self, window: Window) -> str:
         """Text that differs between states of the table and of a window's maturity.

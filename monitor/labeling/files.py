@@ -127,7 +127,7 @@ class FilesLabeler:
         return replace(
             read,
             events=tuple(event for event in read.events if event.task_key in tasks),
-            cursor=FileCursor(state, read.waits, scan.cut).text(),
+            cursor=FileCursor(state=state, waits=read.waits, cut=scan.cut).model_dump_json(),
         )
 
     def _check_folder(self) -> None:

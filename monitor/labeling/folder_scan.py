@@ -12,14 +12,15 @@ all the same, the row as it was is taken back, so that no one answers twice unde
 from __future__ import annotations
 
 import hashlib
-import json
 import stat
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import BaseModel, ValidationError
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, LabelKind, Refusal, Task
@@ -85,9 +86,7 @@ class CutRow:
 
     size: int
     digest: str
-    task: str
-    annotator: str
-    at: str
+    event: LabelEvent
 
     def goes_on(self, path: Path) -> bool:
         """Whether the file is the old one with more after it, and that no new row."""
@@ -100,12 +99,12 @@ class CutRow:
 
     def taken_back(self) -> LabelEvent:
         """Withdraw the answer, but no later one of the same person."""
-        at = datetime.fromisoformat(self.at) + _INSTANT
-        return LabelEvent(self.task, self.annotator, None, at=at, kind=LabelKind.WITHDRAWN)
+        assert self.event.at is not None  # noqa: S101  the time of its file at least
+        at = self.event.at + _INSTANT
+        return replace(self.event, answer=None, at=at, kind=LabelKind.WITHDRAWN)
 
 
-@dataclass(frozen=True, slots=True)
-class FileCursor:
+class FileCursor(BaseModel):
     """What was read: a state of the folder, and the rows that may have been cut, by file name.
 
     ``waits`` lists which files were not taken yet.
@@ -113,21 +112,15 @@ class FileCursor:
 
     state: str = ""
     waits: tuple[str, ...] = ()
-    cut: dict[str, CutRow] = field(default_factory=dict)
+    cut: dict[str, CutRow] = {}
 
     @classmethod
     def of(cls, text: str | None) -> FileCursor:
-        """Read a stored cursor; one of an older version is empty, so all is read again."""
+        """Read a stored cursor; one that cannot be read is empty: all is read and stored once."""
         try:
-            plain: dict[str, Any] = json.loads(text or "")
-            cut = {name: CutRow(**row) for name, row in plain["cut"].items()}
-            return cls(plain["state"], tuple(plain["waits"]), cut)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return cls()  # to read all files again is safe: events are stored once
-
-    def text(self) -> str:
-        """Write it for the store."""
-        return json.dumps(asdict(self), sort_keys=True)
+            return cls.model_validate_json(text or "{}")
+        except ValidationError:
+            return cls()
 
 
 def _digest(content: bytes) -> str:
@@ -160,7 +153,9 @@ class FolderScan:
             self._take(path, self.stamps[path])
         answers = {(event.task_key, event.annotator) for event in self._events}
         self._events += [
-            row.taken_back() for row in self._went_on if (row.task, row.annotator) not in answers
+            row.taken_back()
+            for row in self._went_on
+            if (row.event.task_key, row.event.annotator) not in answers
         ]
         return Collected(
             tuple(self._events),
@@ -213,15 +208,15 @@ class FolderScan:
         self._events += [replace(event, at=event.at or saved) for event in collected.events]
 
     def _note_end(self, path: Path, end: LabelEvent | None, saved: datetime) -> None:
-        older = self.cut.pop(path.name, None)
+        name = printable(path.name)
+        older = self.cut.pop(name, None)
         if older is not None and older.goes_on(path):
             self._went_on.append(older)
         if end is not None:
             with opened(path) as stream:
                 content = stream.read()
-            at = (end.at or saved).isoformat()
-            row = CutRow(len(content), _digest(content), end.task_key, end.annotator, at)
-            self.cut[path.name] = row
+            event = replace(end, at=end.at or saved)
+            self.cut[name] = CutRow(len(content), _digest(content), event)
 
     def _refuse(self, path: Path, stamp: FileStamp, reason: str) -> None:
         name = printable(path.name)

@@ -7,6 +7,8 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
+from monitor.domain.errors import LabelsRefused
+
 if TYPE_CHECKING:
     from monitor.domain.model import Task
 
@@ -67,17 +69,24 @@ def _installed() -> dict[str, Any]:
     return {entry.name: entry.load() for entry in entry_points(group=_GROUP)}
 
 
+def _format(name: str) -> Any:
+    if name not in _installed():
+        message = f"the format {name} is missing here; install mlflow-pr-monitor again"
+        raise LabelsRefused(message)
+    return _installed()[name]
+
+
 def workbooks() -> Workbooks:
     """Return what reads and writes workbooks."""
-    return cast("Workbooks", _installed()[_XLSX])
+    return cast("Workbooks", _format(_XLSX))
 
 
-def tool(format: str) -> ToolRows | None:
-    """Return the rows of the tool that a format is for; None if it is for none."""
-    return cast("ToolRows | None", None if format == _XLSX else _installed().get(format))
+def tool(format: str) -> ToolRows:
+    """Return the rows of the tool that a format is named for."""
+    return cast("ToolRows", _format(format))
 
 
 def tool_of(row: Mapping[str, Any]) -> ToolRows | None:
     """Find the tool that wrote a row; None if none did."""
-    tools = (tool(name) for name in _installed())
-    return next((one for one in tools if one is not None and one.key(row) is not None), None)
+    tools = (tool(name) for name in _installed() if name != _XLSX)
+    return next((one for one in tools if one.key(row) is not None), None)

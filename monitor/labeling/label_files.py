@@ -8,14 +8,17 @@ row that comes back is accepted or refused with its reason.
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import groupby
+from math import lgamma, log
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.labels import CLOCK_TOLERANCE
@@ -31,17 +34,11 @@ from monitor.labeling.cells import (
     answer_of,
     asking_header,
     escape,
+    own_name,
     text_of,
     time_of,
 )
 from monitor.labeling.formats import tool, workbooks
-from monitor.labeling.moved_rows import (
-    column_of,
-    differing,
-    export_order,
-    moved_columns,
-    sorted_answers,
-)
 from monitor.labeling.reading import LONGEST_CELL, Line, printable, read_lines
 from monitor.presentation.numbers import minute_text
 
@@ -49,6 +46,8 @@ Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
 """What a task file is like; what comes back may be any of them."""
 
 LONGEST_TEXT = LONGEST_CELL // 2  # Of a text, so that a filled file comes back under the limit
+_BY_CHANCE = 1e-6
+_COMPARED = 200  # Characters compared: a workbook cuts long texts, and all differ early
 UNNAMED = "unnamed"
 """Who answers where no annotator is named: one and the same person, so that a later file corrects
 an earlier one and does not outvote it."""
@@ -76,7 +75,7 @@ def write_tasks(
     The header of the answer column is the question. A path appears whole or not at all, if ``new``
     never in place of another.
     """
-    shuffled = sorted(tasks, key=export_order)
+    shuffled = sorted(tasks, key=_export_order)
     shown_question = None if question is None else visible_lines(question)
     if format == "xlsx":
         if not isinstance(target, Path):
@@ -113,7 +112,7 @@ def _shown_names(tasks: Sequence[Task]) -> list[str]:
 
 
 def _header(names: Sequence[str], question: str | None) -> list[str]:
-    shown = map(column_of, names)
+    shown = map(_column_of, names)
     return [OWN_COLUMNS[0], *shown, asking_header(question), *OWN_COLUMNS[2:]]
 
 
@@ -132,11 +131,11 @@ def _write_jsonl(
         shown = {
             visible_lines(name): readable(plain_text(value)) for name, value in task.shown.items()
         }
-        if (of_tool := tool(format)) is not None:
+        if format != "jsonl":
             # As one text, which tools show: with names where it has parts.
             parts = [f"{name}: {text}" for name, text in shown.items()]
             text = "\n\n".join(parts if len(shown) > 1 else shown.values())
-            row = of_tool.row(task, text, question)
+            row = tool(format).row(task, text, question)
         else:
             asks = {} if question is None else {"question": question}
             row = {"task": task.key, **asks, "shown": shown, **dict.fromkeys(OWN_COLUMNS[1:])}
@@ -222,7 +221,7 @@ class _FileRows:
         if event is not None:
             # The tasks of other rounds stand for themselves by their keys alone.
             is_own = task is not None and task.key == key
-            shown = differing(task, line.cells) if task is not None and is_own else None
+            shown = _differing(task, line.cells) if task is not None and is_own else None
             self.rows.append(_AnsweredRow(line.number, event, line.missing, line.cut, shown))
 
     def reading(self) -> tuple[Collected, LabelEvent | None]:
@@ -235,7 +234,7 @@ class _FileRows:
             reason = _sorted_reason(list(moved.values()), compared)
             return self._refused_whole(len(self.rows), reason), None
         keyed = [row.event for row in self.rows if row.event.task_key in self.tasks]
-        if sorted_answers([(self.tasks[one.task_key], str(one.answer)) for one in keyed]):
+        if _sorted_answers([(self.tasks[one.task_key], str(one.answer)) for one in keyed]):
             return self._refused_whole(len(self.rows), _SORTED_ANSWERS), None
         events: list[LabelEvent] = []
         cut: LabelEvent | None = None
@@ -267,7 +266,7 @@ class _FileRows:
         columns: list[str | None] = []
         if any(cells for _, cells in compared):
             tasks = (self.tasks[key] for key in self.keys)
-            columns = moved_columns([cells for _, cells in compared], tasks)
+            columns = _moved_columns([cells for _, cells in compared], tasks)
         pairs = zip(compared, columns, strict=False)
         return {number: column for (number, _), column in pairs if column}, len(compared)
 
@@ -365,3 +364,80 @@ def read_keys(path: Path) -> set[str]:
         return {text_of(line.cells.get("task")) for line in read_lines(path)} - {""}
     except LabelsRefused:
         return set()
+
+
+def _column_of(name: str) -> str:
+    """Name the column of a task file that shows something of an item, beside ours."""
+    return visible_lines(name if own_name(name) is None else f"shown {name}")
+
+
+def _differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], ...] | None:
+    """Find the shown cells of a row that are not its task's; None if there is nothing to compare.
+
+    Each with the name of its part. A spreadsheet may write a number or a case in another way.
+    """
+    compared = [
+        (name, _plain(text_of(cells.get(_column_of(name).strip()))), _plain(plain_text(value)))
+        for name, value in task.shown.items()
+    ]
+    compared = [(name, cell, shown) for name, cell, shown in compared if cell and shown]
+    return (
+        tuple((name, cell) for name, cell, shown in compared if cell != shown) if compared else None
+    )
+
+
+def _moved_columns(
+    rows: Sequence[tuple[tuple[str, str], ...]], tasks: Iterable[Task]
+) -> list[str | None]:
+    """Find for each row the first shown column with a cell of another of these tasks, if any.
+
+    What differs in another way, such as a date that the spreadsheet writes differently, says
+    nothing.
+    """
+    names = {name for row in rows for name, _ in row}
+    shown = {
+        (name, _plain(plain_text(task.shown[name])))
+        for task in tasks
+        for name in names & task.shown.keys()
+    }
+    return [next((cell[0] for cell in row if cell in shown), None) for row in rows]
+
+
+def _export_order(task: Task) -> str:
+    """Return what tasks are sorted by in a task file: their places, else hashes of their keys."""
+    return task.place or hashlib.sha256(task.key.encode()).hexdigest()
+
+
+def _sorted_answers(rows: Sequence[tuple[Task, str]]) -> bool:
+    """Return whether the answers of a file were sorted by themselves.
+
+    The rows, of task and answer, are in the random order of the export, while each answer is one
+    block of rows. Honest answers are so with a probability of ``d! a! b! ... / n!`` for ``n`` rows
+    and ``d`` different answers, given ``a``, ``b``, ... times. Below one in a million counts as
+    sorted.
+
+    >>> from monitor.domain.model import Task
+    >>> _sorted_answers([(Task("t1", "a"), "yes"), (Task("t2", "b"), "no")])
+    False
+    """
+    order = [_export_order(task) for task, _ in rows]
+    counts = Counter(answer for _, answer in rows)
+    blocks = sum(1 for _ in groupby(answer for _, answer in rows))
+    if not 1 < len(counts) == blocks or order != sorted(order):
+        return False
+    log_chance = lgamma(len(counts) + 1) - lgamma(len(rows) + 1)
+    log_chance += sum(lgamma(count + 1) for count in counts.values())
+    return log_chance < log(_BY_CHANCE)
+
+
+def _plain(text: str) -> str:
+    """Reduce a cell to what a spreadsheet keeps of it.
+
+    >>> _plain("  Two   words"), _plain("0.50") == _plain("0.5"), _plain("1e3") == _plain("1000")
+    ('two words', True, True)
+    """
+    text = " ".join(visible_lines(text).casefold().split())[:_COMPARED]
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text

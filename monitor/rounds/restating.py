@@ -407,6 +407,11 @@ def _write(
     restatement_store.set_versions(connection, latest, revisions)
 
 
+_FROM_FILES = "files"
+"""Whose labels these are, whoever labeled the round: a labeler that brings all that stands with it
+(`Collected.complete`) does not undo them."""
+
+
 def _changes(
     context: MonitorContext, rounds: Sequence[Round], events: Mapping[int, Sequence[LabelEvent]]
 ) -> dict[int, list[dict[str, Any]]]:
@@ -415,13 +420,9 @@ def _changes(
     with context.database.read() as connection:
         for round_ in rounds:
             of_round = events.get(round_.id, ())
-            tasks = label_store.all_tasks(connection, [round_.id]) if of_round else {}
-            names = {
-                one.part: one.labeler.name for one in reversed(context.labelers_of(round_.settings))
-            }
-            for part, name in names.items():
-                own = [event for event in of_round if tasks[event.task_key].part == part]
-                rows[round_.id] += label_store.new_rows(connection, name, own, context.clock())
+            rows[round_.id] += label_store.new_rows(
+                connection, _FROM_FILES, of_round, context.clock()
+            )
     return {round_id: of_round for round_id, of_round in rows.items() if of_round}
 
 

@@ -24,7 +24,7 @@ CHANGE_NOTHING = {
     ("cli/commands/data_checks.py", "_shown_warnings"),
     ("cli/commands/data_checks.py", "_unmatched_warnings"),
     ("cli/commands/effects.py", "_tested"),
-    ("labeling/censuses.py", "_by_id"),
+    ("labeling/column.py", "_by_id"),
     ("cli/commands/data_checks.py", "_an_item"),
     ("sources/sql.py", "reading"),
 }

@@ -94,10 +94,11 @@ def test_a_notice_sent_again_carries_its_id_and_body_its_link_and_the_time_of_se
     ],
 )
 def test_any_answer_but_success_keeps_the_notice_and_says_whether_it_may_pass(status, down):
-    failure = failure_of(status)
+    failure = failure_of(status, retry_after="120")
 
     assert str(status) in str(failure)
     assert (failure.sink_down, failure.lasting) == (down, not down)
+    assert failure.retry_after == (timedelta(seconds=120) if down else None)
 
 
 PAGE = "\n<!-- gate -->\n<!DOCTYPE HTML><html><body>Sign in to continue</body></html>"
@@ -136,13 +137,6 @@ def test_any_other_text_of_a_success_is_success():
     for answer in [*answers, '{"ok": true, "error": "deprecated"}']:
         with Receiver(200, answer=answer) as receiver:
             assert handler_for(receiver.url).deliver(effect()) == "HTTP 200"
-
-
-@pytest.mark.parametrize(("status", "asked"), [(429, 120), (503, 120), (404, None)])
-def test_for_how_long_the_receiver_wants_to_be_left_alone_is_told_if_it_may_pass(status, asked):
-    wanted = None if asked is None else timedelta(seconds=asked)
-
-    assert failure_of(status, retry_after="120").retry_after == wanted
 
 
 def test_a_receiver_that_answers_byte_by_byte_is_left_in_time():

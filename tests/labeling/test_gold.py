@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
-from monitor.labeling.gold import MOST_ITEMS, read_gold
+from monitor.labeling.page import MOST_ITEMS, read_gold
 from monitor.storage.pages.page_tables import page_gold
 from tests.labeling.test_page import page_labeler
 

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, text
 
 from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused, LabelsRefused
-from monitor.labeling import censuses
+from monitor.labeling.column import ColumnLabeler
 from monitor.rounds import run
 from monitor.rounds.open_rounds import open_rounds
 from monitor.storage import schema
@@ -155,12 +155,18 @@ def table(address, name, query):
     engine.dispose()
 
 
+def readings_by_id():
+    """Note whether labels are read by their ids."""
+    real = ColumnLabeler._by_id
+    return mock.patch.object(ColumnLabeler, "_by_id", autospec=True, side_effect=real)
+
+
 def play_in_database(fraud, address, **where):
     """Play both monitors of tables in a database, whose ids have no blanks around them."""
     table(address, "predictions", PREDICTIONS.replace("1000.0", "1000::double"))
     table(address, "truth", TRUTH.replace("' p'", "'p'"))
     fraud.source = {"kind": "sql", "url": address, "table": "predictions"}
-    with mock.patch.object(censuses, "_by_id", side_effect=censuses._by_id) as by_id:
+    with readings_by_id() as by_id:
         fraud.play(fraud.config(time="seen", **where))
     assert fraud.matrix("census") == fraud.matrix("items") != []
     return by_id.called
@@ -181,7 +187,7 @@ def test_a_truth_in_the_same_duckdb_file_gives_the_same_matrix(fraud):
         connection.execute(f"create table predictions as {PREDICTIONS}")
         connection.execute(f"create table truth as {TRUTH}")
     fraud.source = {"path": "bank.duckdb", "table": "predictions"}
-    with mock.patch.object(censuses, "_by_id", side_effect=censuses._by_id) as by_id:
+    with readings_by_id() as by_id:
         fraud.play(fraud.config(time="seen", path="bank.duckdb", table="truth"))
 
     assert fraud.matrix("census") == fraud.matrix("items") != []

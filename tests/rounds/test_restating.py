@@ -265,7 +265,9 @@ def test_what_an_annotator_said_who_was_wrong_can_be_taken_out(good):
 
     restate(good, 2, without="eva")
 
+    of_eva = good.rows("select distinct labeler from label_events where annotator = 'eva'")
     assert (refused, tied > 10) == (2, True)
+    assert [row["labeler"] for row in of_eva] == ["files"]  # no labeler takes it back
     assert page(good, 2)["strata"][0]["declined"] == 0
     assert precision(good, 2) == precision(good, 2, 1)
     assert restate(good, without="eva").restated == []  # taken out already, and known still

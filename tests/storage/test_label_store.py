@@ -112,6 +112,18 @@ def test_what_is_missing_where_all_that_stands_is_told_was_taken_back(database, 
     assert without == {"flagged-0": NO, "flagged-1": YES}
 
 
+def test_what_others_say_is_not_undone_by_a_labeler_that_tells_all_that_stands(database, round_id):
+    key = key_of(database)
+    said = event(key, YES, minute=0)
+    add(database, said, labeler="page", complete={key})
+    add(database, event(key, None, minute=5), event(key, NO, minute=5, by="bob"))
+
+    added = add(database, said, labeler="page", complete={key})
+
+    assert added == 0
+    assert labels(database, round_id) == {"flagged-0": NO}
+
+
 def test_an_older_answer_that_stands_again_counts_from_then_on(database, round_id):
     key = key_of(database)
     older, newer = event(key, YES, minute=1), event(key, NO, minute=5)

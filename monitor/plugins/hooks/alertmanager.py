@@ -85,9 +85,6 @@ class AlertmanagerSettings(HookSettings):
     @model_validator(mode="after")
     def _a_url_that_can_be_posted_to(self) -> AlertmanagerSettings:
         check_url(self.url, allow_private=self.allow_private)
-        if "?" in self.url or "#" in self.url:
-            message = "only scheme, host, port and a path are wanted; leave out ? and #"
-            raise SettingRefused(setting="url", why=message)
         return self
 
 

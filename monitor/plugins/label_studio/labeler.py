@@ -173,7 +173,7 @@ class LabelStudioLabeler:
         previous, studio = _StudioCursor.read(cursor, self.settings.url), self.projects
         listed = studio.all()
         projects_by_id = previous.projects | {
-            one.id: (one.mark.text(), _keys(studio.tasks(one)))
+            one.id: (one.mark, _keys(studio.tasks(one)))
             for one in listed
             if one.id not in previous.projects
         }
@@ -210,7 +210,7 @@ class LabelStudioLabeler:
         projects_by_id: Mapping[int, tuple[str, list[str]]],
         tasks: Mapping[str, Task],
     ) -> None:
-        listed_ids, marks = {one.id for one in listed}, {one.mark.text() for one in listed}
+        listed_ids, marks = {one.id for one in listed}, {one.mark for one in listed}
         lost = {
             project_id: marker
             for project_id, (marker, keys) in projects_by_id.items()
@@ -265,7 +265,8 @@ class LabelStudioLabeler:
 
 
 def _keys(tasks: Iterable[StudioTask]) -> list[str]:
-    return sorted({task.key for task in tasks if task.key is not None})
+    """Keys of tasks; ours are ASCII, unlike what somebody may have added."""
+    return sorted({task.key for task in tasks if task.key is not None and task.key.isascii()})
 
 
 def _all_tasks(projects: Projects, several: Sequence[Project]) -> list[tuple[Project, StudioTask]]:

@@ -32,7 +32,7 @@ _BATCH = 100  # tasks of one import
 _BATCH_TEXT = 2_000_000  # characters of one import, unless one text alone is longer
 _LONGEST_TITLE = 50
 _LONGEST_NAME = 200
-_MARKER = re.compile(r"pr-monitor-([0-9a-f]{12})-([0-9a-f]{16})(-second)?(?![\w-])")
+_MARKER = re.compile(r"pr-monitor-([0-9a-f]{12})-[0-9a-f]{16}(?:-second)?(?![\w-])")
 
 
 AT_MOST = 200_000  # Characters of an item that are shown
@@ -82,35 +82,10 @@ def text_of(shown: Mapping[str, str]) -> str:
     return text or "(there is no text)"
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectMarker:
-    """What a project is known by; ``owner`` is the store, since two may have equal rounds."""
-
-    owner: str
-    round_name: str
-    second: bool = False
-
-    @classmethod
-    def of(cls, store: str, round_name: str, *, second: bool) -> ProjectMarker:
-        """Make the mark of a round's project."""
-        return cls(owner_of(store), _digest(round_name, 16), second)
-
-    @classmethod
-    def project_in(cls, description: str) -> ProjectMarker | None:
-        """Find the mark in a description, which people may have written around."""
-        match = _MARKER.search(description)
-        if match is None:
-            return None
-        return cls(match[1], match[2], second=bool(match[3]))
-
-    def text(self) -> str:
-        """Write it as descriptions have it."""
-        return f"pr-monitor-{self.owner}-{self.round_name}{'-second' if self.second else ''}"
-
-
-def owner_of(store: str) -> str:
-    """Write the part of a mark that all projects of one store have in common."""
-    return _digest(store, 12)
+def marker_of(store: str, round_name: str, *, second: bool) -> str:
+    """Write what a round's project is known by, with its store, since two may have equal rounds."""
+    end = "-second" if second else ""
+    return f"pr-monitor-{_digest(store, 12)}-{_digest(round_name, 16)}{end}"
 
 
 def _digest(text: str, length: int) -> str:
@@ -119,10 +94,10 @@ def _digest(text: str, length: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One of our projects."""
+    """One of our projects, and its mark."""
 
     id: int
-    mark: ProjectMarker
+    mark: str
 
 
 class StudioAnnotation(BaseModel):
@@ -139,7 +114,8 @@ class StudioTask(BaseModel):
     """A task of a project, ours or one that somebody added."""
 
     id: int
-    data: dict[str, Any]
+    data: dict[str, Any] = {}
+    updated_at: AwareDatetime | None = None
     annotations: list[StudioAnnotation] = []
 
     @property
@@ -165,17 +141,6 @@ class _Page(BaseModel):
     tasks: list[StudioTask]
 
 
-class _Newest(BaseModel):
-    id: int
-    updated_at: AwareDatetime
-
-
-class _ProjectScan(BaseModel):
-    total: int
-    total_annotations: int
-    tasks: list[_Newest]
-
-
 class _StudioUser(BaseModel):
     id: int
     email: str = ""
@@ -190,16 +155,16 @@ class Projects:
 
     def all(self) -> list[Project]:
         """Find all projects of this store, the oldest first."""
-        owner, result, page = owner_of(self.store), dict[int, Project](), 1
+        owner, result, page = _digest(self.store, 12), dict[int, Project](), 1
         more = True
         while more:
             params: Params = {"include": "id,description", "ordering": "id"}
             params |= {"page_size": _PAGE, "page": page}
             answer = self._read(_ProjectPages, "/api/projects/", params)
             for one in answer.results:
-                marker = ProjectMarker.project_in(one.description or "")
-                if marker is not None and marker.owner == owner:
-                    result[one.id] = Project(one.id, marker)
+                match = _MARKER.search(one.description or "")  # people may write around it
+                if match is not None and match[1] == owner:
+                    result[one.id] = Project(one.id, match[0])
             more, page = answer.next is not None, page + 1
         return [result[number] for number in sorted(result)]
 
@@ -209,17 +174,17 @@ class Projects:
         The oldest comes first.
         """
         copies = (False, True) if second is None else (second,)
-        markers = [ProjectMarker.of(self.store, round_name, second=copy) for copy in copies]
+        markers = [marker_of(self.store, round_name, second=copy) for copy in copies]
         return [one for one in self.all() if one.mark in markers]
 
     def make(self, round_name: str, question: str, *, second: bool) -> None:
         """Make the project of a round."""
-        marker = ProjectMarker.of(self.store, round_name, second=second)
+        marker = marker_of(self.store, round_name, second=second)
         copies = " (second person)" if second else ""
         name = visible(round_name)
         about = (
             f"Round {name}{copies} of pr-monitor. Please keep this line, by which it finds the "
-            f"project again: {marker.text()}"
+            f"project again: {marker}"
         )
         project = {
             "title": f"{name[: _LONGEST_TITLE - len(copies)]}{copies}".ljust(3, "."),
@@ -268,8 +233,8 @@ class Projects:
         query = json.dumps({"ordering": ["-tasks:updated_at"]})
         params: Params = {"project": project.id, "query": query, "page_size": 1}
         params["include"] = "id,updated_at"
-        answer = self._read(_ProjectScan, "/api/tasks/", params)
-        newest = [f"{task.id} {task.updated_at.isoformat()}" for task in answer.tasks]
+        answer = self._read(_Page, "/api/tasks/", params)
+        newest = [f"{task.id} {task.updated_at}" for task in answer.tasks]
         return " ".join(map(str, [answer.total, answer.total_annotations, *newest]))
 
     def tasks(self, project: Project) -> list[StudioTask]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, field_validator
 
 from monitor.domain.adapters import LabelerAdapter, LabelerSite
-from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
-from monitor.hooks.receiver import HeaderSecret
+from monitor.hooks.receiver import HeaderSecret, check_url
 
 if TYPE_CHECKING:
     from monitor.domain.ports import Labeler
@@ -35,18 +33,7 @@ class LabelStudioSettings(Labeling):
     @field_validator("url")
     @classmethod
     def _an_address(cls, value: str) -> str:
-        hint = "write the address that people open, such as https://labels.example.org"
-        try:
-            parts = urlsplit(value.strip())
-            is_whole = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-        except ValueError:
-            is_whole = False
-        if not is_whole or not value.isascii() or len(value.split()) != 1:
-            message = f"this is not an address of a web server; {hint}"
-            raise SettingRefused(setting="url", why=message)
-        if parts.username or parts.password or parts.query or parts.fragment:
-            message = f"it holds more than an address (a user, a query or a fragment); {hint}"
-            raise SettingRefused(setting="url", why=message)
+        check_url(value.strip(), allow_private=True)
         return value.strip().rstrip("/")
 
 

@@ -79,7 +79,7 @@ class ReviewReading:
         except ValidationError:
             reason = "what was kept of it cannot be read"
             self.refused.append(Refusal(f"task {key}", reason, stored[:40]))
-            rows = []
+            return
         self.said[key] = {name: AnswerState(answer, at) for name, answer, at in rows}
 
     def events(self) -> list[LabelEvent]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from monitor.domain.errors import LabelsRefused
-from monitor.plugins.mlflow_review.rest import THERE_ALREADY, Calls, MlflowRefused
+from monitor.plugins.mlflow_review.rest import THERE_ALREADY, MlflowRefused, MlflowRest
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 
 V3 = "/api/3.0/mlflow"
@@ -30,7 +30,7 @@ class ReviewQueue(NamedTuple):
     question: str
 
 
-def find_experiment(calls: Calls, name: str) -> ReviewExperiment | None:
+def find_experiment(calls: MlflowRest, name: str) -> ReviewExperiment | None:
     """Find an experiment; None if it was not made yet. Raises `LabelsRefused` if it was deleted."""
     answer = calls.find(f"{_EXPERIMENTS}/get-by-name", experiment_name=name)
     if answer is None:
@@ -45,7 +45,7 @@ def find_experiment(calls: Calls, name: str) -> ReviewExperiment | None:
     return ReviewExperiment(calls, id_, name)
 
 
-def made_experiment(calls: Calls, name: str) -> ReviewExperiment:
+def made_experiment(calls: MlflowRest, name: str) -> ReviewExperiment:
     """Find an experiment, or make it."""
     experiment = find_experiment(calls, name)
     if experiment is None:
@@ -61,7 +61,7 @@ def made_experiment(calls: Calls, name: str) -> ReviewExperiment:
 class ReviewExperiment:
     """An experiment that is there, over an open connection."""
 
-    calls: Calls
+    calls: MlflowRest
     id: str
     name: str
 
@@ -181,7 +181,7 @@ def parts(values: Sequence[Any]) -> Iterator[list[Any]]:
         yield list(values[start : start + PAGE])
 
 
-def _create(calls: Calls, path: str, body: Mapping[str, Any]) -> None:
+def _create(calls: MlflowRest, path: str, body: Mapping[str, Any]) -> None:
     """Create something that another worker may create at this moment."""
     try:
         calls.post(path, body)

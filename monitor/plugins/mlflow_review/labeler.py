@@ -26,7 +26,7 @@ from monitor.plugins.mlflow_review.experiment import (
     made_experiment,
     parts,
 )
-from monitor.plugins.mlflow_review.rest import NOT_THERE, Calls, MlflowRefused, MlflowRest
+from monitor.plugins.mlflow_review.rest import NOT_THERE, MlflowRefused, MlflowRest
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class MlflowReviewLabeler:
             yield find_experiment(calls, self.experiment)
 
     @contextmanager
-    def _calls(self) -> Iterator[Calls]:
+    def _calls(self) -> Iterator[MlflowRest]:
         if urlsplit(self._server.uri).scheme not in {"http", "https"}:
             uri = self._server.uri.partition("?")[0].rpartition("@")[2]
             message = (
@@ -108,7 +108,7 @@ class MlflowReviewLabeler:
         with self._server.open() as calls:
             yield calls
 
-    def _refuse_nameless(self, calls: Calls) -> None:
+    def _refuse_nameless(self, calls: MlflowRest) -> None:
         try:
             calls.get("/api/2.0/mlflow/users/current")
         except MlflowRefused as error:

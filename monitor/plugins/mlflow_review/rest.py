@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -45,10 +45,11 @@ class MlflowRefused(LabelsRefused):
 
 @dataclass(frozen=True, slots=True)
 class MlflowRest:
-    """Makes requests to one server."""
+    """Makes requests to one server, over one connection while it is open."""
 
     uri: str
     timeout: timedelta  # Of one request: of connecting and sending, and of all of its answer.
+    client: httpx.Client | None = None
 
     @property
     def shown(self) -> str:
@@ -58,34 +59,14 @@ class MlflowRest:
         return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path.rstrip('/')}"
 
     @contextmanager
-    def open(self) -> Iterator[Calls]:
+    def open(self) -> Iterator[MlflowRest]:
         """Keep one connection for several requests."""
         try:
             client = http_client(self.timeout.total_seconds())
         except UnicodeError:
-            raise self.unsendable() from None
+            raise self._unsendable() from None
         with client:
-            yield Calls(client, self)
-
-    def unsendable(self) -> MlflowRefused:
-        """Refuse credentials that cannot be sent; what the library says of them holds them."""
-        return MlflowRefused(
-            f"MLflow at {self.shown} cannot be asked: MLFLOW_TRACKING_TOKEN or another credential "
-            "holds what no header may, such as a line break or a letter with an accent"
-        )
-
-    def cleaned(self, text: str) -> str:
-        """Shorten a message of another program to one line, without our credentials."""
-        credentials = {*secrets(), *secrets_of({"uri": self.uri})}
-        return visible(masked(text, credentials))[:_LONGEST]
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """Requests over one connection."""
-
-    client: httpx.Client
-    server: MlflowRest
+            yield replace(self, client=client)
 
     def get(self, path: str, **params: str | int) -> dict[str, Any]:
         """Ask for something; raises as `post` does."""
@@ -113,26 +94,27 @@ class Calls:
     def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         import httpx  # noqa: PLC0415
 
-        address = f"{self.server.uri.rstrip('/')}{path}"
+        assert self.client is not None  # noqa: S101  it is open
+        address = f"{self.uri.rstrip('/')}{path}"
         try:
             with outside(f"mlflow {path}"), self.client.stream(method, address, **more) as response:
                 status, text = response.status_code, self._text(response)
         except (httpx.LocalProtocolError, UnicodeError):
-            raise self.server.unsendable() from None
+            raise self._unsendable() from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise self._no_answer(str(error) or type(error).__name__) from None
         return self._read(path, status, text)
 
     def _text(self, response: httpx.Response) -> str:
         """Read an answer that may be endless, or come byte by byte."""
-        end = time.monotonic() + self.server.timeout.total_seconds()
+        end = time.monotonic() + self.timeout.total_seconds()
         parts: list[bytes] = []
         size = 0
         for part in response.iter_bytes():
             parts.append(part)
             size += len(part)
             if size > MOST_BYTES:
-                message = f"MLflow at {self.server.shown} answers more than {MOST_BYTES:,} bytes"
+                message = f"MLflow at {self.shown} answers more than {MOST_BYTES:,} bytes"
                 raise MlflowRefused(message)
             if time.monotonic() > end:
                 raise self._no_answer(_SLOW)
@@ -145,7 +127,7 @@ class Calls:
         if status >= _SERVER_ERROR or status in _UNPROCESSED:
             why = f"it answers {status}"
             raise self._no_answer(why)
-        where = f"MLflow at {self.server.shown}"
+        where = f"MLflow at {self.shown}"
         if status in _DENIED:
             message = (
                 f"{where} refuses {path} ({status}): set MLFLOW_TRACKING_USERNAME and "
@@ -156,16 +138,28 @@ class Calls:
             hint = "is mlflow.tracking_uri right, and is it MLflow 3.17.2 or later?"
             message = f"{where} does not know {path} (it answers {status}); {hint}"
             raise MlflowRefused(message)
-        reason = self.server.cleaned(str(answer.get("message", "")))
+        reason = self._cleaned(str(answer.get("message", "")))
         message = f"{where} does not do {path}: {reason or status}"
         raise MlflowRefused(message, str(answer.get("error_code", "")))
 
     def _no_answer(self, why: str) -> LabelsUnavailable:
         message = (
-            f"MLflow at {self.server.shown} does not answer ({self.server.cleaned(why)}); labeling "
+            f"MLflow at {self.shown} does not answer ({self._cleaned(why)}); labeling "
             "there waits and is tried again"
         )
         return LabelsUnavailable(message)
+
+    def _unsendable(self) -> MlflowRefused:
+        """Refuse credentials that cannot be sent; what the library says of them holds them."""
+        return MlflowRefused(
+            f"MLflow at {self.shown} cannot be asked: MLFLOW_TRACKING_TOKEN or another credential "
+            "holds what no header may, such as a line break or a letter with an accent"
+        )
+
+    def _cleaned(self, text: str) -> str:
+        """Shorten a message of another program to one line, without our credentials."""
+        credentials = {*secrets(), *secrets_of({"uri": self.uri})}
+        return visible(masked(text, credentials))[:_LONGEST]
 
 
 def _as_json(text: str) -> dict[str, Any] | None:

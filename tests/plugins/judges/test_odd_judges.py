@@ -231,19 +231,6 @@ def test_a_registry_that_stays_away_leaves_a_round_with_the_last_version_in_its_
     assert "MLflow does not tell; it is taken for version 3, as in the last round" in told
 
 
-def test_a_judge_that_breaks_where_its_version_is_wanted_stops_no_round(
-    database, tmp_path, monkeypatch
-):
-    scene = versioned_scene(database, tmp_path)
-    monkeypatch.setattr(Versioned, "resolved", lambda _: os.environ["NO_SUCH_VERSION"])
-    with pytest.raises(TryLater, match="it failed with KeyError"):
-        scene.run(1)
-    scene.now += timedelta(minutes=31)
-    scene.run()
-
-    assert scene.round(1).state is RoundState.LABELING
-
-
 @pytest.mark.parametrize("reply", [None, "yes", Reply("yes", "", None)])  # type: ignore[arg-type]
 def test_what_is_no_reply_at_all_stops_no_round(database, tmp_path, reply):
     scene = scene_of(database, tmp_path, lambda *_: reply)
@@ -253,16 +240,24 @@ def test_what_is_no_reply_at_all_stops_no_round(database, tmp_path, reply):
     assert "it failed with" in scene.concerns(1)["judge"]
 
 
-def test_a_first_round_whose_judge_has_no_known_version_goes_on_without_it(database, tmp_path):
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [("NO_SUCH_VERSION", "it failed with KeyError"), (None, "MLflow does not tell")],
+)
+def test_a_first_round_whose_judge_has_no_known_version_goes_on_without_it(
+    database, tmp_path, monkeypatch, key, why
+):
     scene = versioned_scene(database, tmp_path)
     scene.judge.model.there = False
-    with pytest.raises(TryLater):
+    if key is not None:
+        monkeypatch.setattr(Versioned, "resolved", lambda _: os.environ[key])
+    with pytest.raises(TryLater, match=why):
         scene.run(1)
     scene.now += timedelta(minutes=31)
     scene.run()
 
     assert scene.round(1).state is RoundState.LABELING
-    assert "labels are spent as without one: MLflow does not tell" in scene.concerns(1)["judge"]
+    assert f"labels are spent as without one: {why}" in scene.concerns(1)["judge"]
 
 
 def test_how_much_is_asked_at_once_makes_no_other_judge_and_what_it_sees_does():

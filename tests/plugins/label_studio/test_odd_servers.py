@@ -10,20 +10,14 @@ from monitor.domain.model import Answer, LabelEvent, Task
 from monitor.plugins.label_studio import projects as projects_of_server
 from monitor.plugins.label_studio import server as over_http
 from monitor.plugins.label_studio.labeler import answer_of, read_answers
-from monitor.plugins.label_studio.projects import (
-    Project,
-    ProjectMarker,
-    StudioAnnotation,
-    StudioTask,
-    owner_of,
-)
+from monitor.plugins.label_studio.projects import Project, StudioAnnotation, StudioTask, marker_of
 from tests.label_studio import TOKEN, labeler_on, result, settings
 from tests.tracking.conftest import Stub
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 STORE = "one store"
 TASKS = {"aa": Task("aa", "item-a", {"text": "canary text"})}
-PROJECT = Project(3, ProjectMarker.of(STORE, "r", second=False))
+PROJECT = Project(3, marker_of(STORE, "r", second=False))
 
 
 def answering(*answers):
@@ -78,7 +72,7 @@ def test_a_server_that_repeats_the_token_does_not_get_it_into_an_error():
 
 
 def test_an_error_about_an_answer_repeats_no_text_of_a_task():
-    listed = {"results": [{"id": 3, "description": f"pr-monitor-{owner_of(STORE)}-{'0' * 16}"}]}
+    listed = {"results": [{"id": 3, "description": marker_of(STORE, "r", second=False)}]}
     odd = {"total": 1, "total_annotations": 0, "tasks": [{"id": "canary text", "data": {}}]}
 
     with answering((200, listed), (200, odd)) as server, pytest.raises(LabelsRefused) as no:
@@ -92,7 +86,7 @@ def test_an_error_about_an_answer_repeats_no_text_of_a_task():
 @pytest.mark.parametrize("token", [TOKEN, "canary.of.token"], ids=["legacy", "personal"])
 def test_nothing_that_a_library_logs_holds_a_token_or_a_text(caplog, token):
     caplog.set_level(1)
-    mark = ProjectMarker.of(STORE, "r", second=False).text()
+    mark = marker_of(STORE, "r", second=False)
     listed = {"results": [{"id": 3, "description": mark}]}
     empty = {"total": 0, "total_annotations": 0, "tasks": []}
     exchanged = [] if token == TOKEN else [{"access": "canary-access"}]
@@ -146,13 +140,13 @@ def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
         one = {"id": number, "description": description}
         return 200, {"next": following, "results": [one]}
 
-    mine = ProjectMarker.of(STORE, "r", second=True)
-    about = f"Please keep this: {mine.text()}."
+    mine = marker_of(STORE, "r", second=True)
+    about = f"Please keep this: {mine}."
     pages = [
         listed(9, "pr-monitor-of-mine", "more"),
         listed(8, None, "more"),
         listed(7, about, "more"),
-        listed(6, ProjectMarker.of("another", "r", second=True).text(), None),
+        listed(6, marker_of("another", "r", second=True), None),
     ]
     with answering(*pages) as server:
         found = labeler_on(server.url, store=STORE).projects.all()
@@ -162,7 +156,7 @@ def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
 
 
 def test_a_task_that_was_deleted_is_told_whole():
-    mark = ProjectMarker.of(STORE, "r", second=False).text()
+    mark = marker_of(STORE, "r", second=False)
     listed = {"results": [{"id": 3, "description": mark}]}
     tasks = {key: Task(key, key, {"text": key}) for key in ("aa", "bb")}
 

@@ -116,5 +116,5 @@ def test_what_somebody_else_wrote_where_answers_are_kept_is_refused(kept):
 
     reading.take_stored("key", kept)
 
-    assert reading.said == {"key": {}}
+    assert reading.said == {}  # so nothing of it is taken back
     assert "cannot be read" in reading.refused[0].reason

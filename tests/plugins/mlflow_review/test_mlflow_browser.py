@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from benchmarks.labeling_page import mail, review_view, timed
 from monitor.domain.model import Answer, Task
 from tests.plugins.mlflow_review.review_people import V3, View, review_labeler
 from tests.service.pages.browsers import chromium
@@ -109,15 +108,3 @@ def test_a_click_in_the_view_is_the_label_of_whom_mlflow_names(view, database, o
 
     [event] = labeler.collect(tasks, None).events
     assert (event.annotator, event.answer) == ("default", Answer.POSITIVE)
-
-
-def test_the_benchmark_times_each_answer_and_counts_two_clicks(mlflow_url, database):
-    mails = [mail(number, 100) for number in range(4)]
-
-    with chromium() as browser:
-        answer = review_view(browser, mlflow_url, database, mails)
-        found = timed(browser, answer, 3)
-
-    assert len(found.took) == 3
-    assert all(0 < one < 60_000 for one in found.took)
-    assert found.inputs() == "2 clicks"

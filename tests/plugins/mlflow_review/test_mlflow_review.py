@@ -240,7 +240,7 @@ def test_two_workers_at_once_make_one_queue_and_each_trace_once(view, labeler_at
 
 def test_a_queue_that_another_worker_is_making_is_read_again(labeler, view, monkeypatch):
     labeler.send("r", ALL[:1])
-    ask = mlflow_rest.Calls.find
+    ask = mlflow_rest.MlflowRest.find
     reads: list[str] = []
 
     def half_made(calls, path, **params):
@@ -251,7 +251,7 @@ def test_a_queue_that_another_worker_is_making_is_read_again(labeler, view, monk
             result["review_queue"]["schema_ids"] = []
         return result
 
-    monkeypatch.setattr(mlflow_rest.Calls, "find", half_made)
+    monkeypatch.setattr(mlflow_rest.MlflowRest, "find", half_made)
     labeler.send("r", ALL)
 
     assert len(reads) == 1
