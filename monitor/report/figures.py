@@ -11,6 +11,7 @@ from monitor.drawing.legend import Key, alert_symbol, restated_symbol
 from monitor.drawing.panel import DASHED, Box, Panel
 from monitor.drawing.scales import Linear, Time
 from monitor.drawing.svg import QUIET, picture, text_at
+from monitor.presentation.outcome import holds_for_text
 
 if TYPE_CHECKING:
     from monitor.domain.report import RoundReport, TimelinePoint
@@ -172,14 +173,7 @@ def _keys(report: RoundReport, points: Sequence[TimelinePoint]) -> list[Key]:
 
 
 def _footnote(report: RoundReport) -> str:
-    prevalence = report.estimate("prevalence", basis="pooled", estimand="rate") or report.estimate(
-        "prevalence", basis="round", estimand="window"
-    )
-    facts = [f"{report.level:.0%} intervals, each for one metric"]
-    if prevalence is not None and prevalence.point is not None:
-        facts.append(f"prevalence {prevalence.point:.2%}")
-    if report.size:
-        facts.append(f"flagged {report.flagged / report.size:.2%} of {report.size:,}")
+    facts = [holds_for_text(report)]
     if report.version > 1:
         facts.append(f"version {report.version}")
     if len(report.timeline) > _MOST_ROUNDS:
