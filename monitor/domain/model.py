@@ -342,13 +342,16 @@ class Refusal:
 class Collected:
     """What a labeler brought: events, refused rows, and where to go on next time.
 
-    ``problems`` are sentences about what somebody has to fix, ``waits`` about what is not taken
-    yet; ``anew`` is false where nothing was read, since nothing had changed.
+    ``problems`` are sentences about what somebody has to fix, ``waits`` about what is there
+    and not taken yet; ``anew`` is false where nothing was read, since nothing had changed.
+    ``complete`` are the tasks of which ``events`` has all answers that stand: what this labeler
+    brought of them before, and does not bring now, was taken back.
     """
 
     events: tuple[LabelEvent, ...] = ()
     refused: tuple[Refusal, ...] = ()
     cursor: str | None = None
+    complete: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     anew: bool = True

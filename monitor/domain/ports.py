@@ -48,17 +48,6 @@ class Source(Protocol):
         """Return the earliest and latest prediction time, or None if there are no rows."""
 
 
-@runtime_checkable
-class Rescannable(Protocol):
-    """A source that draws a window again by other strata for less than its own scan."""
-
-    def rescan(self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
-        """Return what `Source.scan` returns of the same window with the same seed.
-
-        ``before`` is a scan by the two classes; its candidates need not be drawn again.
-        """
-
-
 class PlannedScan(NamedTuple):
     """What a source is about to be asked of a window, as far as that can be foreseen."""
 

@@ -8,12 +8,11 @@ import pytest
 from monitor.cli.views.status_page import overview_json
 from monitor.domain.report import AlertRow, RecoveryRow
 from monitor.presentation.alerts import recovery_sentence
-from monitor.rounds.estimation.recovery import PATHS
+from monitor.rounds.estimation.evidence import PATHS
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.recovery import Recovery
-from monitor.stats.detection.recovery_delay import ending
+from monitor.stats.detection.recovery import Recovery, ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.storage.results import estimate_store
 from tests.rounds.played import played

@@ -1,8 +1,4 @@
-"""What another setting means for the next round, compared with what the last one was opened with.
-
-A round keeps its settings, so a change shows between two rounds, or between the newest round and
-the config of today.
-"""
+"""What another setting means for the next round, compared with the last one."""
 
 from __future__ import annotations
 
@@ -85,8 +81,7 @@ def changes_between(
 ) -> dict[int, list[Change]]:
     """Find where a new history or another schedule began, by the id of the round that began it.
 
-    rounds: All rounds of one monitor, in slot order.
-    histories: The histories of these rounds, by id.
+    ``rounds`` are all of one monitor, in slot order.
     """
     result: dict[int, list[Change]] = {}
     before: Round | None = None
