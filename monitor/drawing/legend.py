@@ -12,13 +12,12 @@ if TYPE_CHECKING:
     LegendPosition = tuple[float, float]
 
 _WIDTH, _GAP, _BETWEEN = 18.0, 4.5, 14.0
-_LINE_HEIGHT = 1.35  # font sizes
 
 
 class Key(NamedTuple):
     """An entry: how it looks, from left to right, and its words.
 
-    ``look`` is one of ``line``, ``band``, ``bar``, ``interval``, ``point``, ``alert`` and
+    ``look`` is one of ``line``, ``band``, ``interval``, ``point``, ``alert`` and
     ``restated``.
     """
 
@@ -36,20 +35,6 @@ def row(keys: Sequence[Key], at: LegendPosition, size: float = 9.0) -> list[str]
         shapes += _entry(key, (x, y), size)
         x += _WIDTH + _GAP + text_width(key.label, size) + _BETWEEN
     return shapes
-
-
-def column(keys: Sequence[Key], at: LegendPosition, size: float = 9.0) -> list[str]:
-    """Write entries one under the other, the last one at a place."""
-    x, y = at
-    shapes: list[str] = []
-    for above, key in enumerate(reversed(keys)):
-        shapes = [*_entry(key, (x, y - above * _LINE_HEIGHT * size), size), *shapes]
-    return shapes
-
-
-def column_width(keys: Sequence[Key], size: float = 9.0) -> float:
-    """Guess how wide a column is."""
-    return _WIDTH + _GAP + max(text_width(key.label, size) for key in keys)
 
 
 def alert_symbol(at: LegendPosition, size: float, colour: str) -> str:
@@ -82,7 +67,6 @@ def _swatch(key: Key, at: LegendPosition) -> list[str]:
     return {
         "line": [line(at, end, key.colour, 1.6, key.dash)],
         "band": [area(corners, key.colour, BAND), line(at, end, key.colour, 1.8)],
-        "bar": [area(corners, key.colour, 1)],
         "interval": [upright, circle(middle, 2, "white", key.colour)],
         "point": [upright, circle(middle, 2.5, key.colour, "black")],
         "alert": [alert_symbol(middle, 7, key.colour)],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import EstimateRow, RoundReport
 
     Triple = tuple[float, float, float]
+    Drawing = Callable[[Box], list[str]]
 
 OPERATING = ("fpr", "recall", "precision", "recall_gain", "precision_gain")
 """Metrics that say where a classifier stands in the three curves."""
@@ -26,19 +28,17 @@ _CURVE = "#0072B2"
 _NOW = "#D55E00"
 _LIMIT = "#B34700"
 _LEAST_AXIS = 1e-6
-_P3_SIZE, _SIZE = (576.0, 346.0), (864.0, 353.0)  # points
-_P3_BOX = Box(49, 42, 513, 236)
-_NARROW_SIZE, _NARROW = (330.0, 305.0), Box(45, 26, 270, 212)
-_ROC, _PRECISION_RECALL, _GAIN = (Box(left, 53, 230, 236) for left in (45, 332, 624))
+_P3 = "Precision at other prevalences (P3)"
+_WIDTH, _HEIGHT = 330.0, 305.0  # points of one curve, whose words can be read on a phone
+_HEAD, _FOOT = 26.0, 12.0  # of the title, and of a footnote
 
 
 def p3_svg(report: RoundReport) -> bytes | None:
     """Draw precision against the prevalence; None if the report has no such curve."""
-    p3 = report.p3
-    if p3 is None:
+    if report.p3 is None:
         return None
     return draw_p3(
-        p3,
+        report.p3,
         title=f"{report.monitor}, round {report.round}: precision at other prevalences",
         read_at="this window",
         basis=", with earlier rounds",
@@ -47,26 +47,18 @@ def p3_svg(report: RoundReport) -> bytes | None:
     )
 
 
-def narrow_curves(report: RoundReport) -> list[bytes]:
-    """Draw each curve by itself, P3 first, small enough that its words can be read on a phone."""
-    drawn = {}
+def single_curves(report: RoundReport) -> list[bytes]:
+    """Draw each curve by itself, P3 first."""
+    drawn: dict[str, Drawing] = {}
     if report.p3 is not None:
-        name = "Precision at other prevalences (P3)"
-        limit = report.limit("precision")
-        drawn[name] = _p3(
-            report.p3, _NARROW, "precision", read_at="this window", limit=limit, title=name
-        )
+        p3, limit = report.p3, report.limit("precision")
+        drawn[_P3] = lambda box: _p3(p3, box, read_at="this window", limit=limit)
     if report.curves is not None:
-        operating = _operating(report)
-        for name, draw in (
-            ("ROC", _roc),
-            ("Precision-recall", _precision_recall),
-            ("Precision-recall-gain", _gain),
-        ):
-            drawn[name] = draw(report.curves, operating, _NARROW)
+        drawn |= _drawings(report.curves, _operating(report))
     source = f"{report.monitor}, round {report.round}"
     return [
-        picture(_NARROW_SIZE, f"{source}: {name}", "", shapes) for name, shapes in drawn.items()
+        picture((_WIDTH, _HEIGHT), f"{source}: {name}", "", draw(_box(0, 0)))
+        for name, draw in drawn.items()
     ]
 
 
@@ -80,24 +72,14 @@ def draw_p3(
     limit: float | None = None,
 ) -> bytes:
     """Draw a P3 curve; the words say where it was read, on what it rests, and what its band is."""
-    text = "precision at other prevalences, TPR and FPR as they are"
-    shapes = _p3(p3, _P3_BOX, text, read_at=read_at, limit=limit)
-    footnote = (
-        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}{basis} · "
-        f"{p3.level:.0%} {band} at each prevalence"
+    footnotes = (
+        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}{basis}",
+        f"{p3.level:.0%} {band} at each prevalence",
     )
-    return _picture(_P3_SIZE, title, footnote, shapes)
+    return _picture(title, footnotes, [lambda box: _p3(p3, box, read_at=read_at, limit=limit)])
 
 
-def _p3(
-    p3: PrevalenceRow,
-    box: Box,
-    text: str,
-    *,
-    read_at: str,
-    limit: float | None,
-    title: str | None = None,
-) -> list[str]:
+def _p3(p3: PrevalenceRow, box: Box, *, read_at: str, limit: float | None) -> list[str]:
     panel = Panel(box, Log(p3.curve.x[0], p3.curve.x[-1], percent_text), Linear(0, 1))
     panel.grid()
     now, low, high = p3.prevalence
@@ -106,7 +88,7 @@ def _p3(
     _draw_curve(panel, p3.curve)
     _draw_point(panel, p3.prevalence, p3.value)
     keys = [
-        Key("band", _CURVE, text),
+        Key("band", _CURVE, "precision"),
         Key("point", _NOW, f"{read_at}: prevalence {percent_text(now)}"),
     ]
     if limit is not None:
@@ -114,20 +96,17 @@ def _p3(
         keys.append(Key("line", _LIMIT, "limit", DASHED))
     panel.axes()
     panel.names("prevalence of actual positives", "Precision")
-    if title is not None:
-        panel.title(title)
-    corner = (
-        box.left + box.width - legend.column_width(keys) - 6,
-        box.top + box.height - 10,
-    )
-    return [*panel.shapes(), *_legend(keys, box, corner, 9)]
+    panel.title(_P3)
+    return [*panel.shapes(), *_legend(keys, box)]
 
 
-def _legend(keys: list[Key], box: Box, corner: tuple[float, float], size: float) -> list[str]:
-    """Write the legend into a corner of a wide panel; under a narrow one, which it would hide."""
-    if box is not _NARROW:
-        return legend.column(keys, corner, size)
-    return legend.row(keys, (8, box.top + box.height + 56), 8)
+def _box(index: int, top: float) -> Box:
+    """Return the plot area of one of several curves side by side."""
+    return Box(45 + index * _WIDTH, top + 26, 270, 212)
+
+
+def _legend(keys: list[Key], box: Box) -> list[str]:
+    return legend.row(keys, (box.left - 37, box.top + box.height + 56), 8)
 
 
 def curves_svg(report: RoundReport) -> bytes | None:
@@ -170,20 +149,21 @@ def draw_curves(
     curves: CurvesRow, *, title: str, labels: str, weighted_to: str, operating: Operating
 ) -> bytes:
     """Draw the three curves; the words say which labels they are of, and weighted back to what."""
-    shapes = [
-        *_roc(curves, operating, _ROC),
-        *_precision_recall(curves, operating, _PRECISION_RECALL),
-        *_gain(curves, operating, _GAIN),
-    ]
-    return _picture(
-        _SIZE,
-        title,
+    point, low, high = map(percent_text, curves.prevalence)
+    footnote = (
         f"from {curves.labeled:,} labels {labels}, {curves.positive:,} of them positive, "
         f"weighted back to {weighted_to} · precision and gains hold for the prevalence "
-        f"{percent_text(curves.prevalence[0])} ({percent_text(curves.prevalence[1])} to "
-        f"{percent_text(curves.prevalence[2])}) · {curves.level:.0%} credible bands at each place",
-        shapes,
+        f"{point} ({low} to {high}) · {curves.level:.0%} credible bands at each place"
     )
+    return _picture(title, (footnote,), _drawings(curves, operating).values())
+
+
+def _drawings(curves: CurvesRow, operating: Operating) -> dict[str, Drawing]:
+    return {
+        "ROC": lambda box: _roc(curves, operating, box),
+        "Precision-recall": lambda box: _precision_recall(curves, operating, box),
+        "Precision-recall-gain": lambda box: _gain(curves, operating, box),
+    }
 
 
 def _roc(curves: CurvesRow, operating: Operating, box: Box) -> list[str]:
@@ -253,8 +233,7 @@ def _with_operating(
         return panel.shapes()
     _draw_point(panel, x, y)
     keys = [Key("band", _CURVE, curve), Key("point", _NOW, operating.key())]
-    corner = (panel.box.left + 6, panel.box.top + panel.box.height - 18)
-    return [*panel.shapes(), *_legend(keys, panel.box, corner, 8.5)]
+    return [*panel.shapes(), *_legend(keys, panel.box)]
 
 
 def _draw_point(panel: Panel, x: Triple, y: Triple) -> None:
@@ -270,10 +249,14 @@ def triple(row: EstimateRow | None) -> Triple | None:
     return row.point, row.low, row.high
 
 
-def _picture(size: tuple[float, float], title: str, footnote: str, shapes: list[str]) -> bytes:
-    width, height = size
-    texts = [
-        text_at((8, 22), title, 13, bold=True, room=width - 16),
-        text_at((8, height - 8), footnote, 8, colour=QUIET, room=width - 16),
+def _picture(title: str, footnotes: Sequence[str], drawings: Iterable[Drawing]) -> bytes:
+    """Draw curves side by side, the title over them and footnotes below."""
+    drawn = [draw(_box(index, _HEAD)) for index, draw in enumerate(drawings)]
+    width, bottom = len(drawn) * _WIDTH, _HEAD + _HEIGHT
+    notes = [
+        text_at((8, bottom + n * _FOOT + 4), text, 8, colour=QUIET, room=width - 16)
+        for n, text in enumerate(footnotes)
     ]
-    return picture(size, title, footnote, [*shapes, *texts])
+    head = text_at((8, 20), title, 13, bold=True, room=width - 16)
+    size = width, bottom + len(footnotes) * _FOOT
+    return picture(size, title, " · ".join(footnotes), [head, *chain(*drawn), *notes])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from monitor.presentation.numbers import NOT_ESTIMABLE, capital, minute_text
 from monitor.presentation.outcome import (
     best_row,
     holds_for_text,
-    labels_text,
     meaning_sentences,
     method_sentences,
     no_curves_text,
@@ -37,8 +35,8 @@ from monitor.presentation.round_document import (
     next_round_section,
     round_sections,
 )
-from monitor.report.curve_figures import narrow_curves
-from monitor.report.figures import counts_svg, metric_svg, timeline_svg
+from monitor.report.curve_figures import single_curves
+from monitor.report.figures import metric_svg, timeline_svg
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -128,16 +126,10 @@ def _figures_of(report: RoundReport) -> dict[str, Any]:
             for metric in _WATCHED
             if timeline
         ],
-        "counts_figure": _drawn([counts_svg(report)]),
-        "curves": _drawn(narrow_curves(report)),
+        "curves": [_inline(figure) for figure in single_curves(report)],
         "no_curves": no_curves_text(report),
         "holds_for": holds_for_text(report),
-        "labels": labels_text(report),
     }
-
-
-def _drawn(figures: Iterable[bytes | None]) -> list[Markup]:
-    return [_inline(figure) for figure in figures if figure is not None]
 
 
 def _inline(figure: bytes) -> Markup:

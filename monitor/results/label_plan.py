@@ -41,8 +41,8 @@ _TWO_WAVES = (
 # Okabe and Ito's colours, told apart by the colour-blind; the lines differ as well
 COLOURS = {"precision": "#0072B2", "recall": "#D55E00"}
 TALLEST = 4  # times the narrowest width of the wider metric; beyond, it says only "too wide"
-_SIZE = (540.0, 331.0)  # points
-_BOX = Box(52, 30, 476, 252)
+_SIZE = (540.0, 347.0)  # points
+_BOX = Box(52, 46, 476, 252)
 _DASHED = "6.5 3"
 
 
@@ -68,14 +68,13 @@ def widths_svg(forecast: PlanForecast) -> bytes:
         "over-sampling of flagged items, s (1: a plain random sample)",
         "width of the 95 % interval",
     )
-    (best, top), right = panel.above(curve.best), _BOX.left + _BOX.width
-    corner = right - legend.column_width(keys) - 6, top + len(keys) * 12.5
+    best, top = panel.above(curve.best)
     answer, title = f"the plan: s = {curve.best:.3g}", f"{curve.labels:,} labels"
     shapes = [
         *panel.shapes(),
-        *legend.column(keys, corner),
+        *legend.row(keys, (8, 34)),
         text_at((best + 5, top + 12), answer, 9),
-        text_at((_BOX.left, top - 8), title, 11, bold=True),
+        text_at((8, 17), title, 11, bold=True),
     ]
     return picture(_SIZE, f"Interval widths with {title}", answer, shapes)
 

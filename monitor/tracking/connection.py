@@ -19,12 +19,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.mlflow_login import CONNECT_SECONDS, http_client
 from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.files.sqlite_address import sqlite_path
@@ -60,41 +61,47 @@ _ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the wh
 _IMPORT = threading.Lock()
 
 
+CONNECT_SECONDS = 3
 HEALTH_SECONDS = 5
 TOO_MANY, UNAVAILABLE = 429, 503
 
-_PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
+_PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mssql": 1433}
 
 
-def _connect(uri: str) -> None:
-    """Connect to a database and hang up. Raises `OSError` if nothing listens there."""
+def check_reachable(uri: str) -> None:
+    """Connect and hang up, unless only a proxy leads there. Raises `OSError` if nothing listens."""
     parts = urlsplit(uri)
-    port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
-    if parts.hostname and port is not None:
-        socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
+    scheme = parts.scheme.partition("+")[0]
+    port = parts.port or _PORTS.get(scheme)
+    if not parts.hostname or port is None or _by_proxy(scheme, parts.hostname):
+        return
+    socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
 
 
-def _ask_health(uri: str) -> None:
-    """Ask for ``/health`` once.
+def _by_proxy(scheme: str, host: str) -> bool:
+    proxies = getproxies()
+    return bool(proxies.get(scheme) or proxies.get("all")) and not proxy_bypass(host)
 
-    Raises `OSError` without an answer, `DeliveryFailed` if the server takes no requests now.
+
+def ask_health(uri: str) -> tuple[int, timedelta | None]:
+    """Ask for ``/health`` once, with MLflow's own credentials.
+
+    Returns the status of the answer, and for how long the server wants to be left alone.
     """
-    import httpx  # noqa: PLC0415  0.1 s, needed only where MLflow is asked
+    from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415
+    from mlflow.utils.rest_utils import http_request  # noqa: PLC0415
 
-    try:
-        with http_client(HEALTH_SECONDS) as client:
-            answer = client.get(f"{uri.rstrip('/')}/health")
-    except (httpx.LocalProtocolError, UnicodeError):
-        return  # of a credential that no header may hold; MLflow's client refuses it too
-    except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise ConnectionError(str(error)) from error
-    # Only these two answers say that it takes no requests: a gateway may not route the path.
-    if answer.status_code in {TOO_MANY, UNAVAILABLE}:
-        message = (
-            f"MLflow at {shown(uri)} takes no requests now: it answers {answer.status_code}; what "
-            "waits is tried again"
-        )
-        raise DeliveryFailed(message, retry_after=retry_after(answer.headers, utc_now()))
+    credentials = get_default_host_creds(uri)  # type: ignore[no-untyped-call]
+    answer = http_request(  # type: ignore[no-untyped-call]
+        credentials,
+        "/health",
+        "GET",
+        timeout=(CONNECT_SECONDS, HEALTH_SECONDS),
+        retry_codes=frozenset(),
+        raise_on_status=False,
+    )
+    answers = {name.lower(): value for name, value in answer.headers.items()}
+    return int(answer.status_code), retry_after(answers, utc_now())
 
 
 @contextmanager
@@ -195,7 +202,7 @@ class Connection:
         """Give a client whose calls end in time and whose failures are `DeliveryFailed`."""
         is_there = self._answered + _FRESH > time.monotonic()
         if not is_there:
-            self._reach(requested)
+            self.check_reachable(requested)
         load_mlflow()
         from mlflow import MlflowClient  # noqa: PLC0415
         from mlflow.exceptions import MlflowException  # noqa: PLC0415
@@ -208,7 +215,7 @@ class Connection:
             deadline = Deadline(self._delivery_seconds if self._remote else math.inf)
             try:
                 if not is_there:
-                    self._make_tables()
+                    self._probe()
                 if self._client is None:
                     self._client = MlflowClient(self.tracking_uri, self._registry_uri)
                 yield cast("MlflowClient", Timed(self._client, deadline))
@@ -220,11 +227,10 @@ class Connection:
                 raise self.failure(error, requested) from error
             self._answered = time.monotonic()
 
-    def _reach(self, requested: str) -> None:
-        """Find out that nothing answers, before anything slow is done for it."""
-        is_server = urlsplit(self.tracking_uri).scheme in {"http", "https"}
+    def check_reachable(self, requested: str) -> None:
+        """Find out that nothing listens, before anything slow is done for it."""
         try:
-            (_ask_health if is_server else _connect)(self.tracking_uri)
+            check_reachable(self.tracking_uri)
         except OSError as error:
             raise self.failure(error, requested) from error
 
@@ -268,7 +274,8 @@ class Connection:
         self._answered = -math.inf
         getattr(utils, "_artifact_repos_cache", {}).clear()
 
-    def _make_tables(self) -> None:
+    def _probe(self) -> None:
+        """Find out cheaply that nothing answers, before a call that would wait longer."""
         for uri in (self.tracking_uri, self._registry_uri or ""):
             if (path := sqlite_path(uri)) is None:
                 continue
@@ -279,6 +286,16 @@ class Connection:
                 )
                 raise DeliveryFailed(message)
             make_tables(path)
+        if urlsplit(self.tracking_uri).scheme not in {"http", "https"}:
+            return
+        status, pause = ask_health(self.tracking_uri)
+        # Only these two answers say that it takes no requests: a gateway may not route the path.
+        if status in {TOO_MANY, UNAVAILABLE}:
+            message = (
+                f"MLflow at {shown(self.tracking_uri)} takes no requests now: it answers "
+                f"{status}; what waits is tried again"
+            )
+            raise DeliveryFailed(message, retry_after=pause)
 
 
 class Deadline:

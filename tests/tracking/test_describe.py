@@ -159,7 +159,7 @@ def test_the_figure_says_in_words_what_it_shows_and_marks_each_round_and_its_ale
 
     legend = ["with earlier rounds", "round alone", "limit", "an alert fires"]
     assert [words for words in picture.texts if words in legend] == legend
-    assert "prevalence 5.10%" in " | ".join(picture.texts)
+    assert "prevalence 5.1 %" in " | ".join(picture.texts)
     assert picture.title == "mail-travel: precision and recall up to round 12"
     assert picture.description.startswith(report.sentence)
     alone = [
