@@ -15,6 +15,7 @@ import time
 import traceback
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,13 @@ from sqlalchemy.engine import make_url
 from monitor.domain import crashpoint
 from monitor.storage import schema
 from monitor.storage.database import Database
+from tests.faults import bugs
 from tests.faults import world as worlds
 from tests.faults.invariants import accepted_labels, breaches
 from tests.faults.world import ONE, World, live
+
+COMMANDS = ("sweeps", "replicas", "outages")
+"""Modules whose functions are commands; loaded before anything forks."""
 
 SECRET = "canary-of-a-secret"  # noqa: S105  the password in the store's address
 
@@ -198,39 +203,16 @@ def labels_now(world):
         database.close()
 
 
-def commands():
-    from tests.faults import outages, replicas, sweeps  # noqa: PLC0415  they import this module
-
-    return {
-        name: getattr(module, name)
-        for module, names in (
-            (
-                sweeps,
-                (
-                    "everywhere",
-                    "where_a_late_round_fires",
-                    "where_an_alert_ends",
-                    "where_a_second_wave_goes_out",
-                    "points",
-                ),
-            ),
-            (replicas, ("together", "stopped", "stopped_twice")),
-            (outages, ("cut_off", "file_faults", "server_restarts")),
-        )
-        for name in names
-    }
-
-
 def obey(line) -> dict[str, Any]:
     """Run one command in this process."""
     asked = json.loads(line)
-    from tests.faults import bugs  # noqa: PLC0415  it imports this module
-
     bugs.application(asked.pop("bug", None))
+    module, _, command = asked.pop("do").partition(".")
     folder = Path(tempfile.mkdtemp(prefix="world-", dir=asked.pop("folder")))
     nursery = Nursery(folder, asked.pop("server", ""))
     try:
-        said: dict[str, Any] = commands()[asked.pop("do")](nursery, **asked)
+        do = getattr(import_module(f"tests.faults.{module}"), command)
+        said: dict[str, Any] = do(nursery, **asked)
         said["violations"] = [each[:600] for each in said["violations"][:20]]
         return said
     finally:
@@ -240,7 +222,8 @@ def obey(line) -> dict[str, Any]:
 
 def main() -> None:
     worlds.prepare()
-    commands()
+    for name in COMMANDS:
+        import_module(f"tests.faults.{name}")
     out = os.dup(1)
     os.dup2(
         os.open(os.devnull, os.O_WRONLY), 2
