@@ -56,7 +56,8 @@ test: $(VENV)/.ready-dev
 # What touches each library: the config, the store, MLflow, files, statistics, pages, commands.
 LOWEST_TESTS = tests/cli/test_bad_arguments.py tests/cli/test_commands.py tests/cli/test_effects.py \
 	tests/cli/test_output.py tests/cli/test_restate.py tests/config tests/evaluation \
-	tests/hooks tests/labeling tests/plugins/evaluator tests/plugins/lake tests/service/pages/test_door.py \
+	tests/hooks tests/labeling tests/plugins/evaluator tests/plugins/hooks tests/plugins/lake \
+	tests/service/pages/test_door.py \
 	tests/service/web tests/sources/test_duckdb.py tests/sources/test_duckdb_times.py tests/sources/sql \
 	tests/stats tests/storage tests/tracking \
 	--ignore=tests/sources/sql/test_compiled.py # the text of SQLAlchemy 2.1

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.stats.detection.recovery import Recovery
 from monitor.storage import schema
 from monitor.storage.database import Database

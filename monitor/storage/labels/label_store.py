@@ -86,14 +86,56 @@ def set_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None
 
 
 def add_events(
-    connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
+    connection: Connection,
+    labeler: str,
+    events: Iterable[LabelEvent],
+    now: datetime,
+    *,
+    complete: Collection[str] = (),
 ) -> Counter[int]:
     """Store the new events, raise the label revision of their rounds, and count them by round.
 
     An event without its own time, or with one from the future, counts only if it changes the
-    annotator's present answer, so reading the same file or column again adds nothing.
+    annotator's present answer, so reading the same file or column again adds nothing. For
+    ``complete`` see `Collected`.
     """
-    return insert_rows(connection, new_rows(connection, labeler, list(events), now))
+    events = list(events)
+    if complete:
+        events = _with_withdrawals(connection, labeler, events, complete)
+    return insert_rows(connection, new_rows(connection, labeler, events, now))
+
+
+def _with_withdrawals(
+    connection: Connection, labeler: str, events: Sequence[LabelEvent], complete: Collection[str]
+) -> list[LabelEvent]:
+    """Withdraw the answers that are missing, and date changes later than what they change.
+
+    A tool dates an answer and not its deletion, after which an older answer may stand again.
+    """
+    query = (
+        select(label_events.c.external_id, *_STATED)
+        .join(tasks, _SAME_ITEM)
+        .where(tasks.c.key.in_(listed(connection, sorted(complete))))
+        .where(label_events.c.labeler == labeler)
+        .order_by(label_events.c.at)
+    )
+    last: dict[tuple[str, str], Statement] = {}
+    for external_id, *stated in connection.execute(query):
+        statement = _stored(*stated)
+        key = external_id.removesuffix(f"/{statement.annotator}")
+        last[key, statement.annotator] = statement
+    result = []
+    for event in events:
+        before = last.pop((event.task_key, event.annotator), None)
+        if before is None or event.at is None or event.at > before.at:
+            result.append(event)
+        elif event.answer != before.answer:
+            result.append(replace(event, at=before.at + _INSTANT))
+    for (key, annotator), before in last.items():
+        if key in complete and before.kind is LabelKind.GIVEN:
+            at = before.at + _INSTANT
+            result.append(LabelEvent(key, annotator, None, at, LabelKind.WITHDRAWN))
+    return result
 
 
 def insert_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> Counter[int]:
