@@ -27,7 +27,7 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.faults import bugs
 from tests.faults import world as worlds
-from tests.faults.invariants import accepted_labels, breaches
+from tests.faults.invariants import CHECKS, Case, accepted_labels
 from tests.faults.world import ONE, World, live
 
 COMMANDS = ("sweeps", "replicas", "outages")
@@ -169,13 +169,9 @@ def judge(world, *, kills, accepted=frozenset(), in_the_way=()) -> list[str]:
     ``in_the_way`` is what lives may have met that a later one had to get past.
     """
     database = Database(world.url)
-    found = breaches(
-        database,
-        worlds.outside(world, (worlds.CANARY, SECRET)),
-        now=world.stages[-1].now,
-        repeats=kills,
-        accepted=accepted,
-    )
+    outside = worlds.outside(world, (worlds.CANARY, SECRET))
+    case = Case(database, outside, world.stages[-1].now, kills, accepted)
+    found = [each for check in CHECKS for each in check(case)]
     database.close()
     met = [what for line in world.noted("trouble") for what in line["what"]]
     return found + [f"trouble: {what}" for what in met if not _may_be(what, in_the_way)]

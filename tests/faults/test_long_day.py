@@ -55,7 +55,7 @@ class Day:
     def violations(self, client, hook):
         """What is wrong once nothing waits."""
         with closing(Database(f"sqlite:///{self.folder}/monitor.db")) as database:
-            case = Case(database, Outside(), day.BEGIN, repeats=0, accepted=())
+            case = Case(database, Outside(), day.BEGIN)
             return [
                 *self._wrong_rounds(),
                 *wrong_runs(case, client, "day"),
