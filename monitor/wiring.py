@@ -142,8 +142,8 @@ def _mlflow_page(config: Config, database: Database, monitor: str, key: str) -> 
     if not uri.startswith(("http://", "https://")):
         return None
     with database.read() as connection:
-        receipt = effect_admin.last_receipt(connection, monitor, EffectKind.ROUND_RUN)
-    return round_link(uri, f"{prefix}/{monitor}", key, receipt)
+        last = effect_admin.last_done(connection, monitor, EffectKind.ROUND_RUN)
+    return round_link(uri, f"{prefix}/{monitor}", key, None if last is None else last[1])
 
 
 def _context(

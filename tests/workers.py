@@ -33,6 +33,8 @@ def killed_at(last):
 
 def lives(live):
     # Each line that comes is the number of a life; it is a fork, and how it ended is printed.
+    import structlog
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     pause()
     for line in sys.stdin:
         child = os.fork()

@@ -21,7 +21,10 @@ _NONE, _UNKNOWN = "-", "?"
 
 
 def worker_name(pid: int | None = None) -> str:
-    """Name a process of this machine: boot and process-id namespace, process id, start time."""
+    """Name a process of this machine: place, process id, start time.
+
+    The place has boot and process-id namespace, since containers may share a host name.
+    """
     pid = os.getpid() if pid is None else pid
     return f"{_host()}/{pid}/{_started(pid)}"
 
@@ -74,8 +77,7 @@ def is_free(
 ) -> ColumnElement[bool]:
     """Whether a row read so may be claimed: unclaimed, run out, or of a worker that is gone.
 
-    A claim that is to end later than the ``milliseconds`` that claims last was made by a clock
-    that was ahead of the time, so nobody knows when it ends.
+    A claim that ends later than claims last was made by a clock that was ahead of the time.
     """
     until = table.c.claimed_until
     # All times are the database's: clocks of two machines may differ by more than a claim lasts.
@@ -96,10 +98,7 @@ def attempts_alone(claimed_by: str | None) -> int:
 
 
 def claim_of_ours(table: Table, milliseconds: int, *, alone: int = 0) -> dict[str, Any]:
-    """Values that make a row ours for some time; each claim is its own attempt.
-
-    ``alone`` goes with the claim, since nobody else can say what ended its process.
-    """
+    """Values that make a row ours for some time; each claim is its own attempt."""
     return {
         "claimed_by": f"{worker_name()}{_SUSPECTED}{alone}" if alone else worker_name(),
         "claimed_until": clock_ms() + milliseconds,
@@ -108,11 +107,10 @@ def claim_of_ours(table: Table, milliseconds: int, *, alone: int = 0) -> dict[st
 
 
 def wait_for_turn(connection: Connection, which: ColumnElement[bool]) -> int:
-    """Wait until nobody else writes to a monitor, as on SQLite to the whole store.
+    """Wait until nobody else writes to a monitor, and return its id.
 
-    Without it two writers on PostgreSQL could read the same state and overwrite each other, or
-    lock rounds in opposite orders. Every write of estimates, rounds or labels begins with this.
-    Returns the monitor's id.
+    Without it two writers on PostgreSQL could overwrite each other, or lock rounds in opposite
+    orders. Every write of estimates, rounds or labels begins with this.
     """
     result = wait_if_recorded(connection, which)
     if result is None:

@@ -1,7 +1,4 @@
-"""What must hold when all is over, whatever happened on the way; each breach is a sentence.
-
-`breaches` takes the store and what the outside holds, however a test made them.
-"""
+"""What must hold when all is over, whatever happened on the way; each breach is a sentence."""
 
 import json
 import math
@@ -37,40 +34,25 @@ class SeenRun:
 
 @dataclass(frozen=True)
 class Outside:
-    """All that left the program.
+    """All that left the program."""
 
-    Parameters
-    ----------
-    runs
-        Those of MLflow, deleted ones too.
-    told
-        What hooks got, in the order of arrival: ``sink``, ``effect``, ``key``, ``id``, ``alert``,
-        ``event`` and ``attempt`` of each.
-    tasks
-        Keys of the tasks that people have before them, each as often as it is there.
-    said
-        The last answer that people gave, by task key.
-    texts
-        Everything that may be read by strangers, by where it stands; ``secrets`` must not.
-    """
-
-    runs: Sequence[SeenRun] = ()
-    told: Sequence[Mapping[str, Any]] = ()
-    tasks: Sequence[str] = ()
-    said: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-    secrets: Sequence[str] = ()
+    runs: Sequence[SeenRun] = ()  # those of MLflow, deleted ones too
+    told: Sequence[Mapping[str, Any]] = ()  # what hooks got, in the order of arrival
+    tasks: Sequence[str] = ()  # keys of those before people, each as often as it is there
+    said: Mapping[str, str] = field(default_factory=dict)  # the last answers, by task key
+    texts: Mapping[str, str] = field(default_factory=dict)  # what strangers may read, by place
+    secrets: Sequence[str] = ()  # what must stand in none of these
 
 
 @dataclass(frozen=True)
 class Case:
-    """The store, the outside, the time, and what may be doubled: as often as a process was lost."""
+    """The store and the outside, which `CHECKS` look at."""
 
     database: Database
     outside: Outside
-    now: datetime
-    repeats: int
-    accepted: Collection[tuple[str, ...]]
+    now: datetime  # slots up to here are due
+    repeats: int = 0  # deliveries that may have arrived twice, as those of killed processes may
+    accepted: Collection[tuple[str, ...]] = ()  # labels that were stored at some time
 
     def rows(self, query):
         with self.database.read() as connection:
@@ -79,29 +61,6 @@ class Case:
     def none(self, what, query):
         """Say each row that should not be there."""
         return [f"{what}: {row}" for row in self.rows(query)]
-
-
-def breaches(
-    database: Database,
-    outside: Outside,
-    *,
-    now: datetime,
-    repeats: int = 0,
-    accepted: Collection[tuple[str, ...]] = (),
-) -> list[str]:
-    """Say everything that does not hold.
-
-    Parameters
-    ----------
-    now
-        Slots up to here are due.
-    repeats
-        How many deliveries may have arrived once more, as those of killed processes may.
-    accepted
-        Label events that were stored at some time, as `accepted_labels` reads them.
-    """
-    case = Case(database, outside, now, repeats, accepted)
-    return [found for check in CHECKS for found in check(case)]
 
 
 def accepted_labels(database: Database) -> set[tuple[str, ...]]:

@@ -15,6 +15,7 @@ import time
 import traceback
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,13 @@ from sqlalchemy.engine import make_url
 from monitor.domain import crashpoint
 from monitor.storage import schema
 from monitor.storage.database import Database
+from tests.faults import bugs
 from tests.faults import world as worlds
-from tests.faults.invariants import accepted_labels, breaches
+from tests.faults.invariants import CHECKS, Case, accepted_labels
 from tests.faults.world import ONE, World, live
+
+COMMANDS = ("sweeps", "replicas", "outages")
+"""Modules whose functions are commands; loaded before anything forks."""
 
 SECRET = "canary-of-a-secret"  # noqa: S105  the password in the store's address
 
@@ -164,13 +169,9 @@ def judge(world, *, kills, accepted=frozenset(), in_the_way=()) -> list[str]:
     ``in_the_way`` is what lives may have met that a later one had to get past.
     """
     database = Database(world.url)
-    found = breaches(
-        database,
-        worlds.outside(world, (worlds.CANARY, SECRET)),
-        now=world.stages[-1].now,
-        repeats=kills,
-        accepted=accepted,
-    )
+    outside = worlds.outside(world, (worlds.CANARY, SECRET))
+    case = Case(database, outside, world.stages[-1].now, kills, accepted)
+    found = [each for check in CHECKS for each in check(case)]
     database.close()
     met = [what for line in world.noted("trouble") for what in line["what"]]
     return found + [f"trouble: {what}" for what in met if not _may_be(what, in_the_way)]
@@ -198,39 +199,16 @@ def labels_now(world):
         database.close()
 
 
-def commands():
-    from tests.faults import outages, replicas, sweeps  # noqa: PLC0415  they import this module
-
-    return {
-        name: getattr(module, name)
-        for module, names in (
-            (
-                sweeps,
-                (
-                    "everywhere",
-                    "where_a_late_round_fires",
-                    "where_an_alert_ends",
-                    "where_a_second_wave_goes_out",
-                    "points",
-                ),
-            ),
-            (replicas, ("together", "stopped", "stopped_twice")),
-            (outages, ("cut_off", "file_faults", "server_restarts")),
-        )
-        for name in names
-    }
-
-
 def obey(line) -> dict[str, Any]:
     """Run one command in this process."""
     asked = json.loads(line)
-    from tests.faults import bugs  # noqa: PLC0415  it imports this module
-
     bugs.application(asked.pop("bug", None))
+    module, _, command = asked.pop("do").partition(".")
     folder = Path(tempfile.mkdtemp(prefix="world-", dir=asked.pop("folder")))
     nursery = Nursery(folder, asked.pop("server", ""))
     try:
-        said: dict[str, Any] = commands()[asked.pop("do")](nursery, **asked)
+        do = getattr(import_module(f"tests.faults.{module}"), command)
+        said: dict[str, Any] = do(nursery, **asked)
         said["violations"] = [each[:600] for each in said["violations"][:20]]
         return said
     finally:
@@ -240,7 +218,8 @@ def obey(line) -> dict[str, Any]:
 
 def main() -> None:
     worlds.prepare()
-    commands()
+    for name in COMMANDS:
+        import_module(f"tests.faults.{name}")
     out = os.dup(1)
     os.dup2(
         os.open(os.devnull, os.O_WRONLY), 2

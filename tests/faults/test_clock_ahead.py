@@ -12,7 +12,6 @@ from monitor.rounds.delivery import deliver
 from monitor.rounds.opening import due
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage.database import clock_ms
-from monitor.storage.rounds import round_claims
 from monitor.storage.tables import effects, rounds
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, overview, settings
 from tests.rounds.sinks import Sink
@@ -66,22 +65,6 @@ def test_a_notice_that_was_put_off_goes_out_at_the_next_pass(database, hook, err
     deliver_at(database, hook, MONDAY + timedelta(hours=2))
 
     assert hook.got == ["notice"]
-
-
-def test_a_wait_that_is_not_too_long_is_kept(database, hook):
-    add_effect(database, add_round(database), "notice")
-    hook.error = DeliveryFailed("it does not answer")
-    deliver_at(database, hook, MONDAY)
-    hook.error = None
-    hour = MONDAY + timedelta(hours=1)
-    with database.write() as connection:
-        connection.execute(update(effects).values(next_try=hour))
-
-    deliver_at(database, hook, MONDAY)
-    early = list(hook.got)
-    deliver_at(database, hook, hour)
-
-    assert (early, hook.got) == ([], ["notice"])
 
 
 def test_a_sink_that_takes_nothing_is_told_though_its_turn_began_in_the_future(scene, hook):
@@ -157,19 +140,6 @@ def test_a_claim_that_a_clock_ahead_made_does_not_last_until_then(database):
 
     assert claimed(database, round_id)
     claimed_effect(database, 1)
-
-
-def test_a_claim_of_another_machine_is_kept_as_long_as_claims_last(database):
-    round_id = add_round(database)
-    assert claimed(database, round_id)
-    with database.write() as connection:
-        connection.execute(
-            update(rounds).values(
-                claimed_by=ELSEWHERE, claimed_until=clock_ms() + round_claims.CLAIM_MS - 1000
-            )
-        )
-
-    assert claimed(database, round_id) is None
 
 
 def test_what_is_odd_is_on_the_page_of_the_model_though_a_round_lies_ahead(database):

@@ -13,7 +13,7 @@ from tests.servers import stoppable_postgres
 
 def test_connections_cut_around_commit_lose_and_double_nothing(lives):
     """A COMMIT, or its answer, never arrives."""
-    done = lives("cut_off", store="postgresql", count=sized(small=2, soak=1000), seed=6)
+    done = lives("outages.cut_off", store="postgresql", count=sized(small=2, soak=1000), seed=6)
 
     assert done["violations"] == []
     assert done["told"] >= done["cuts"] / 2
@@ -22,7 +22,7 @@ def test_connections_cut_around_commit_lose_and_double_nothing(lives):
 def test_a_full_disk_and_a_lock_are_told_in_a_sentence_and_lose_nothing(lives):
     pages = sized(small=2, soak=20)
 
-    done = lives("file_faults", store="sqlite", pages=list(range(pages)))
+    done = lives("outages.file_faults", store="sqlite", pages=list(range(pages)))
 
     assert done["violations"] == []
     for what in ("database or disk is full", "database is locked"):
@@ -36,7 +36,7 @@ def test_a_full_disk_and_a_lock_are_told_in_a_sentence_and_lose_nothing(lives):
 def test_a_server_that_crashes_during_rounds_loses_and_doubles_nothing(lives):
     with stoppable_postgres() as server:
         done = lives(
-            "server_restarts",
+            "outages.server_restarts",
             server=server.url,
             runs=sized(small=1, soak=40),
             seed=6,

@@ -39,14 +39,11 @@ STAGES = (0, 1, 3, 20, 31, 40)
 LIVES = """
 from pathlib import Path
 
-import structlog
-
 from monitor.domain import crashpoint
 from tests.faults.few_points import fewer_points
 from tests.faults.test_free_label_kills import live
 
 fewer_points(2**10)
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 
 
 def one(last):

@@ -9,7 +9,7 @@ from tests.faults.sizes import SOAK, sized
 def test_a_round_killed_at_any_point_is_whole_after_the_next_life(lives, kind, every_nth):
     every_nth = 1 if SOAK else every_nth
 
-    done = lives("everywhere", store=kind, every=SOAK, every_nth=every_nth)
+    done = lives("sweeps.everywhere", store=kind, every=SOAK, every_nth=every_nth)
 
     assert done["violations"] == []
     assert done["kills"] > 80 / every_nth
@@ -22,14 +22,14 @@ def test_a_round_killed_at_any_point_is_whole_after_the_next_life(lives, kind, e
 def test_alerts_of_late_rounds_and_second_waves_come_once_and_whole_wherever_it_is_killed(
     lives, story, kind
 ):
-    done = lives(story, store=kind, every_nth=sized(small=24, soak=1))
+    done = lives(f"sweeps.{story}", store=kind, every_nth=sized(small=24, soak=1))
 
     assert done["violations"] == []
     assert done["kills"] > sized(small=0, soak=8)
 
 
 def test_the_round_that_is_killed_comes_by_all_that_is_done_outside(lives):
-    points = lives("points", store="sqlite")
+    points = lives("sweeps.points", store="sqlite")
 
     assert points["violations"] == []
     wanted = {"commit", "file", "after scan", "after send", "after collect", "after deliver"}

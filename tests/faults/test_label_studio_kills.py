@@ -22,15 +22,12 @@ TASKS = {
 LIVES = """
 from pathlib import Path
 
-import structlog
-
 from monitor.domain import crashpoint
 from monitor.domain.model import Answer
 from monitor.storage.database import Database
 from tests.label_studio import LabelStudio, labeler_on
 from tests.service.pages.people import scene_of
 
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 url, studio, token, store = sys.argv[1:]
 
 

@@ -10,15 +10,12 @@ from tests.workers import lives_until_one_is_whole
 LIVES = """
 from pathlib import Path
 
-import structlog
-
 from monitor.domain import crashpoint
 from monitor.domain.model import Answer
 from monitor.service.pages.labeling.task_queue import AnswerOutcome, TaskQueue
 from monitor.storage.database import Database
 from tests.service.pages.people import on_page, scene_of
 
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 url, folder = sys.argv[1], Path(sys.argv[2])
 notes = folder / "browser.jsonl"
 

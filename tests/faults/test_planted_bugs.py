@@ -8,12 +8,12 @@ import pytest
     [
         (
             "no_search_before_create_and_none_after",
-            {"do": "everywhere", "only": "after mlflow create"},
+            {"do": "sweeps.everywhere", "only": "after mlflow create"},
             "live runs in MLflow",
         ),
         (
             "no_state_and_no_attempt_guard_in_moves",
-            {"do": "stopped", "only": "after show", "count": 1, "seed": 1},
+            {"do": "replicas.stopped", "only": "after show", "count": 1, "seed": 1},
             "stopped by a bug",
         ),
     ],

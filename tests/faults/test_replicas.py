@@ -12,7 +12,7 @@ STORES = pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_replicas_that_are_killed_make_one_round_of_each_slot(lives, kind, replicas):
     runs = sized(small=1, soak=15)
 
-    done = lives("together", store=kind, replicas=replicas, runs=runs, seed=replicas)
+    done = lives("replicas.together", store=kind, replicas=replicas, runs=runs, seed=replicas)
 
     assert done["violations"] == []
     assert done["kills"] > 0
@@ -22,7 +22,7 @@ def test_replicas_that_are_killed_make_one_round_of_each_slot(lives, kind, repli
 @pytest.mark.parametrize("how", ["stopped", "stopped_twice"])
 def test_who_wakes_after_its_claim_ran_out_doubles_nothing(lives, kind, how):
     """Another goes on meanwhile; when stopped twice that one is stopped too, and wakes last."""
-    done = lives(how, store=kind, count=sized(small=3, soak=1000), seed=3)
+    done = lives(f"replicas.{how}", store=kind, count=sized(small=3, soak=1000), seed=3)
 
     assert done["violations"] == []
     assert done["stops"] > 0

@@ -12,8 +12,6 @@ LIVES = """
 from contextlib import suppress
 from datetime import timedelta
 
-import structlog
-
 from monitor.domain import crashpoint
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
@@ -23,7 +21,6 @@ from monitor.storage.database import Database
 from tests.plugins.mlflow_review.review_people import View, review_labeler
 from tests.rounds.scene import Scene, settings
 
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 url, server, experiment = sys.argv[1:4]
 view = View(server, experiment)
 

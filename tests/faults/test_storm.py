@@ -277,7 +277,7 @@ def test_after_a_storm_every_slot_label_run_and_alert_is_there_once(
             tasks=[key for people in storm.people for key in people.tasks]
             + of_columns(database, storm),
         )
-        case = Case(database, outside, clock.now, repeats=0, accepted=())
+        case = Case(database, outside, clock.now)
         load_mlflow()
         from mlflow import MlflowClient  # noqa: PLC0415
 

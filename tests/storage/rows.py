@@ -1,13 +1,24 @@
 """Rows that tests of the store begin with."""
 
+from datetime import timedelta
 from typing import Any
 
+import numpy as np
 from sqlalchemy import text
 
-from monitor.domain.model import BandEdges, EffectKind, Item, Stratum
+from monitor.domain.model import (
+    Answer,
+    BandEdges,
+    EffectKind,
+    Item,
+    LabelEvent,
+    LabelKind,
+    Stratum,
+)
 from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.delivery import INTERRUPTED
+from monitor.storage.labels import label_store
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.rounds import round_claims, round_store, round_transitions
@@ -105,6 +116,21 @@ def draw(database, round_id, *, sizes=(100, 900), expected=(5, 5), strata=STRATA
             history_id=history,
         )
         round_claims.release_round(connection, claim)
+
+
+def say_at_random(connection, keys, people, count, now):
+    """Let people answer tasks, and take answers back, a minute after another."""
+    rng = np.random.default_rng(7)
+    for minute in range(count):
+        answer = [*Answer, None][rng.integers(len(Answer) + 1)]
+        said = LabelEvent(
+            keys[rng.integers(len(keys))],
+            people[rng.integers(len(people))],
+            answer,
+            kind=LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN,
+            at=now + timedelta(minutes=minute),
+        )
+        label_store.add_events(connection, "memory", [said], now)
 
 
 def add_effect(database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, now=MONDAY):

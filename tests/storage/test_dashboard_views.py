@@ -3,12 +3,11 @@
 import re
 from datetime import datetime, timedelta
 
-import numpy as np
 import pytest
 from sqlalchemy import insert, select, update
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import Answer, LabelEvent, LabelKind
+from monitor.domain.model import Answer
 from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
@@ -22,7 +21,7 @@ from monitor.storage.tables import alerts, effects, monitors, rounds
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, Scene, settings
 from tests.storage.released.write import play
-from tests.storage.rows import rows
+from tests.storage.rows import rows, say_at_random
 
 SAMPLE = Sample(max_labels=60, bands=Bands(flagged=1, passed=1))
 
@@ -108,6 +107,20 @@ def test_each_closed_round_has_the_figures_of_its_newest_report(corrected):
         }
         assert (row["threshold"], row["model_version"]) == (0.5, None)
         assert as_time(row["slot"]) == report.slot
+
+
+def test_estimates_are_of_the_last_version_and_of_all_matrices_the_last_is_marked(corrected):
+    last = {number: corrected.round(number).version for number in (1, 2)}
+
+    estimates = rows(corrected.database, "select distinct round, version from latest_estimates")
+    matrices = rows(corrected.database, "select round, version, latest from confusion_matrices")
+
+    assert sorted((row["round"], row["version"]) for row in estimates) == [*last.items()]
+    assert {(row["round"], row["version"]): bool(row["latest"]) for row in matrices} == {
+        (number, version): version == newest
+        for number, newest in last.items()
+        for version in range(1, newest + 1)
+    }
 
 
 def test_all_rounds_are_there_and_those_without_an_estimate_have_none(filled):
@@ -219,23 +232,13 @@ def test_evidence_is_unknown_at_first_and_while_an_alert_is_open(filled):
 
 
 def test_rounds_that_wait_have_the_answers_that_status_counts(database):
-    rng = np.random.default_rng(7)
     scene = Scene(database, settings(sample=SAMPLE))
     scene.week(1, count=400)
     scene.run(1)
     with database.write() as connection:
         [one] = round_store.find_rounds(connection)
         keys = sorted(label_store.all_tasks(connection, [one.id]))
-        for minute in range(150):
-            answer = [*Answer, None][rng.integers(len(Answer) + 1)]
-            said = LabelEvent(
-                keys[rng.integers(len(keys))],
-                ("ada", "bob")[rng.integers(2)],
-                answer,
-                kind=LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN,
-                at=scene.now + timedelta(minutes=minute),
-            )
-            label_store.add_events(connection, "memory", [said], scene.now)
+        say_at_random(connection, keys, ("ada", "bob"), 150, scene.now)
 
     [waiting] = rows(database, "select * from waiting_rounds")
     with database.read() as connection:

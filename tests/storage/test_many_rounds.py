@@ -2,10 +2,6 @@
 
 from datetime import timedelta
 
-import numpy as np
-from sqlalchemy import event
-
-from monitor.domain.model import Answer, LabelEvent, LabelKind
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.status import overviews
 from monitor.storage.labels import label_store, overlap_store
@@ -16,6 +12,8 @@ from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
+from tests.statements import counted
+from tests.storage.rows import say_at_random
 
 NAMES = ("mail", "web", "cards")
 
@@ -66,20 +64,10 @@ def test_the_rounds_that_people_ask_about_are_found_without_reading_all(scenes, 
 
 
 def test_answers_are_counted_as_the_closing_of_a_round_counts_them(scenes, database):
-    rng = np.random.default_rng(7)
     rounds = all_rounds(database)
     with database.write() as connection:
         keys = list(label_store.all_tasks(connection, [round.id for round in rounds]))
-        for minute in range(300):
-            answer = [*Answer, None][rng.integers(len(Answer) + 1)]
-            said = LabelEvent(
-                keys[rng.integers(len(keys))],
-                ("ada", "bob", "cyd")[rng.integers(3)],
-                answer,
-                kind=LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN,
-                at=scenes[0].now + timedelta(minutes=minute),
-            )
-            label_store.add_events(connection, "memory", [said], scenes[0].now)
+        say_at_random(connection, keys, ("ada", "bob", "cyd"), 300, scenes[0].now)
 
     with database.read() as connection:
         progresses = many_rounds.read_progress(connection, [round.id for round in rounds])
@@ -137,15 +125,13 @@ def test_as_many_queries_are_made_for_many_monitors_as_for_few(scenes, database)
     overview(
         database, scenes[0].context.settings, scenes[0].now
     )  # the connection reads from now on
-    asked = []
-    event.listen(database.engine, "after_cursor_execute", lambda *found: asked.append(found[2]))
-    overviews(database, [scene.context.settings for scene in scenes], scenes[0].now)
-    for_few = len(asked)
+    with counted(database) as for_few:
+        overviews(database, [scene.context.settings for scene in scenes], scenes[0].now)
     more = Scene(database, settings(limits=LIMITS, reference=REFERENCE), name="more")
     more.play(1)
-    asked.clear()
 
-    found = overviews(database, [s.context.settings for s in (*scenes, more)], scenes[0].now)
+    with counted(database) as for_many:
+        found = overviews(database, [s.context.settings for s in (*scenes, more)], scenes[0].now)
 
     assert found[-1].last_round == 1
-    assert len(asked) == for_few
+    assert len(for_many.sent) == len(for_few.sent)

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.model import EffectKind, Stratum
-from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage.outbox import effect_store
 from monitor.storage.results import estimate_store
@@ -13,7 +12,6 @@ from monitor.storage.rounds import round_transitions
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import (
-    STRATA,
     add_effect,
     add_round,
     claimed,
@@ -30,36 +28,26 @@ BANDS = (
 )
 
 
-def closed(database, number, versions, *, sizes, wanted, strata=STRATA):
-    """A round with versions, each the (labeled, positive, declined) of every stratum."""
-    round_id = add_round(database, number)
-    draw(database, round_id, sizes=sizes, expected=wanted, strata=strata)
+def closed(database, counted):
+    """A round with a version, which is the (labeled, positive, declined) of every stratum."""
+    sizes, planned = (100, 60, 4000), (10, 25, 40)
+    round_id = add_round(database)
+    draw(database, round_id, sizes=sizes, expected=planned, strata=BANDS)
     claim = claimed(database, round_id)
+    tallies = [
+        StratumTally(stratum, size, wanted, *cells)
+        for stratum, size, wanted, cells in zip(BANDS, sizes, planned, counted, strict=True)
+    ]
     with database.write() as connection:
         round_transitions.move(
             connection, claim, RoundState.LABELING, RoundState.CLOSED, reason="in", now=MONDAY
         )
-        for version, counted in enumerate(versions, start=1):
-            tallies = [
-                StratumTally(stratum, size, planned, *cells)
-                for stratum, size, planned, cells in zip(
-                    strata, sizes, wanted, counted, strict=True
-                )
-            ]
-            estimate_store.write_counts(connection, {(round_id, version): tallies})
-            estimate_store.set_version(connection, round_id, version, estimated_revision=0)
-    return round_id
+        estimate_store.write_counts(connection, {(round_id, 1): tallies})
+        estimate_store.set_version(connection, round_id, 1, estimated_revision=0)
 
 
 def test_the_matrix_holds_what_was_labeled_and_what_that_makes_in_the_window(database):
-    closed(
-        database,
-        1,
-        [[(10, 8, 0), (20, 15, 2), (40, 1, 0)]],
-        sizes=(100, 60, 4000),
-        wanted=(10, 25, 40),
-        strata=BANDS,
-    )
+    closed(database, [(10, 8, 0), (20, 15, 2), (40, 1, 0)])
 
     [found] = rows(database, "select * from confusion_matrices")
 
@@ -82,61 +70,12 @@ def test_the_matrix_holds_what_was_labeled_and_what_that_makes_in_the_window(dat
     ],
 )
 def test_a_class_with_a_stratum_without_labels_is_not_scaled(database, counted, blank):
-    closed(database, 1, [counted], sizes=(100, 60, 4000), wanted=(10, 25, 40), strata=BANDS)
+    closed(database, counted)
 
     [found] = rows(database, "select * from confusion_matrices")
 
     assert {name for name in ("tp", "fp", "fn", "tn") if found[f"window_{name}"] is None} == blank
     assert found["tp"] + found["fp"] + found["fn"] + found["tn"] == sum(c[0] for c in counted)
-
-
-def test_earlier_versions_stay_and_the_last_is_marked(database):
-    closed(
-        database,
-        1,
-        [[(5, 5, 0), (5, 0, 0)], [(5, 4, 0), (5, 0, 0)]],
-        sizes=(100, 900),
-        wanted=(5, 5),
-    )
-
-    found = rows(database, "select * from confusion_matrices order by version")
-    latest = rows(database, "select tp from confusion_matrices where latest")
-
-    assert [(row["version"], row["tp"], bool(row["latest"])) for row in found] == [
-        (1, 5, False),
-        (2, 4, True),
-    ]
-    assert latest == [{"tp": 4}]
-
-
-def estimate(point, metric="precision"):
-    return EstimateRow(
-        metric=metric,
-        estimand="window",
-        basis="round",
-        point=point,
-        low=0.1,
-        high=0.9,
-        level=0.95,
-        method="posterior",
-    )
-
-
-def test_latest_estimates_are_of_the_last_version_only(database):
-    counted = [(5, 5, 0), (5, 0, 0)]
-    round_id = closed(database, 1, [counted, counted], sizes=(100, 900), wanted=(5, 5))
-    with database.write() as connection:
-        estimate_store.write_estimates(connection, {(round_id, 1): [estimate(0.5)]})
-        newer = [estimate(0.6), estimate(0.7, "f1")]
-        estimate_store.write_estimates(connection, {(round_id, 2): newer})
-
-    found = rows(database, "select * from latest_estimates order by metric")
-
-    assert [(row["metric"], row["version"], row["point"]) for row in found] == [
-        ("f1", 2, 0.7),
-        ("precision", 2, 0.6),
-    ]
-    assert {(row["monitor"], row["round"]) for row in found} == {("mail", 1)}
 
 
 def test_waiting_effects_tell_what_waits_since_when_and_for_what(database):

@@ -217,7 +217,7 @@ def adjudicator_of(connection: Connection, round_id: int) -> str | None:
 
 
 def forget_payloads(connection: Connection, round_id: int, *, first_version: int) -> None:
-    """Delete what labelers saw of a round or were yet to see; items and labels stay."""
+    """Delete what labelers saw of a round or were to see, unless it is done again; labels stay."""
     same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
     for table in (payloads, reserve, verdicts):
         remove(connection, table, table.c.round_id == round_id, same)
@@ -354,7 +354,10 @@ def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
 
 
 def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime) -> datetime:
-    """Time of an event that has none: now, and after all that the annotator stated already."""
+    """Time of an event that has none: now, and after all that the annotator stated already.
+
+    Else a clock set back would have it stored again at every reading.
+    """
     earliest = (
         statement.at + _INSTANT for statement in statements if statement.annotator == annotator
     )

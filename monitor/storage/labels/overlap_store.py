@@ -67,8 +67,7 @@ def read_agreement(connection: Connection, round_id: int, version: int) -> Agree
 def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> list[LabelEvent]:
     """Find the answers to one copy of an item by someone who answered its other copy.
 
-    Of two such answers that come together the one to the second copy is found. The adjudicator
-    may answer any copy.
+    Of two that come together the second copy's is found; the adjudicator may answer any.
     """
     answers = [event for event in events if event.kind is LabelKind.GIVEN]
     locations = _locations_with_copies(connection, sorted({event.task_key for event in answers}))

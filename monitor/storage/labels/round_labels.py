@@ -360,10 +360,9 @@ def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
 def read_recurring(
     connection: Connection, rounds: Sequence[Round], *, explored: bool = False
 ) -> dict[int, frozenset[str]]:
-    """Find the items of some rounds that another round of the monitor had asked about, by round.
+    """Find the items that an earlier closed round of the monitor had asked about, by round.
 
-    That is a round, of any history, that had closed before this one did; of one that has not
-    closed yet, any that has. Its sample counts, or else what it ``explored``.
+    Its sample counts, or else what it ``explored``.
     """
     ids = [round_.id for round_ in rounds]
     return in_chunks(connection, ids, partial(_recurring, explored=explored))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Row, Select, select
+from sqlalchemy import ColumnElement, Connection, Row, select
 
 from monitor.domain.model import Effect, EffectKind
 from monitor.storage.database import change
@@ -122,9 +122,7 @@ def set_dead(connection: Connection, sink: str, why: str, before: datetime, now:
 def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:
     """Repeat a delivery that a process without its claim may have disturbed.
 
-    A process that wakes after another took over may still send what it was about to send: a
-    second run, or figures of an older version. What was delivered since then is delivered again,
-    in order, and settles it. Returns how many that are.
+    What it still sent is settled by delivering again, in order, all that was delivered since.
     """
     later = [is_like(effect), effects.c.id >= effect.id]
     if effect.kind is EffectKind.ROUND_RUN:
@@ -170,23 +168,14 @@ def _last(connection: Connection, prefix: str) -> dict[str, Row[Any]]:
     return {row.sink: row for row in connection.execute(query)}
 
 
-def last_receipt(connection: Connection, monitor: str, kind: str) -> str | None:
-    """Read the newest receipt of a kind of effect."""
-    return connection.execute(_last_done(monitor, kind, effects.c.receipt)).scalar()
-
-
 def last_done(connection: Connection, monitor: str, kind: str) -> tuple[dict[str, Any], str] | None:
     """Read payload and receipt of the newest effect of a kind that is done."""
-    query = with_report(_last_done(monitor, kind, effects.c.payload, effects.c.receipt))
-    row = connection.execute(query).first()
-    return None if row is None else (payload_of(row), str(row.receipt))
-
-
-def _last_done(monitor: str, kind: str, *columns: Column[Any]) -> Select[Any]:
-    return (
-        select(*columns)
+    query = (
+        select(effects.c.payload, effects.c.receipt)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
         .where(monitors.c.name == monitor, effects.c.kind == kind, effects.c.status == DONE)
         .order_by(effects.c.id.desc())
         .limit(1)
     )
+    row = connection.execute(with_report(query)).first()
+    return None if row is None else (payload_of(row), str(row.receipt))

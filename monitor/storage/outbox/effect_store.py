@@ -149,7 +149,8 @@ def claim_effect(
 ) -> Effect | None:
     """Take an effect for this process; None while another delivers it, put it off, or did it.
 
-    The claim counts as a try, since a delivery may end its process before that is counted.
+    The claim counts as a try, since a delivery may end its process before that is counted; it is
+    taken back from a try that its process did not end by itself for all that is known.
     ``interrupted`` is kept as the last error if the process of the delivery before ended.
     """
     query = (
@@ -181,7 +182,7 @@ def claim_effect(
 def finish_effect(connection: Connection, effect: Effect, receipt: str, now: datetime) -> bool:
     """Record that an effect is done, if its claim is still ours.
 
-    A model's page has room for one state, so an older one that has stepped aside is done with it.
+    A model's page shows one state, so older ones that have stepped aside are done with it.
     """
     written = _write_back(connection, effect, status=DONE, receipt=receipt, done_at=now)
     if written and effect.kind is EffectKind.MODEL_TAGS:
@@ -238,7 +239,7 @@ def put_link(
 
 
 def find_waiting(connection: Connection, monitor: str | None = None) -> list[WaitingSink]:
-    """Read what waits, per monitor and sink, and apart what has stepped aside."""
+    """Read what waits, per monitor and sink as its first one stands; apart what stepped aside."""
     queue = (
         select(
             func.min(effects.c.id).label("head"),

@@ -107,10 +107,7 @@ def read_fleet(connection: Connection, now: datetime) -> FleetState:
 def rounds_by_state(
     connection: Connection, monitor: str | None = None
 ) -> dict[tuple[str, str], int]:
-    """Count the rounds of a monitor, or of all, by name and state.
-
-    Closed ones are counted as those that are nothing else, which needs no row of them.
-    """
+    """Count rounds by monitor and state: closed are all others, which needs no row of them."""
     listed_monitors = select(monitors.c.id, monitors.c.name).where(named(monitor))
     counted = select(rounds.c.monitor_id, func.count()).where(of_monitor(monitor))
     per_monitor = counted.group_by(rounds.c.monitor_id)

@@ -1,7 +1,6 @@
 """Queries over the rounds of all monitors at once: a few, however many monitors there are.
 
-A round's settings are long, and so are its report and its labels. So no query here reads all
-rounds of a monitor, and of what is long only the part that is asked for.
+Settings, reports and labels are long, so no query here reads all of them of a monitor.
 """
 
 from __future__ import annotations
@@ -38,10 +37,7 @@ WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have n
 
 @dataclass(frozen=True, slots=True)
 class RoundProgress:
-    """How many answers a round wants, second copies among them, and how many it has.
-
-    ``items_to_come`` counts items of a second wave that has not gone out.
-    """
+    """Answers that a round wants and has; ``items_to_come`` are of a second wave."""
 
     wanted: int
     answered: int
@@ -50,11 +46,9 @@ class RoundProgress:
 
 @dataclass(slots=True)
 class MonitorRounds:
-    """The rounds of a monitor that people ask about.
+    """The rounds of a monitor that people ask about; only ``future`` lie ahead of the clock.
 
-    ``newest``, ``closed`` (the newest that is) and ``closed_rounds`` leave out ``future`` rounds,
-    whose time the clock has not reached. ``waiting`` have not ended; ``blocked`` have a reason
-    why they do not take their next step.
+    ``blocked`` have a reason why they do not take their next step.
     """
 
     newest: Round | None = None
@@ -186,10 +180,7 @@ def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tu
 
 
 def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
-    """Count the items of each round that are still asked and to which an answer stands.
-
-    Where nobody took anything back these are all that anybody answered.
-    """
+    """Count the items of each round that are still asked and to which an answer stands."""
     items = func.count(label_events.c.item_id.distinct())
     taken_back = func.max(case((label_events.c.kind == LabelKind.WITHDRAWN, 1), else_=0))
     query = (

@@ -34,10 +34,7 @@ _KEY_BYTES = 8
 
 
 class ControlRates(NamedTuple):
-    """Shares of a round's tasks: how many are asked again, and how many gold items come on top.
-
-    With ``feedback`` people are told the truth of a gold item that they got wrong.
-    """
+    """Shares of a round's tasks: how many are asked again, and how many gold items are added."""
 
     repeats: float
     gold: float
@@ -73,10 +70,7 @@ class Control(NamedTuple):
 
 
 class ControlStatement(NamedTuple):
-    """An answer to a control item; an ``answer`` of None takes back the one before.
-
-    ``after`` is the id of their last statement about a task by then.
-    """
+    """An answer to a control, None to take it back; ``after`` is the last task answer by then."""
 
     control_key: str
     revision: int

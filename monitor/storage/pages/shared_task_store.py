@@ -33,7 +33,8 @@ def share_tasks(
 ) -> None:
     """Add the items of a round's tasks that are not on the page yet, and note who asks.
 
-    Keys and order follow from the items alone, so they tell nothing about a stratum.
+    Keys and order follow from the items alone, so they tell nothing about a stratum. The round on
+    the page is locked before.
     """
     salt = connection.execute(select(store.c.id)).scalar_one()
     key_of = {task.key: _page_key(salt, page_round, task) for task in tasks}

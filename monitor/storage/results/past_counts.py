@@ -38,10 +38,9 @@ the missing, are made anew; they begin with a size, which is never negative."""
 
 @dataclass(frozen=True, slots=True)
 class PastRound:
-    """A closed round as its latest version counted it.
+    """A closed round as its latest version counted it; ``missing`` have no usable answer.
 
-    ``missing`` are its items without a usable answer. ``is_changed`` is whether it has labels that
-    no version has counted, and ``is_packed`` whether its counts are in one row already.
+    ``is_changed`` if no version has counted some labels, ``is_packed`` if one row has its counts.
     """
 
     id: int

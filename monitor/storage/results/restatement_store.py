@@ -88,8 +88,7 @@ def set_versions(
 ) -> None:
     """Make versions the latest of their rounds, by round id; each says whether it is partial.
 
-    ``estimated`` has the label revision that the restated rounds were counted at; a round that
-    only pools one keeps its own, so that its late labels are still to come.
+    Only restated rounds are ``estimated`` at a label revision: late labels of others still count.
     """
     for round_id, version, partial in versions:
         change(connection, rounds, rounds.c.id == round_id, version=version, partial=partial)
