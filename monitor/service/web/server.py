@@ -1,10 +1,4 @@
-"""Serving an application from a thread of this process, until it is stopped.
-
-Connections that ask nothing are closed after some seconds, or at once where others need room.
-Where only this machine may ask, requests have to be for one of its names: a page in somebody's
-browser may point its own name at this machine (DNS rebinding) and read the answers, but it cannot
-make the browser ask for `localhost` or an address instead of that name.
-"""
+"""Serving an application from a thread of this process, until it is stopped."""
 
 from __future__ import annotations
 
@@ -184,7 +178,11 @@ def listening(address: Address, setting: str) -> socket.socket:
 
 
 def is_ours(host_header: str, listen: str) -> bool:
-    """Whether a request is for this machine; one without a host comes from no browser."""
+    """Whether a request is for this machine; one without a host comes from no browser.
+
+    A page in somebody's browser may point its own name at this machine (DNS rebinding), but cannot
+    make the browser ask for `localhost` or an address.
+    """
     name = host_name(host_header)
     if name in {"localhost", listen}:
         return True
