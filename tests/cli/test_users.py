@@ -5,7 +5,7 @@ import json
 import pytest
 from argon2 import PasswordHasher
 
-from monitor.service.pages import accounts
+from monitor.storage.pages import accounts
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def test_a_user_is_added_with_a_token_that_is_shown_once(place):
     [(name, token_hash, role)] = place.query("select name, token_hash, role from page_users")
     assert first == "Ada can sign in as labeler, with this token, which is not shown again:"
     assert (name, role) == ("Ada", "labeler")
-    assert accounts.fits(token_hash, token)
+    assert accounts._HASHER.verify(token_hash, token)
     assert token.encode() not in (place.folder / "monitor.db").read_bytes()
     assert token not in place.run("users", "list").out
 
