@@ -1,8 +1,8 @@
-"""What a package gives so that its source, labeler or login can be in a config.
+"""What a package gives so that its source, labeler, hook or login can be in a config.
 
-An entry point of the group ``pr_monitor.sources``, ``pr_monitor.labelers`` or
-``pr_monitor.logins``, named as the kind, leads to a `SourceAdapter`, a `LabelerAdapter` or a
-`LoginAdapter`; docs/project/adapters.md has an example.
+An entry point of the group ``pr_monitor.sources``, ``pr_monitor.labelers``, ``pr_monitor.hooks`` or
+``pr_monitor.logins``, named as the kind, leads to an adapter; docs/project/adapters.md has an
+example.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from monitor.domain.setting_types import Duration, Settings
 from monitor.domain.time_limit import LIMIT
 
 if TYPE_CHECKING:
+    from monitor.domain.block import Block
     from monitor.domain.challenger import Challenger
     from monitor.domain.people import Role
-    from monitor.domain.ports import Labeler, Source
+    from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
     from monitor.domain.settings import Labeling
 
 
 class ItemFormat(NamedTuple):
-    """How files of items are read that accompany a source, where they do not define it.
+    """How files of items that accompany a source are read, where they do not define it.
 
-    ``id``, ``score`` and ``predicted`` name columns; ``flagged`` are values of ``predicted`` that
-    flag an item, ``passed`` the texts of those that do not.
+    ``flagged`` are values of ``predicted`` that flag an item, ``passed`` the texts of those that do
+    not.
     """
 
     id: str = "id"
@@ -106,28 +107,45 @@ class SourceAdapter:
     make: Callable[[Any, Path], Source]
 
 
-class MlflowEndpoint(NamedTuple):
-    """Where the labels of a monitor are in MLflow: its address, and their own experiment."""
+class LabelerSite(NamedTuple):
+    """What a labeler is made of besides its settings.
 
+    folder, clock: Of the config, where relative paths start; and the present time.
+    store: The `monitor.storage.database.Database` of the rounds.
+    tracking_uri, experiment: MLflow's address, and an experiment for this monitor's labels.
+    source: Of the monitor's predictions.
+    block: That a round was opened in; None for a monitor by itself.
+    """
+
+    folder: Path
+    clock: Clock
+    store: Any
     tracking_uri: str
     experiment: str
+    source: Source
+    block: Block | None
 
 
 @dataclass(frozen=True, slots=True)
 class LabelerAdapter:
-    """A kind of labeler: its settings, and how one is made of them, the folder and the clock.
-
-    One that ``wants_store`` is made of the store as well, one that ``wants_mlflow`` of a
-    `MlflowEndpoint` after that, one that ``wants_source`` of the monitor's source, and one that
-    ``wants_block`` at last of the `monitor.domain.block.Block` that a round was opened in, or None.
-    """
+    """A kind of labeler: its settings, and how one is made of them and of where it is."""
 
     settings: type[Labeling]
-    make: Callable[..., Labeler]
-    wants_store: bool = False
-    wants_mlflow: bool = False
-    wants_source: bool = False
-    wants_block: bool = False
+    make: Callable[[Any, LabelerSite], Labeler]
+
+
+class HookSettings(Settings):
+    """What the settings of every hook derive from, which narrow ``kind`` to a `Literal`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class HookAdapter:
+    """A kind of hook: its settings, and how one is made of them and a `HookContext`."""
+
+    settings: type[HookSettings]
+    make: Callable[[Any, Any], EffectHandler]
 
 
 class AccountsAway(Exception):
@@ -178,9 +196,16 @@ class LoginSettings(Settings):
         return None
 
 
+class LoginSite(NamedTuple):
+    """What a login is made of besides its settings: the store and MLflow's tracking URI."""
+
+    store: Any
+    tracking_uri: str
+
+
 @dataclass(frozen=True, slots=True)
 class LoginAdapter:
-    """A kind of login, made of its settings, the store and MLflow's tracking URI."""
+    """A kind of login: its settings, and how one is made of them and of where it is."""
 
     settings: type[LoginSettings]
-    make: Callable[[Any, Any, str], Accounts]
+    make: Callable[[Any, LoginSite], Accounts]

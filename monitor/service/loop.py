@@ -20,10 +20,8 @@ import structlog
 from monitor.domain.errors import EXIT_INPUT, EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
 from monitor.domain.model import MLFLOW
 from monitor.rounds.claims import let_claims_run_out
-from monitor.rounds.delivery.dead_letters import retire_orphans
-from monitor.rounds.delivery.deliver import Delivered, deliver
-from monitor.rounds.opening.removed_monitors import end_removed_monitors
-from monitor.rounds.retention import forget_removed_monitors
+from monitor.rounds.delivery import Delivered, deliver, retire_orphans
+from monitor.rounds.opening.removed_monitors import end_removed_monitors, forget_removed_monitors
 from monitor.rounds.sampling.aliases import check_aliases
 from monitor.service import signals
 from monitor.service.change_detection import ChangeDetector, MonitorScan, last_ones

@@ -30,7 +30,7 @@ import structlog
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import MLFLOW
 from monitor.domain.ports import utc_now
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.service.obstacle_log import take_in_library_logs
 from monitor.storage.database import Database
 from monitor.storage.outbox import effect_store

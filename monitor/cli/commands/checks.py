@@ -18,6 +18,7 @@ from monitor.cli.commands.data_checks import (
 from monitor.cli.commands.results import promise_lines
 from monitor.config.adapters import LOGINS
 from monitor.config.several import labelers_of
+from monitor.domain.adapters import LoginSite
 from monitor.domain.errors import DeliveryFailed, MonitorError, TryLater
 from monitor.domain.people import Role
 from monitor.domain.ports import Checkable
@@ -229,8 +230,8 @@ def _pages(application: Application, settings: PagesSettings) -> CheckResult:
 
 
 def _login(application: Application, login: LoginSettings) -> CheckResult:
-    tracking_uri = application.config.mlflow.tracking_uri
-    accounts: Accounts = LOGINS.make(login, application.database, tracking_uri)
+    site = LoginSite(application.database, application.config.mlflow.tracking_uri)
+    accounts: Accounts = LOGINS.make(login, site)
     text, warnings = accounts.check()
     return CheckResult(text, (*warnings, *_adjudicators(application, accounts)))
 

@@ -7,21 +7,18 @@ import json
 import os
 import ssl
 from contextlib import closing
-from datetime import timedelta
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import httpcore
 import httpx
 
 from monitor.domain.adapters import AccountsAway, NameRefused
 from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.domain.people import Role, annotator_name
-from monitor.hooks.posting import Connections, HttpAnswer
-from monitor.hooks.receiver import Receiver
+from monitor.hooks.posting import Connections, HttpAnswer, NoAnswer
 
 if TYPE_CHECKING:
     from monitor.plugins.mlflow_login.adapter import MlflowLoginSettings
@@ -117,16 +114,15 @@ class MlflowAccounts:
     def _sign_in(self, name: str, password: str) -> HttpAnswer:
         credentials = base64.b64encode(f"{name}:{password}".encode()).decode()
         headers = {"accept": "application/json", "authorization": f"Basic {credentials}"}
-        limit = timedelta(seconds=self._seconds)
-        receiver = Receiver("mlflow", self.shown + _PATH, allow_private=True, timeout=limit)
+        url, seconds = self.shown + _PATH, self._seconds
         try:
             with closing(Connections(allow_private=True, trust=_trust())) as connections:
-                return connections.sent(receiver, headers, None, at_most=_MOST_BYTES, whole=True)
-        except httpcore.TimeoutException:
-            message = f"MLflow at {self.shown} did not answer within {self._seconds:g} seconds"
-        except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
+                return connections.ask(
+                    "GET", url, headers, None, seconds, at_most=_MOST_BYTES, whole=True
+                )
+        except NoAnswer as error:
             message = f"MLflow at {self.shown} cannot be reached: {error}"
-        raise AccountsAway(message)
+            raise AccountsAway(message) from error
 
 
 @cache

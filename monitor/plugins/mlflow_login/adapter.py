@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import model_validator
 
-from monitor.domain.adapters import LoginAdapter, LoginSettings
+from monitor.domain.adapters import LoginAdapter, LoginSettings, LoginSite
 from monitor.domain.errors import SettingRefused
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def takes_passwords(url: str) -> bool:
         return False
 
 
-def _make(settings: Any, _database: Any, tracking_uri: str) -> Accounts:
+def _make(settings: Any, site: LoginSite) -> Accounts:
     # httpx takes 0.1 s to import, and reading a config does without it.
     from monitor.plugins.mlflow_login.accounts import MlflowAccounts  # noqa: PLC0415
 
-    return MlflowAccounts(tracking_uri, settings)
+    return MlflowAccounts(site.tracking_uri, settings)
 
 
 ADAPTER = LoginAdapter(MlflowLoginSettings, _make)

@@ -14,6 +14,7 @@ from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from monitor.config.adapters import LOGINS
+from monitor.domain.adapters import LoginSite
 from monitor.domain.errors import InputRefused, MonitorError
 from monitor.service.imports import import_for_workers
 from monitor.service.pages import link_login, requests, sign_in
@@ -132,7 +133,7 @@ class PagesServer:
         self._link_login = LinkLogin(name, self._entered)
         way_in: LinkLogin | SignIn = self._link_login
         if (login := settings.login) is not None:
-            accounts = LOGINS.make(login, board.database, tracking_uri)
+            accounts = LOGINS.make(login, LoginSite(board.database, tracking_uri))
             way_in = SignIn(accounts, SignInAttempts(board.database, board.clock))
         queue = TaskQueue(board.database, board.clock, monitors)
         page = pages_app(queue, way_in, board, settings)

@@ -207,7 +207,7 @@ def test_a_name_with_a_colon_is_asked_of_nobody():
 def test_an_mlflow_that_dribbles_or_says_nothing_is_not_waited_for_longer_than_the_limit():
     with (
         answering(body=named("ada"), seconds_a_byte=0.2) as (url, _),
-        pytest.raises(AccountsAway, match=r"did not answer within 0\.5 seconds"),
+        pytest.raises(AccountsAway, match=r"did not answer within 0\.5 s"),
     ):
         accounts_at(url, seconds=0.5).name_of("ada", "x")
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -16,7 +16,7 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
 from monitor.domain.people import Role
 from monitor.domain.settings import MonitorSettings
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.round_page import read_page
 from monitor.service.pages.sessions import WebSession
 from monitor.service.pages.status.addresses import Board, first_page

@@ -19,10 +19,9 @@ from monitor.presentation.numbers import plural
 from monitor.presentation.round_document import drawn_section, head_lines, page_sections
 from monitor.report.figures import metric_svg
 from monitor.report.html import policy, report_html
-from monitor.rounds.listing import listed
 from monitor.rounds.opening.removed_monitors import removed_monitors
-from monitor.rounds.reporting.surroundings import read_monitor_timeline
-from monitor.rounds.round_page import class_overviews, find_round, read_page, read_report
+from monitor.rounds.reporting.report import read_monitor_timeline
+from monitor.rounds.round_page import class_overviews, find_round, listed, read_page, read_report
 from monitor.rounds.status import overviews
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import PageRefused, Viewing, Visitor
