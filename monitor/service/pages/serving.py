@@ -30,7 +30,8 @@ from monitor.service.pages.sessions import Sessions
 from monitor.service.pages.sign_in import SignIn, SignInAttempts
 from monitor.service.pages.status import addresses as status
 from monitor.service.pages.status.addresses import Board
-from monitor.service.web.server import WebServer, bare_app
+from monitor.service.web.app import bare_app
+from monitor.service.web.server import WebServer
 
 if TYPE_CHECKING:
     from fastapi import Request

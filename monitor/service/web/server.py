@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import uvicorn
-from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from monitor.domain.errors import ConfigRefused, TryLater
 
 if TYPE_CHECKING:
     import asyncio
-
-    from fastapi.telemetry import TelemetryConfig
 
     from monitor.config.pages import Address
 
@@ -34,16 +31,6 @@ MOST = 64  # Connections at a time; watchers need a few, and each takes a file o
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
 _QUEUED = 32  # Connections that the system keeps until they are taken in
-
-# FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
-# Releases without telemetry keep the argument among what they do not know.
-_NO_TELEMETRY: TelemetryConfig = {
-    "auto_configure": False,
-    "tracing": False,
-    "metrics": False,
-    "logs": False,
-    "exclude": lambda _: True,
-}
 
 
 class PatientProtocol(H11Protocol):
@@ -146,17 +133,6 @@ class WebServer:
         self._server.should_exit = True
         self._thread.join(2 * _STOP)
         self._socket.close()
-
-
-def bare_app() -> FastAPI:
-    """Make an application that has no address yet, and that tells no telemetry what it is asked."""
-    return FastAPI(
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,  # it would lead from https, behind a proxy, to http
-        telemetry=_NO_TELEMETRY,
-    )
 
 
 def listening(address: Address, setting: str) -> socket.socket:
