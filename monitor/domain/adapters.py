@@ -180,7 +180,7 @@ class Accounts(Protocol):
         """
 
     def how_to_make_admin(self, name: str) -> str:
-        """Say what gives somebody this role."""
+        """Describe how somebody gets this role."""
 
 
 class LoginSettings(Settings):

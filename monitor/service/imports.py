@@ -53,7 +53,7 @@ def import_for_adapters() -> None:
 def broken_import(error: BaseException | None) -> str | None:
     """Describe the import that failed and stays broken in this process; None for other errors.
 
-    A package that is not installed breaks nothing: a new process would not find it either.
+    A package that is not installed is one of those: a new process would not find it either.
     """
     while error is not None:
         is_missing = isinstance(error, ModuleNotFoundError)

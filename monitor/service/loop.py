@@ -128,7 +128,7 @@ def one_pass(
     Before anything that ended another worker is tried again, all else is done and delivered.
 
     idle: Knows which monitors need no look; without it all are looked at.
-    before_check: Called with each monitor before it is looked at; the others stay as they are.
+    before_check: Called with each monitor that is looked at, before it is.
     """
     idle = idle or ChangeDetector(application.database, application.clock)
     errors = check_aliases(monitors)
@@ -173,19 +173,16 @@ def serve(
     tick: timedelta = TICK,
     grace: timedelta = GRACE,
 ) -> None:
-    """Run until SIGTERM or SIGINT; a step in flight is finished first, if it does not take long.
+    """Run until SIGTERM or SIGINT; SIGHUP reads the config again.
 
-    APScheduler only ticks. Rounds, notices and MLflow have a loop each, so that neither many
-    monitors nor a slow MLflow delay an alert. What is due comes from the store, so a late or lost
-    tick loses nothing. SIGHUP reads the config again.
+    Rounds, notices and MLflow have a loop each, so that neither many monitors nor a slow MLflow
+    delay an alert. APScheduler only ticks: what is due comes from the store.
 
     grace: How long to wait for steps in flight when asked to stop. What is still going on then is
         abandoned, as by a power cut: another pass resumes it.
 
-    Raises `TryLater` if another program listens on the address that the config names;
-    `ConfigRefused` if it cannot be listened on; `SchemaNewer` if a newer program upgraded the store
-    while the service ran; `StoppedByBug` if an import of a worker thread failed, which a new
-    process makes anew.
+    Raises `TryLater` or `ConfigRefused` if an address of the config cannot be listened on;
+    `SchemaNewer` if a newer program upgraded the store; `StoppedByBug` if an import failed.
     """
     requests = signals.listen()
     import_for_workers()
@@ -312,10 +309,9 @@ def _next_request(
 
 
 def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
-    """Let loops tick now that wait longer than from one tick to the next.
+    """Let loops tick now that wait longer than a tick, as after a clock was set back.
 
-    APScheduler sleeps until a time of day; after a clock that was ahead is set right, that may be
-    in days.
+    APScheduler sleeps until a time of day, which may then be days away.
     """
     for job in scheduler.get_jobs():
         if job.next_run_time is not None and job.next_run_time > now + job.trigger.interval:

@@ -1,8 +1,8 @@
 """Delivering to MLflow in a separate process, which ends when nothing is left to deliver.
 
 MLflow's library takes 150 MB and never returns them, and most ticks have nothing for it. To the
-store the process is one more worker: however it ends, its claims are free then, and that of the
-next tick goes on with what remains.
+store the process is one more worker: however it ends, its claims are free then, and the
+next tick's process goes on with what remains.
 
 The first line of its standard input says which store and which MLflow, as JSON; when standard input
 ends, so does the process, after the delivery in flight if that comes to an end. Standard output is

@@ -30,10 +30,9 @@ _NEED_A_RESTART = ("store", "web", "pages")
 
 
 class Running:
-    """The application in use, which a reload replaces as a whole, and how the process fares.
+    """The application in use, and how the process fares.
 
-    A worker takes `application` once and stays with it to the end of the step, so a reload
-    disturbs nothing that is under way.
+    A reload replaces `application` as a whole; a worker takes it once for a step.
 
     end: Called with what makes this process useless, and ends it.
     """
@@ -57,10 +56,9 @@ class Running:
         self._reloaded_at = application.clock()
 
     def check_store(self) -> None:
-        """Refuse a store of another schema; one that a newer program upgraded ends the process.
+        """End the process if a newer program upgraded the store.
 
-        Raises `SchemaMismatch` if somebody upgraded it, or put another one in its place, while the
-        process runs.
+        Raises `SchemaMismatch` if it has another schema, such as that one.
         """
         try:
             schema.check(self.application.database)

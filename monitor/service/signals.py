@@ -18,13 +18,11 @@ def hold_reload() -> None:
 
 
 def listen() -> SimpleQueue[Any]:
-    """Give the signals that ask to stop or to reload, in their order.
+    """Return the signals that ask to stop or to reload, in their order.
 
-    A reload that `hold_reload` held back comes now.
-
-    After the first that asks to stop, a second one ends the process at once. A handler runs
-    between any two steps of the main thread, so it must take no lock that the thread may hold, be
-    it the log's or an Event's; ``put`` of this queue is made for that.
+    A second one that asks to stop ends the process at once. A handler runs between any two steps of
+    the main thread, so it must take no lock that the thread may hold, be it the log's or an
+    Event's; ``put`` of this queue is made for that.
     """
     requests: SimpleQueue[Any] = SimpleQueue()
 

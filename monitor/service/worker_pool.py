@@ -30,9 +30,6 @@ ASKING = 16  # Rounds whose judge is asked, which takes long and no memory
 class MonitorPool:
     """Takes every monitor that may have something to do as far as it gets; none twice at once.
 
-    Safe on SQLite as several processes are: each thread has separate connections, and one that
-    wants to write waits for its turn.
-
     advance: Does all that is due for a monitor, inside what it is given; returns what stopped it.
     changes: Set whenever a look may have left something to deliver.
     """
@@ -136,9 +133,6 @@ class MonitorPool:
             self._end_if_broken()
 
     def _end_if_broken(self) -> None:
-        """End the process if an import is broken, once the other monitors had their look.
-
-        At the latest at the next tick: one of them may hang.
-        """
+        """End the process if an import is broken: after the other looks, or at the next tick."""
         if self._broken is not None:
             self._running.end(end_for(self._broken))

@@ -39,7 +39,6 @@ for name, module in sorted(sys.modules.items()):
 ELSEWHERE = {
     "monitor.api",  # for notebooks and commands
     "monitor.config.adapters",  # with the config
-    "monitor.service.loop",  # with the pages, before they have a thread
 }
 
 

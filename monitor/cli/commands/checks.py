@@ -217,9 +217,8 @@ def _page_checks(application: Application) -> Iterator[Check]:
 def _pages(application: Application, settings: PagesSettings) -> CheckResult:
     text, warnings = str(settings.address), list[str]()
     if settings.tls is not None:
-        names = settings.names
         end, warnings = certificate_warnings(
-            settings.tls, application.config.folder, names, application.clock()
+            settings.tls, application.config.folder, application.clock()
         )
         text = f"{text}; {end}"
     try:

@@ -30,7 +30,8 @@ from monitor.service.pages.sessions import Sessions
 from monitor.service.pages.sign_in import SignIn, SignInAttempts
 from monitor.service.pages.status import addresses as status
 from monitor.service.pages.status.addresses import Board
-from monitor.service.web.server import WebServer, bare_app
+from monitor.service.web.app import bare_app
+from monitor.service.web.server import WebServer
 
 if TYPE_CHECKING:
     from fastapi import Request
@@ -81,7 +82,7 @@ def _no_page(request: Request, error: Exception) -> Response:
 
 
 def _unknown(request: Request, error: Exception) -> Response:
-    """Say that the address names a round, or a version of one, that is not there."""
+    """Answer that the address names a round, or a version of one, that is not there."""
     return message_answer(request, HTTPStatus.NOT_FOUND, f"{error}.")
 
 
@@ -108,10 +109,9 @@ class PagesServer:
     monitors: Names of those whose items people label here.
     settings: Where it listens and who may come in; ``setting`` is what chose the address.
     name: The annotator's name that the first page proposes to who comes by a link.
-    notified: Called with the address of the pages at the start. Where links let people in, that is
-        the link that works, and each new one is told as well; with it who used the one before, None
-        at the start.
-    tracking_uri: Where the MLflow is whose accounts let people in, if they do.
+    notified: Called with the address of the pages at the start and None. If links let people in, it
+        is called with each link that works, and who used the one before.
+    tracking_uri: Where MLflow is, for a login by its accounts.
 
     Raises `ConfigRefused` if the certificate or its key cannot be used, or this machine does not
     have the address.

@@ -1,7 +1,6 @@
-"""The sessions of who came in.
+"""The sessions of who came in: in the store, so that they outlive a restart of the page.
 
-A session lives in the store, so that who labels goes on where they were when the page is started
-again. The store has the hash of its token only, and no role: that is looked up with each request.
+The store has the hash of a session's token only, and no role: that is looked up at each request.
 """
 
 from __future__ import annotations
@@ -42,10 +41,9 @@ class WebSession:
 
 
 class Sessions:
-    """Begins sessions and knows them again.
+    """Begins sessions and knows them again, as long as people come in the way that began them.
 
-    A session is good only where people come in the way that began it: who came by a link of this
-    machine has no name where names and passwords are asked for.
+    Who came by a link of this machine has no name where names and passwords are asked for.
     """
 
     def __init__(self, database: Database, clock: Clock, way_in: LinkLogin | SignIn) -> None:

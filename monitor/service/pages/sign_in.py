@@ -1,8 +1,8 @@
 """The way in by a name and a password. After some sign-ins that fail, the next one has to wait.
 
-Failures are counted in the store, for each name and each address they come from, so that neither a
-restart nor another replica begins anew. A sign-in counts as failed until it is known to be right,
-so many at a time get no further than one after the other.
+Failures are counted in the store, for each name and each address, so a restart or another replica
+goes on counting. A sign-in counts as failed until it is known to be right, so many at a time get
+no further than one after the other.
 """
 
 import ipaddress

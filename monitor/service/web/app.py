@@ -10,21 +10,42 @@ from http import HTTPStatus
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 
-from fastapi import Request  # noqa: TC002  FastAPI reads the annotation
+from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, Response
 
 from monitor.service.web.metrics import CONTENT_TYPE
-from monitor.service.web.server import bare_app, is_ours
+from monitor.service.web.server import is_ours
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from fastapi.telemetry import TelemetryConfig
 
 AT_ONCE = 8  # Requests that may ask the store; watchers ask one after the other
 
 _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _NOT_OURS = "this service is asked for as localhost or by its address, or needs web.allow_remote\n"
 _BUSY = "too many requests at a time; ask again\n"
+
+# FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
+# Releases without telemetry keep the argument among what they do not know.
+_NO_TELEMETRY: TelemetryConfig = {
+    "auto_configure": False,
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "exclude": lambda _: True,
+}
+
+
+def bare_app() -> FastAPI:
+    """Make an application that has no address yet, and that tells no telemetry what it is asked."""
+    return FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # it would lead from https, behind a proxy, to http
+        telemetry=_NO_TELEMETRY,
+    )
 
 
 def watchers_app(

@@ -19,10 +19,7 @@ STUCK = 3600.0  # seconds: longer than any scan that was measured: a step may ju
 
 
 class Heartbeat:
-    """Signs of life of the service's loops, and what they are at.
-
-    loops: Names of the loops, all of them alive now.
-    """
+    """Signs of life of the service's loops, all alive at first, and what they are at."""
 
     def __init__(self, *loops: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -1,8 +1,6 @@
-"""Metrics for Prometheus: how rounds, labels, estimates, alerts and deliveries stand.
+"""Metrics for Prometheus, listed in `docs/reference/prometheus.md`.
 
-All come from the store, so that every replica shows the same and a restart loses nothing; only
-the last pass and the last reload are the process's own. `docs/reference/prometheus.md` lists the
-names.
+All but `Own` come from the store, so every replica shows the same and a restart loses nothing.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""Serving an application from a thread of this process, until it is stopped.
-
-Connections that ask nothing are closed after some seconds, or at once where others need room.
-Where only this machine may ask, requests have to be for one of its names: a page in somebody's
-browser may point its own name at this machine (DNS rebinding) and read the answers, but it cannot
-make the browser ask for `localhost` or an address instead of that name.
-"""
+"""Serving an application from a thread of this process, until it is stopped."""
 
 from __future__ import annotations
 
@@ -21,15 +15,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import uvicorn
-from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from monitor.domain.errors import ConfigRefused, TryLater
 
 if TYPE_CHECKING:
     import asyncio
-
-    from fastapi.telemetry import TelemetryConfig
 
     from monitor.config.pages import Address
 
@@ -40,16 +31,6 @@ MOST = 64  # Connections at a time; watchers need a few, and each takes a file o
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
 _QUEUED = 32  # Connections that the system keeps until they are taken in
-
-# FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
-# Releases without telemetry keep the argument among what they do not know.
-_NO_TELEMETRY: TelemetryConfig = {
-    "auto_configure": False,
-    "tracing": False,
-    "metrics": False,
-    "logs": False,
-    "exclude": lambda _: True,
-}
 
 
 class PatientProtocol(H11Protocol):
@@ -154,17 +135,6 @@ class WebServer:
         self._socket.close()
 
 
-def bare_app() -> FastAPI:
-    """Make an application that has no address yet, and that tells no telemetry what it is asked."""
-    return FastAPI(
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,  # it would lead from https, behind a proxy, to http
-        telemetry=_NO_TELEMETRY,
-    )
-
-
 def listening(address: Address, setting: str) -> socket.socket:
     """Listen on an address."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
@@ -184,7 +154,11 @@ def listening(address: Address, setting: str) -> socket.socket:
 
 
 def is_ours(host_header: str, listen: str) -> bool:
-    """Whether a request is for this machine; one without a host comes from no browser."""
+    """Whether a request is for this machine; one without a host comes from no browser.
+
+    A page in somebody's browser may point its own name at this machine (DNS rebinding), but cannot
+    make the browser ask for `localhost` or an address.
+    """
     name = host_name(host_header)
     if name in {"localhost", listen}:
         return True

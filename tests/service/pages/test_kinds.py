@@ -62,15 +62,6 @@ def test_nobody_sees_a_picture_that_is_not_on_their_screen(place, ada):
     assert place.client().get(mine).status_code == 401
 
 
-def test_who_labels_no_more_sees_no_picture_that_was_on_the_screen(ada, as_role):
-    [address] = images(ada.page)
-    as_role("viewer")
-
-    codes = [ada.client.get(at).status_code for at in (address, address.replace("picture", "html"))]
-
-    assert codes == [403, 403]
-
-
 def test_an_address_of_no_picture_of_a_task_on_the_screen_shows_nothing(ada):
     parts = ("", "0", "2", "-1", "x", "\u00b2", "99999999999999999999")
     asked = [{}, {"task": "x", "part": "1"}, {"task": "\x00", "part": "1"}]

@@ -2,13 +2,15 @@
 
 from tests.service.pages.people import Reader
 
+PARTS = ("/label/picture", "/label/html")
+
 
 def test_the_labeling_page_is_for_labelers_and_admins(ada, as_role):
     for role, status in (("labeler", 200), ("viewer", 403), ("admin", 200)):
         as_role(role)
 
-        codes = [ada.client.get(path).status_code for path in ("/label", "/label/next")]
-        assert codes == [status, status]
+        codes = [ada.client.get(path).status_code for path in ("/label", "/label/next", *PARTS)]
+        assert codes == [status, status, *[404 if status == 200 else 403] * 2]
 
 
 def test_a_viewer_answers_nothing_and_reads_why(place, ada, as_role):

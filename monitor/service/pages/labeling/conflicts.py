@@ -1,8 +1,7 @@
-"""Items on which people contradict each other, for the adjudicator of their round to decide.
+"""Items on which people contradict each other, for `labeling.adjudicator` to decide.
 
-Who decides is named in the config (`labeling.adjudicator`), since their answer counts alone and is
-never one of those whose agreement is measured. They see the item as those did who answered it, and
-no one's answers.
+That answer counts alone, and is never one whose agreement is measured. Adjudicators see the item as
+those did who answered it, and no one's answers.
 """
 
 from __future__ import annotations

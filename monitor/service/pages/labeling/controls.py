@@ -1,8 +1,7 @@
 """Which repeats and gold items come when, for whom.
 
-Nothing that decides depends on an answer, but whether there is one. All draws are hashes, so what
-is to come is known from the beginning, and what remains goes down by one with each answer: it
-does not tell which of them was a control.
+All draws are hashes, and depend on no answer, but whether there is one. So what remains goes down
+by one with each answer, and does not tell which of them was a control.
 """
 
 from __future__ import annotations

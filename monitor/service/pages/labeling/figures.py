@@ -1,8 +1,4 @@
-"""How labeling goes, for who runs it: what remains, and how everybody fares.
-
-Figures of pace, agreement, gold items and reading describe people and enter no estimate: the round
-itself estimates how far labels agree.
-"""
+"""How labeling goes: what remains, and figures of people, which enter no estimate."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How much is left and how long it takes, in words.
 
-They come from the plan, from counts and from times alone, so they do not depend on the answers
-given: a margin that moved with an answer would tell what was predicted.
+They come from the plan, counts and times: a margin that moved with an answer would tell what was
+predicted.
 """
 
 from __future__ import annotations

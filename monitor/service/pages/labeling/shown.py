@@ -1,9 +1,8 @@
 """What people see of an item: its parts, with an end and with nothing in them that steers.
 
-HTML of strangers is in its own frame. The frame is a sandbox: no script runs, nothing is loaded, no
-form is sent and no window opened, by what its answer says to the browser. What that leaves open is
-taken out of the text: elements that lead elsewhere when they are clicked, or that look up an
-address, become elements of no meaning.
+HTML of strangers is in a frame that is a sandbox: no script runs, nothing is loaded, no form is
+sent and no window opened. What that leaves open becomes elements of no meaning: those that lead
+elsewhere when they are clicked, or that look up an address.
 """
 
 from __future__ import annotations

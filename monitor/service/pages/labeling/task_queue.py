@@ -1,7 +1,7 @@
 """Which task comes next for whom, and what they say about it.
 
-Tasks are handed out block by block of the random order of their round, in which each person has a
-random order of their own. So any part of a round that goes out first is a random part
+Tasks are handed out block by block of the random order of their round, in which each person has
+another random order. So any part of a round that goes out first is a random part
 (docs/method.md): nothing here depends on an answer, but whether there is one. A task on somebody's
 screen is nobody else's for a while, and comes back if it is not answered by then.
 """

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.ports import Clock
 from monitor.domain.report import Status
 from monitor.domain.settings import MonitorSettings
@@ -24,7 +25,7 @@ from monitor.rounds.round_page import class_overviews, find_round, listed, read_
 from monitor.rounds.status import overviews
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import PageRefused, Viewing, Visitor
-from monitor.service.pages.status.cards import card_of, limits_of, newest_first, plan_facts
+from monitor.service.pages.status.cards import card_of, limits_of, plan_facts
 from monitor.storage.database import Database
 from monitor.storage.results import alert_store, report_store
 from monitor.storage.rounds import round_lists, round_store
@@ -133,8 +134,12 @@ def monitor_page(
         skipped=plural(rounds.hidden, "skipped round") if rounds.hidden else "",
         older=rounds.rows[0].round.number if rounds.has_older else None,
         before=before,
-        alerts=newest_first(alerts),
+        alerts=sorted(alerts, key=_open_then_newest),
     )
+
+
+def _open_then_newest(alert: StoredAlert) -> tuple[bool, float]:
+    return alert.state != AlertState.FIRING, -alert.fired_at.timestamp()
 
 
 @router.get("/monitors/{name}/{metric}.svg")

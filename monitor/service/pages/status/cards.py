@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.alerting import AlertState
 from monitor.domain.report import EstimateRow, Status
 from monitor.hooks.context import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
@@ -67,12 +66,6 @@ def limits_of(settings: MonitorSettings, metric: str) -> list[float]:
     """List the values that a metric must not pass."""
     bound = settings.round.limits.bounds.get(metric)
     return [] if bound is None else [*bound.sides().values()]
-
-
-def newest_first(alerts: Sequence[StoredAlert]) -> list[StoredAlert]:
-    """Order alerts: open ones first, then the newest."""
-    newest = sorted(alerts, key=lambda alert: alert.fired_at, reverse=True)
-    return sorted(newest, key=lambda alert: alert.state != AlertState.FIRING)
 
 
 def _metric(settings: MonitorSettings, name: str, rows: Sequence[EstimateRow]) -> dict[str, Any]:
