@@ -3,10 +3,7 @@
 import math
 from datetime import timedelta
 
-import numpy as np
 import pytest
-from scipy import special
-from sqlalchemy import text
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer, Stratum
@@ -127,29 +124,6 @@ def test_an_alert_ends_by_evidence_of_twenty_and_evidence_against_the_limit_star
 
     assert [a.state for a in fired.alerts()] == [AlertState.RESOLVED]
     assert frozen(fired)[ended]["recovery_rounds"] == ended - 2
-
-
-def test_two_rounds_that_pooled_are_sure_end_no_alert_whose_evidence_is_too_little(scene):
-    """Rounds a little over the limit: the rule before ended this alert in the second of them."""
-    with scene.database.write() as connection:
-        connection.execute(text("update store set id = 'a little over'"))  # draws depend on it
-    scene.play(2, precision=0.3, recall=0.6)
-    for number in (3, 4):
-        scene.play(number, precision=0.78, recall=0.6)
-
-    assert min(kept_pooled(scene, number, 0.7) for number in (3, 4)) > 0.9
-    assert math.exp(frozen(scene)[4]["log_r"]) < 20
-    assert [a.state for a in scene.alerts()] == [AlertState.FIRING]
-
-
-def kept_pooled(scene, number, limit):
-    """Pooled probability that precision, the rate of the one flagged stratum, keeps a limit."""
-    [row] = scene.rows(
-        "select * from posteriors where predicted = 'flagged' and version = 1 and round_id = :id",
-        id=scene.round(number).id,
-    )
-    weight, alpha, beta = (np.array(row[name]) for name in ("weight", "alpha", "beta"))
-    return float(weight @ special.betaincc(alpha[:, 0], beta[:, 0], limit))
 
 
 def test_late_labels_neither_add_to_evidence_of_recovery_nor_end_an_alert(recovering):

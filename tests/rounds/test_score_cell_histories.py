@@ -1,7 +1,6 @@
 """Histories of rounds that are drawn by score cells, from draw to closing and after."""
 
 import math
-from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -238,17 +237,3 @@ def test_a_simulation_goes_by_the_strata_that_the_last_round_was_drawn_by(scene)
 
     assert found.plan.labels.tolist() == by_bands.plan.labels.tolist()
     assert found.scenario.rates.tolist() == by_bands.scenario.rates.tolist()
-
-
-def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):
-    quiet.draw(4)
-    quiet.answer(0.5)
-    quiet.now += timedelta(days=5)
-    quiet.run()
-
-    found = rows_of(quiet, 4)
-    for metric in WATCHED:
-        own, pooled = found[metric, "round", "window"], found[metric, "pooled", "rate"]
-        assert own.is_worst_case
-        assert own.low < own.point <= own.high
-        assert pooled.low < pooled.point < pooled.high

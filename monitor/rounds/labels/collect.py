@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,7 @@ def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
         with context.database.write() as connection:
             round_claims.hold(connection, claim)
             label_store.set_sent(connection, keys, context.clock())
-    _raise_gravest(obstacles)
+    raise_gravest(obstacles)
     return len(waiting)
 
 
@@ -83,11 +83,12 @@ def retire(context: MonitorContext) -> None:
         except Exception as error:
             log.exception("round not retired because of a bug", monitor=round_.monitor)
             obstacles.append(StoppedByBug.of(error))
-    _raise_gravest(obstacles)
+    raise_gravest(obstacles)
 
 
-def _raise_gravest(obstacles: Sequence[MonitorError]) -> None:
-    gravest = gravest_of(obstacles)
+def raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
+    """Raise the gravest of what several steps met, if anything."""
+    gravest = gravest_of(error for error in obstacles if error is not None)
     if gravest is not None:
         raise gravest
 
@@ -100,7 +101,7 @@ def _retire(context: MonitorContext, round_: Round) -> None:
                 one.labeler.close(round_.name)
         except MonitorError as error:
             obstacles.append(error)
-    _raise_gravest(obstacles)
+    raise_gravest(obstacles)
     with context.database.write() as connection:
         label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
 
