@@ -136,15 +136,6 @@ class InDuckdb(Works):
         """Return none: it is all in this process."""
         return 0.0, 0.0
 
-    def first(self) -> Frame:
-        """Scan as the first round of a history does: by class, and what came of it by bands."""
-        # As monitor.rounds.sampling.window_scan has it, which loads much that is no part of a draw.
-        parts = 1 + max(len(self.edges.flagged), len(self.edges.passed))
-        of_class = max(self.candidates, _PROFILE, min(2 * parts * self.candidates, 80_000))
-        before = self.source.scan(self.window, BandEdges().strata(), of_class, _SEED)
-        frame = self.source.rescan(before, self.edges.strata(), self.candidates, _SEED)
-        return self._shown(frame, self.candidates)
-
 
 def write(path: Path, rows: int) -> None:
     """Write predictions to a file, 5 % of them flagged, with a text that labelers see."""
@@ -258,7 +249,7 @@ class InSpark(Works):
         super().__init__(window, edges, candidates)
         given = {"path": str(path), "master": f"local[{threads or '*'}]", "columns": COLUMNS}
         self.source = SparkSource(SparkSettings.model_validate({**given, "threshold": 0.5}))
-        self.session = session_for(self.source._spark)
+        self.session = session_for(self.source.settings)
         self.session.read.parquet(str(path)).createOrReplaceTempView("predictions")
 
     def rows(self, sql: str) -> list[Any]:

@@ -227,7 +227,7 @@ def pooled_runs(rounds: Sequence[Counts], cell: Whole) -> tuple[list[Run], list[
         positive, labeled = worth.positive[..., [i]], worth.labeled[..., [i]]
         run = last = begin(0 * positive[0], 0 * labeled[0])
         for t, answers in enumerate(zip(positive, labeled, strict=True), start=1):
-            last, (run, _) = run, advance(run, *answers, t, RunLength())
+            last, run = run, advance(run, *answers, t, RunLength())
         before.append(last)
         runs.append(run)
         newest.append((positive[-1], labeled[-1]))

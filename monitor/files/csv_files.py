@@ -12,8 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from monitor.files.folders import reading
-from monitor.files.missing_markers import listed, literal, quoted
+from monitor.files.duckdb_sql import listed, literal, quoted, reading
 
 if TYPE_CHECKING:
     import duckdb

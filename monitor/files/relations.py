@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import glob
+from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -16,12 +17,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused, SettingRefused, SourceRefused, SourceUnavailable
-from monitor.domain.values import rounded_below
 from monitor.files.csv_files import BrokenFile, csv_relation, names_of, other_line_end
+from monitor.files.duckdb_sql import (
+    AWARE_TIMES,
+    NUMBERS,
+    TEXTS,
+    TIMES,
+    listed,
+    literal,
+    quoted,
+    reading,
+    stamps_of,
+    value_text,
+)
 from monitor.files.engine import session
-from monitor.files.folders import reading
-from monitor.files.missing_markers import TEXTS, WHOLE_NUMBERS, literal, quoted, value_text
-from monitor.files.parquet import parquet_relation
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,8 +53,15 @@ _MOST_NAMED, _LONGEST_NAME = 20, 80  # columns in an error, and characters of ea
 _MOST_CLASSES = 20
 _TELLING = ("Expected Number of Columns", "Value with unterminated quote", "Invalid unicode")
 
+_KINDS = {"number": NUMBERS, "text": TEXTS, "aware": AWARE_TIMES, "naive": TIMES}
+_CACHE_SIZE = 16
+
+_cached_kinds: OrderedDict[str, tuple[str, frozenset[str]]] = OrderedDict()
+"""What was made of Parquet files, by their stamps: of many, types take as long to find as rows."""
+
 Scalar = bool | int | float | str
 Parameters = dict[str, Any] | list[Any]
+_Types = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,18 +149,6 @@ def visible(text: str) -> str:
     return f"replace({text}, chr(0), '{NUL_SHOWN}')"
 
 
-def at_threshold(score: str, threshold: float | None, values: dict[str, Any], name: str) -> str:
-    """Write a score in SQL, one that equals the threshold in 32 bits as the threshold itself.
-
-    ``values`` gets the threshold by its ``name``, and by that name the rounded one.
-    """
-    below = rounded_below(threshold)
-    if below is None:
-        return score
-    values |= {name: threshold, f"{name}_32": below}
-    return f"case when {score} = ${name}_32 then ${name} else {score} end"
-
-
 @dataclass(frozen=True, slots=True)
 class OpenTable:
     """An open connection and the relation in it.
@@ -155,6 +159,7 @@ class OpenTable:
     is_text: Whether columns have no types.
     refused: The error to raise when it cannot be used.
     mixed: Columns, in lower case, that are text since their files have values of several kinds.
+    snapshot: The state of the table that this is, where older ones can be read.
     """
 
     place: str
@@ -164,6 +169,7 @@ class OpenTable:
     is_text: bool = False
     refused: type[InputRefused] = SourceRefused
     mixed: frozenset[str] = frozenset()
+    snapshot: str | None = None
 
     def whole(self) -> OpenTable:
         """Return the table with all of its rows, where this may lack those outside a window."""
@@ -187,37 +193,6 @@ class OpenTable:
             f"{self.place} has no column {column!r} ({setting}); {there_are(self.types, column)}"
         )
         raise self.refused(message)
-
-    def refuse_type(self, column: str, setting: str, expected: str) -> InputRefused:
-        """Build the error for a column of the wrong type, with its first value."""
-        first = self.rows(
-            f"select cast({quoted(column)} as varchar) from {self.relation} "  # noqa: S608
-            f"where {quoted(column)} is not null limit 1"
-        )
-        example = f" (first value {first[0][0]!r})" if first else ""
-        is_mixed = column.lower() in self.mixed
-        kind = "of several types over the files" if is_mixed else self.types[column]
-        message = (
-            f"{self.place}: column {column!r} ({setting}) is {kind}{example}; wanted {expected}"
-        )
-        return self.refused(message)
-
-    def id_text(self, column: str, setting: str) -> str:
-        """Write an id as text in SQL; refuse types that have no one text form."""
-        kind = self.need(column, setting)
-        if not (TEXTS.fullmatch(kind) or WHOLE_NUMBERS.fullmatch(kind) or kind == "UUID"):
-            expected = "text, whole numbers or UUIDs; cast it to text where the file is written"
-            raise self.refuse_type(column, setting, expected)
-        text = f"cast({quoted(column)} as varchar)"
-        if not TEXTS.fullmatch(kind):
-            return text
-        # Looking for NUL first costs a third of replacing it, which almost no id needs.
-        has_nul = f"contains({text}, chr(0))"
-        return f"case when {has_nul} then {visible(text)} else nullif({text}, '') end"
-
-    def value_text(self, column: str) -> str:
-        """Write a value as text in SQL, a whole number the same regardless of its type."""
-        return value_text(column, self.types[column], is_text=self.is_text)
 
 
 def there_are(columns: Collection[str], expected: str) -> str:
@@ -265,7 +240,7 @@ def _relation(
 ) -> tuple[str, frozenset[str]]:
     """Write the relation, and name the columns that are of several kinds in its files."""
     if files.kind == "parquet":
-        return parquet_relation(connection, paths)
+        return _of_parquet(connection, paths)
     if files.kind == "csv":
         return csv_relation(connection, paths), frozenset()
     if len(paths) > 1:
@@ -275,6 +250,77 @@ def _relation(
     table = (files.table or "").split(".")
     named = ["file", *(["main"] if len(table) == 1 else []), *table]
     return ".".join(quoted(name) for name in named), frozenset()
+
+
+def _of_parquet(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
+) -> tuple[str, frozenset[str]]:
+    """Read the files together; return also the columns whose values are of several kinds.
+
+    DuckDB gives a column the widest type of all files: times without a zone become instants of
+    UTC beside others. Where kinds differ, each file's values are texts instead, as that file has
+    them, which are read as in a CSV file.
+    """
+    state = repr(stamps_of(paths))
+    value = _cached_kinds.get(state)
+    if value is None:
+        value = _cached_kinds[state] = _read_together(connection, paths)
+        while len(_cached_kinds) > _CACHE_SIZE:
+            _cached_kinds.popitem(last=False)
+    return value
+
+
+def _read_together(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
+) -> tuple[str, frozenset[str]]:
+    rows = connection.execute(
+        f"select distinct name, duckdb_type from parquet_schema({listed(paths)}) "  # noqa: S608
+        "where duckdb_type is not null"
+    ).fetchall()
+    names = {name for name, _ in rows}
+    if len(paths) > 1 and _mixed([{name: kind} for name, kind in rows]):
+        types = {path: _types(connection, path) for path in paths}
+        if mixed := _mixed([*types.values()]):
+            return _as_texts(types, mixed, names), mixed
+    return reading("read_parquet", paths, "union_by_name = true", names), frozenset()
+
+
+def _mixed(tables: Sequence[_Types]) -> frozenset[str]:
+    """Name the columns that are not of one kind in all tables."""
+    kinds: dict[str, set[str | None]] = {}
+    for types in tables:
+        for name, kind in types.items():
+            kinds.setdefault(name.lower(), set()).add(_kind(kind))
+    return frozenset(
+        name for name, kinds_of in kinds.items() if len(kinds_of) > 1 and None not in kinds_of
+    )
+
+
+def _kind(sql_type: str) -> str | None:
+    if sql_type == "BOOLEAN":
+        return "truth"
+    return next((name for name, types in _KINDS.items() if types.fullmatch(sql_type)), None)
+
+
+def _types(connection: duckdb.DuckDBPyConnection, path: str) -> _Types:
+    relation = f"read_parquet({listed([path])}, hive_partitioning = false)"
+    return {row[0]: row[1] for row in connection.execute(f"describe from {relation}").fetchall()}
+
+
+def _as_texts(
+    types: Mapping[str, Mapping[str, str]], mixed: frozenset[str], names: set[str]
+) -> str:
+    similar: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for path, columns_of in types.items():
+        key = tuple((name, kind) for name, kind in columns_of.items() if name.lower() in mixed)
+        similar.setdefault(key, []).append(path)
+    parts = []
+    for columns, group in similar.items():
+        rows = reading("read_parquet", group, "union_by_name = true", names, [*types])
+        texts = (f"{value_text(name, kind)} as {quoted(name)}" for name, kind in columns)
+        replaced = f" replace ({', '.join(texts)})" if columns else ""
+        parts.append(f"select *{replaced} from {rows}")  # noqa: S608
+    return f"({' union all by name '.join(parts)})"
 
 
 def _as_ours(error: duckdb.Error, files: DataFiles) -> InputRefused | SourceUnavailable:

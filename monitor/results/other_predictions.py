@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from monitor.domain.errors import InputRefused
-from monitor.files.missing_markers import quoted
-from monitor.files.relations import DataFiles, OpenTable, all_texts, at_threshold, kind_of, opened
+from monitor.domain.values import rounded_below
+from monitor.files.duckdb_sql import quoted
+from monitor.files.relations import DataFiles, OpenTable, all_texts, kind_of, opened, visible
 from monitor.rounds.forecast.compare import Others, refuse_percent
 
 _YES, _NO = all_texts([1, True]), all_texts([0, False])
@@ -39,7 +40,9 @@ def read_others(
     _check_kind(file)
     files = DataFiles((str(file),), Path.cwd(), refused=InputRefused)
     with opened(files) as table:
-        item = table.id_text(columns.id or "", "--id")
+        id_column = columns.id or ""
+        table.need(id_column, "--id")
+        item = f"nullif({visible(f'cast({quoted(id_column)} as varchar)')}, '')"
         values: dict[str, object] = {}
         flag, score = _decision_sql(table, columns, threshold, values)
         decisions = table.rows(
@@ -81,9 +84,10 @@ def _decision_sql(
         return f"case when {value} in $yes then true when {value} in $no then false end", "null"
     table.need(columns.score_name, "--score")
     value = f"try_cast({quoted(columns.score_name)} as double)"
-    values["threshold"] = threshold
-    compared = at_threshold(value, threshold, values, "threshold")
-    return f"case when not isnan({value}) then {compared} >= $threshold end", value
+    # One that equals the threshold in 32 bits is at it, as in a scan.
+    values |= {"threshold": threshold, "rounded": rounded_below(threshold) or threshold}
+    is_flagged = f"{value} >= $threshold or {value} = $rounded"
+    return f"case when not isnan({value}) then {is_flagged} end", value
 
 
 def _check(file: Path, ids: Sequence[str], decisions: Sequence[tuple[object, ...]]) -> None:

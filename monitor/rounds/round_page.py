@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import ClassOverview, ClassReport
 from monitor.domain.errors import InputRefused
-from monitor.domain.round_page import RoundPage
+from monitor.domain.report import RoundPage
 from monitor.domain.state import RoundState
 from monitor.presentation import rounds
 from monitor.rounds.opening.setting_changes import read_changes
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import EstimateRow, RoundReport
-    from monitor.domain.setting_changes import Change
-    from monitor.domain.settings import MonitorSettings
+    from monitor.domain.settings import Change, MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.rounds.round_lists import ListQuery
     from monitor.storage.rounds.round_store import Round

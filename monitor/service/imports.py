@@ -40,10 +40,9 @@ def import_for_adapters() -> None:
     """Import the libraries of adapters that the config loaded; a missing one is reported later."""
     if "monitor.files.engine" in sys.modules:
         import duckdb
-    if "monitor.plugins.lake.delta" in sys.modules:
+    if "monitor.plugins.lake.formats" in sys.modules:
         with suppress(ImportError):
             import deltalake.exceptions
-    if "monitor.plugins.lake.iceberg" in sys.modules:
         with suppress(ImportError):
             import pyiceberg.catalog
     if "monitor.plugins.spark.session" in sys.modules:

@@ -351,11 +351,11 @@ def _guarded(name: str, loop: Callable[[], None], running: Running) -> Callable[
 def _web(running: Running) -> WebServer | None:
     if (settings := running.application.config.web) is None:
         return None
-    from monitor.service.web.app import Pages  # noqa: PLC0415  few configs have pages
+    from monitor.service.web.app import watchers_app  # noqa: PLC0415  few configs have pages
     from monitor.service.web.server import WebServer  # noqa: PLC0415
 
     listen = None if settings.allow_remote else settings.address.host
-    pages = Pages(running.health, running.ready, running.metrics, listen=listen)
+    pages = watchers_app(running.health, running.ready, running.metrics, listen=listen)
     server = WebServer(pages, settings.address)
     server.start()
     return server
@@ -370,7 +370,7 @@ def _pages(running: Running) -> PagesServer | None:
         if settings.login is None:
             log.info("labeling page: this link works once", link=link, used_by=entered)
         else:
-            log.info("labeling page: people sign in", at=link, login=settings.login.kind)
+            log.info("labeling page: people sign in", at=link)
 
     config = running.application.config
     server = PagesServer(

@@ -76,6 +76,17 @@ class Dialect:
         return replace(self, ends=(), md5="md5(convert_to({0}, 'UTF8')) collate \"C\"")
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An open transaction, and how its database writes things.
+
+    ``connection`` is SQLAlchemy's, or what executes its statements in another engine.
+    """
+
+    connection: Any
+    dialect: Dialect
+
+
 _POSTGRESQL = Dialect(
     text='cast({0} as text) collate "C"',
     md5='md5({0}) collate "C"',

@@ -1,26 +1,394 @@
-"""Predictions in Parquet, CSV or DuckDB files, and the truth in others."""
+"""Predictions in Parquet, CSV or DuckDB files, and the truth in others; any table of DuckDB.
+
+DuckDB is asked what databases are, but for times in texts, ids of files and lists of ids.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    TableClause,
+    case,
+    column,
+    literal,
+    literal_column,
+    select,
+    true,
+    types,
+)
+from sqlalchemy.ext.compiler import compiles
 
 from monitor.domain.errors import InputRefused, LabelsRefused, SourceRefused
-from monitor.files.folders import Stamps, stamps_of
-from monitor.files.relations import DataFiles, OpenTable, opened
-from monitor.sources.duckdb_query import DUCKDB, Statements
-from monitor.sources.duckdb_source import EngineSource
-from monitor.sources.sql_reading import Reading
+from monitor.domain.time_limit import OF_FILES
+from monitor.domain.truth import ZONE
+from monitor.domain.values import BLANKS
+from monitor.files.duckdb_sql import (
+    AWARE_TIMES,
+    NUMBERS,
+    TEXTS,
+    TIMES,
+    WHOLE_NUMBERS,
+    Stamps,
+    bare_text,
+    quoted,
+    stamps_of,
+    value_text,
+)
+from monitor.files.relations import NUL_SHOWN, DataFiles, OpenTable, opened, visible
+from monitor.sources.dialects import Dialect, Reading, TextDialect, Typed, written
+from monitor.sources.shown_columns import read_as
+from monitor.sources.sql_query import Query
+from monitor.sources.sql_rows import code_of, halved
+from monitor.sources.sql_table import TableInfo
+from monitor.sources.sql_times import Times, aware_times, local_times
 from monitor.sources.table_settings import Columns, DuckdbSettings
+from monitor.sources.table_source import TableSource
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
+    from sqlalchemy.sql import Executable
+
     from monitor.domain.model import Window
     from monitor.domain.truth import TruthColumns
+    from monitor.sources.table_settings import TableSettings
+
+_TEXT = "cast({0} as varchar)"
+# Looking for NUL first costs a third of replacing it, which almost no id needs.
+_ID_TEXT = f"case when contains({_TEXT}, chr(0)) then {visible(_TEXT)} else nullif({_TEXT}, '') end"
+
+DUCKDB = Dialect(
+    text=_TEXT,
+    id_text=_ID_TEXT,
+    double="try_cast({0} as double)",
+    nan="isnan({0})",
+    infinite="isinf({0})",
+    bare=bare_text("{0}"),
+    random="hash({0})",
+    sees_one_state=True,
+)
+"""How DuckDB writes it. Files that change while they are read are seen by their stamps."""
+
+ENGINE = TextDialect("duckdb", '"')
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  local times
+_DAY = r"\d{4}-\d{1,2}-\d{1,2}"
+_CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
+_NAIVE_TEXT = rf"{_DAY}([T ]{_CLOCK})?"
+_AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?{ZONE}"
+_WHOLE_TABLE = "monitor_whole_table"
+
+
+FIRST, LAST = datetime(1970, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001  local times
+_DAY_MICROS, _SECOND = timedelta(days=1), timedelta(seconds=1)
+
+Changes = tuple[tuple[datetime, int], ...]
+
+
+@lru_cache(maxsize=256)
+def clock_changes(zone: str) -> tuple[int, Changes]:
+    """Return by how many seconds a zone is ahead of UTC, and each local time when that changes.
+
+    A time that comes twice on the clock is the later of both.
+    """
+    zone_info = ZoneInfo(zone)
+    first_offset = offset = _upcoming(FIRST, zone_info)
+    changes = []
+    day = FIRST
+    while day < LAST:
+        if (next_offset := _upcoming(day + _DAY_MICROS, zone_info)) != offset:
+            changes.append((_change(day, zone_info), next_offset))
+            offset = next_offset
+        day += _DAY_MICROS
+    return first_offset, tuple(changes)
+
+
+def _instant_sql(local: str, zone: str) -> ColumnElement[Any]:
+    """Write a local time as an instant, by the rules for time zones that Python has.
+
+    DuckDB brings rules from another date: where the two differ, a window of the schedule, which
+    Python computes, would hold rows of another hour.
+    """
+    first_offset, changes = clock_changes(zone)
+    ends: list[ColumnElement[Any]] = [literal_column(f"timestamp '{at}'") for at, _ in changes]
+    seconds = [first_offset, *(after for _, after in changes)]
+    shift = halved(literal_column(local), ends, [code_of(each) for each in seconds])
+    return written(f"cast({local} - to_seconds({{0}}) as timestamptz)", shift, types.NullType())
+
+
+def _upcoming(local: datetime, zone: ZoneInfo) -> int:
+    offset = local.replace(tzinfo=zone, fold=1).utcoffset() or timedelta()
+    return offset // _SECOND
+
+
+def _change(day: datetime, zone: ZoneInfo) -> datetime:
+    """Find the first second from which the clock of the next day counts."""
+    after = _upcoming(day + _DAY_MICROS, zone)
+    low, high = day, day + _DAY_MICROS
+    while high - low > _SECOND:
+        middle = low + (high - low) // 2 // _SECOND * _SECOND
+        low, high = (low, middle) if _upcoming(middle, zone) == after else (middle, high)
+    return high
+
+
+class Statements:
+    """Executes statements over an open table."""
+
+    def __init__(self, table: OpenTable) -> None:
+        self.table = table
+
+    def execute(
+        self,
+        statement: Executable,
+        *,
+        execution_options: Mapping[str, Any] | None = None,  # noqa: ARG002  as SQLAlchemy's
+    ) -> Iterator[tuple[Any, ...]]:
+        """Return the rows of a statement as they come."""
+        is_whole = statement.get_execution_options().get(_WHOLE_TABLE)
+        table = self.table.whole() if is_whole else self.table
+        return table.stream(*ENGINE.compiled(statement))
+
+    def scalar(self, statement: Executable) -> Any:
+        """Return the first value of a statement."""
+        return next((row[0] for row in [*self.execute(statement)]), None)
+
+
+class _Relation(TableClause):
+    """What an open table is selected from, under our own name."""
+
+    inherit_cache = False
+    relation = ""
+
+
+@compiles(_Relation)
+def _relation(element: _Relation, compiler: Any, **_: Any) -> str:
+    return f"{element.relation} as {compiler.preparer.quote(element.name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DuckdbTable(TableInfo):
+    """An open table as DuckDB has it."""
+
+    open: OpenTable = field(kw_only=True)
+    state: Callable[[], object] = field(kw_only=True)
+    opened_at: object = field(kw_only=True)
+
+    def is_unchanged(self) -> bool:
+        """Whether the rows are those that were opened."""
+        return self.snapshot is not None or self.state() == self.opened_at
+
+    @property
+    def type_names(self) -> Mapping[str, str]:
+        """Every column with its type, as DuckDB names it."""
+        return dict(self.open.types)
+
+    def is_read_from_text(self, name: str) -> bool:
+        """Whether the values of a column are texts, from which times and numbers are read."""
+        return TEXTS.fullmatch(self.open.types[name]) is not None
+
+    def shown_type(self, name: str) -> str:
+        """Name the type of a column, with its first value."""
+        is_mixed = name.lower() in self.open.mixed
+        kind = "of several types over the files" if is_mixed else self.open.types[name]
+        first = self.open.rows(
+            f"select cast({quoted(name)} as varchar) from {self.open.relation} "  # noqa: S608
+            f"where {quoted(name)} is not null limit 1"
+        )
+        return f"{kind} (first value {first[0][0]!r})" if first else kind
+
+    def check_number(self, name: str, setting: str) -> None:
+        """Refuse a column that holds no numbers; in files of texts any may."""
+        if not self.open.is_text:
+            TableInfo.check_number(self, name, setting)
+        self.need(name, setting)
+
+    def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
+        """Choose how times are read; None if they lack a zone and the config names none."""
+        name = settings.columns.time
+        self.need(name, setting)
+        kind = self.open.types[name]
+        if TEXTS.fullmatch(kind):
+            return _DuckDbTimes(Typed("timestamptz"), aware_times().bound, int, read=_micros)
+        if not TIMES.fullmatch(kind):
+            expected = "times; numbers of seconds become times with to_timestamp(...)"
+            raise self.refuse_type(name, setting, expected)
+        if AWARE_TIMES.fullmatch(kind):
+            return _DuckDbTimes(Typed(kind), aware_times().bound, int, read=_micros)
+        if settings.time_zone is None:
+            return None
+        local = local_times(settings.time_zone)
+        kind = "timestamp" if kind == "DATE" else kind
+        return _DuckDbTimes(Typed(kind), local.bound, _local_instant(local), read=_local_micros)
+
+
+def table_info(table: OpenTable, state: Callable[[], object]) -> DuckdbTable:
+    """Describe an open table, whose ``state`` differs once its rows do."""
+    kinds = {name: _type_of(kind) for name, kind in table.types.items()}
+    clause = _Relation("rows", *(column(name, kind) for name, kind in kinds.items()))
+    clause.relation = table.relation
+    return DuckdbTable(
+        *(table.place, clause, kinds, frozenset(kinds), DUCKDB),
+        refused=table.refused,
+        open=table,
+        state=state,
+        opened_at=None if table.snapshot is not None else state(),
+        snapshot=table.snapshot,
+    )
+
+
+def _type_of(kind: str) -> types.TypeEngine[Any]:
+    if WHOLE_NUMBERS.fullmatch(kind):
+        return types.BigInteger()
+    if NUMBERS.fullmatch(kind):
+        return types.Double()
+    if TEXTS.fullmatch(kind):
+        return types.String()
+    return types.Uuid() if kind == "UUID" else types.NullType()
+
+
+@dataclass(frozen=True, slots=True)
+class _DuckDbTimes(Times):
+    def of_calendar(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
+        return written("isfinite(cast({0} as timestamptz))", column, types.Boolean())
+
+
+def _micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return written("epoch_us(cast({0} as timestamptz))", value, types.BigInteger())
+
+
+def _local_micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return written("epoch_us(cast({0} as timestamp))", value, types.BigInteger())
+
+
+def _local_instant(local: Times) -> Any:
+    def instant(micros: int) -> int:
+        try:
+            return local.instant(_EPOCH + timedelta(microseconds=micros))
+        except OverflowError:  # no calendar has it, and its number says so
+            return micros
+
+    return instant
+
+
+@dataclass(frozen=True, slots=True)
+class DuckdbQuery(Query):
+    """Builds each statement for one open table."""
+
+    table: DuckdbTable
+
+    def timed(self) -> Select[Any]:
+        """Count the rows of the whole table that have a time."""
+        return Query.timed(self).execution_options(**{_WHOLE_TABLE: True})
+
+    @property
+    def _t(self) -> ColumnElement[Any]:
+        name = self.settings.columns.time
+        if not self.reads_times:
+            return self.table.column(name)
+        text, zone = f"upper(trim(cast({quoted(name)} as varchar)))", self.settings.time_zone
+        aware = f"replace(replace(replace({text}, ' UTC', 'Z'), ' +', '+'), ' -', '-')"
+        aware = f"replace(replace({aware}, 'UTC', 'Z'), ' Z', 'Z')"
+        forms: list[tuple[str, ColumnElement[Any]]] = [
+            (_AWARE_TEXT, literal_column(f"try_cast({aware} as timestamptz)"))
+        ]
+        if zone is not None:
+            forms.insert(0, (_NAIVE_TEXT, _instant_sql(f"try_cast({text} as timestamp)", zone)))
+        return case(
+            *((literal_column(f"regexp_full_match({text}, '{form}')"), at) for form, at in forms)
+        )
+
+    def _names_no_zone(self) -> ColumnElement[Any]:
+        naive = f"regexp_full_match(upper(trim({{0}})), '{_NAIVE_TEXT}')"
+        return written(naive, self._text(self.settings.columns.time), types.Boolean())
+
+    def _value_text(self, name: str) -> ColumnElement[Any]:
+        opened = self.table.open
+        text = value_text(name, opened.types[name], is_text=opened.is_text)
+        return literal_column(visible(text), types.String())
+
+    def _seen(self, name: str, *, is_picture: bool) -> ColumnElement[Any]:
+        return literal_column(read_as(name, self.table.open.types[name], is_picture=is_picture))
+
+    def stored(self, ids: Collection[str]) -> list[object]:
+        """Give ids as they are compared: as texts that are cast to the column's type."""
+        return [*ids]
+
+    def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        """Compare the column as it is stored, so that whole parts of a file are skipped."""
+        if any(NUL_SHOWN in each for each in ids):
+            return true()  # as a NUL is shown, and only reading shows which of both it was
+        name = self.settings.columns.id
+        kind = "varchar" if self.table.is_read_from_text(name) else self.table.open.types[name]
+        return self.table.column(name).in_(_each_of(ids, kind))
+
+    def _may_be_padded(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        """Read only the part of the sort order that the ids span, and what begins with a blank."""
+        name = self.settings.columns.id
+        if not self.table.is_read_from_text(name) or any(NUL_SHOWN in each for each in ids):
+            return self._may_be(ids)
+        column, bare = self.table.column(name), [each.strip(BLANKS) for each in ids]
+        is_near = column.between(min(bare), max(bare) + "\U0010ffff")
+        is_one = written(DUCKDB.bare, self._id).in_(_each_of(bare, "varchar"))
+        return (is_near | (column < "!") | (column > "~")) & is_one
+
+
+def _each_of(ids: Collection[Any], kind: str) -> Select[Any]:
+    """Select ids as values of a type, from one bound list."""
+    listed = literal(list(ids), types.NullType())
+    template = f"try_cast(unnest({{0}}::varchar[]) as {kind})"
+    return select(written(template, listed, types.NullType()))
+
+
+class EngineSource(TableSource):
+    """A source over any table that DuckDB reads; one derives, and says where its rows are."""
+
+    advice = OF_FILES
+
+    most_ids = 1_000_000  # since each statement is a scan
+
+    def open_table(self, window: Window | None = None) -> AbstractContextManager[OpenTable]:
+        """Open the table; rows outside the window may be left out, but none without a time."""
+        raise NotImplementedError
+
+    @contextmanager
+    def opened(self, window: Window | None = None) -> Iterator[Reading]:
+        """Begin to read; rows outside a window may be left out, but none without a time."""
+        with self.open_table(window) as table:
+            yield Reading(Statements(table), DUCKDB)
+
+    def found(self, reading: Reading) -> DuckdbTable:
+        """Describe the table."""
+        return table_info(reading.connection.table, self.state)
+
+    def query_of(self, table: TableInfo, times: Times, shown: Sequence[tuple[str, bool]]) -> Query:
+        """Make what builds the statements."""
+        return DuckdbQuery(cast("DuckdbTable", table), self.settings, times, shown)
+
+    def can_be_joined(self, other: EngineSource) -> bool:  # noqa: ARG002  some tables can by some
+        """Whether queries of another table can name this one."""
+        return True
+
+    def truth_reading(
+        self, reading: Reading, truths: TableTruths
+    ) -> AbstractContextManager[Reading] | None:
+        """Open a truth that the same engine reads by the connection of a reading."""
+        source = truths.source
+        if not isinstance(source, EngineSource) or not source.can_be_joined(self):
+            return None
+        return source.opened_for(reading.connection.table, truths.columns_read)
+
+    @contextmanager
+    def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:
+        """Open some columns so that queries of another table can name them."""
+        raise NotImplementedError
 
 
 class DuckdbSource(EngineSource):
@@ -40,6 +408,11 @@ class DuckdbSource(EngineSource):
         self.files = DataFiles(settings.paths, Path(base_folder), settings.table, refused=refused)
         self.place = str(self.files)
         self.whole_location = ", ".join(str(self.files.folder / path) for path in self.files.paths)
+
+    @property
+    def waited_for(self) -> str:
+        """The files, as the same path may lead elsewhere from another folder."""
+        return self.whole_location
 
     def open_table(self, window: Window | None = None) -> AbstractContextManager[OpenTable]:  # noqa: ARG002
         """Open the files; a query says itself which parts of them it reads."""
@@ -62,18 +435,6 @@ class DuckdbSource(EngineSource):
         return stamps_of(self.files.found())
 
 
-class FileTruths(TableTruths):
-    """The truth in Parquet, CSV or DuckDB files."""
-
-    def __init__(self, source: DuckdbSource, truth_columns: TruthColumns) -> None:
-        super().__init__(source, truth_columns, assumed_zone=True)
-        self.place = self.whole_location = f"{source.files.folder}: {source.files}"
-
-    def state(self, now: datetime) -> str:  # noqa: ARG002  files change whenever they do
-        """Return what differs between states of the files, found without reading them."""
-        return json.dumps(self.source.state())
-
-
 class TruthFiles:
     """Files that a labeler reads the truth from."""
 
@@ -81,16 +442,15 @@ class TruthFiles:
         self._paths = tuple(paths)
         self._base_folder = base_folder
 
-    def truths(self, truth_columns: TruthColumns) -> FileTruths:
+    def truths(self, truth_columns: TruthColumns) -> TableTruths:
         """Return the truth that some columns have; a time without a zone is in UTC."""
         item_id = truth_columns.id
-        columns = Columns(id=item_id, time=truth_columns.time or item_id, score="score")
         settings = DuckdbSettings(
             path=self._paths,
             table=truth_columns.table,
-            columns=columns,
+            columns=Columns(id=item_id, time=truth_columns.time or item_id, score="score"),
             threshold=0.5,
             time_zone="UTC",
         )
         source = DuckdbSource(settings, self._base_folder, refused=LabelsRefused)
-        return FileTruths(source, truth_columns)
+        return TableTruths(source, truth_columns, assumed_zone=True)

@@ -29,8 +29,8 @@ from monitor.domain.segments import scaled, with_segments
 from monitor.domain.values import MISSING_MARKERS
 
 if TYPE_CHECKING:
+    from monitor.sources.dialects import Reading
     from monitor.sources.sql_query import Query, Scan
-    from monitor.sources.sql_reading import Reading
     from monitor.sources.table_settings import Columns
 
 _MOST_UNKNOWN = 20  # values
@@ -148,6 +148,7 @@ class FrameBuilder:
             newest=_newest_time(inside),
             challenger_fault=query.challenger_fault,
             judge_fault=query.judge_fault,
+            snapshot=query.table.snapshot,
         )
 
     def _timed_rows(self, query: Query, counts: Sequence[BucketCount]) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, rounded_below
-from monitor.files.missing_markers import bare_text, quoted
+from monitor.files.duckdb_sql import bare_text, quoted
 from monitor.files.relations import (
     DataFiles,
     OpenTable,

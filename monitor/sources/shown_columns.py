@@ -17,7 +17,7 @@ from monitor.domain.errors import SettingRefused, SourceRefused
 from monitor.domain.setting_types import Settings
 from monitor.domain.shown import MOST_BYTES, Kind, Shown, Value, no_picture, picture
 from monitor.domain.visible import visible, visible_lines
-from monitor.files.missing_markers import quoted
+from monitor.files.duckdb_sql import quoted
 
 _WITH_BYTES = re.compile(r"STRUCT\(bytes BLOB\b")
 _LONGEST_PATH = 1000

@@ -15,14 +15,13 @@ from sqlalchemy.exc import ArgumentError
 
 from monitor.domain.errors import InputRefused
 from monitor.sources.dialects import Dialect, written
-from monitor.sources.sql_reading import SqlDatabase, slow
-from monitor.sources.sql_table import find_table
+from monitor.sources.sql import SqlSource
 from monitor.sources.table_settings import Columns, SqlSettings
 
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-    from monitor.sources.sql_reading import Reading
+    from monitor.sources.dialects import Reading
     from monitor.sources.sql_table import TableInfo
 
 
@@ -45,8 +44,7 @@ class DescribedTable:
         url = _VARIABLE.sub(_value, _without_password(address))
         columns = Columns(id="id", time="time", score="score")  # not asked for yet
         settings = SqlSettings(url=url, table=table, columns=columns, threshold=0.5)
-        self._table = table
-        self._database = SqlDatabase(settings, folder, "table", slow("time"))
+        self._source = SqlSource(settings, folder)
 
     def columns(self) -> dict[str, str]:
         """Return the type of each column, named as in files."""
@@ -71,8 +69,8 @@ class DescribedTable:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Reading, TableInfo]]:
-        with self._database.reading() as reading:
-            yield reading, find_table(reading, str(self._database), self._table)
+        with self._source.opened() as reading:
+            yield reading, self._source.found(reading)
 
 
 def _without_password(address: str) -> str:

@@ -15,15 +15,14 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, Window
+from monitor.domain.model import Candidate, Decisions, Window
 from monitor.sources import frames
-from monitor.sources.cuts import Cuts
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_rows import ALL
 
 if TYPE_CHECKING:
+    from monitor.sources.dialects import Reading
     from monitor.sources.sql_query import Query, Scan
-    from monitor.sources.sql_reading import Reading
 
     Groups = list[list[frames.BucketCount]]
     """The groups of each monitor, by its position."""
@@ -37,13 +36,10 @@ one process for them and not several."""
 ATTEMPTS = 3  # at a table whose rows change while they are read
 
 
-def groups_of(
-    reading: Reading, scans: Sequence[Scan], window: Window, seed: str, before: Frame | None = None
-) -> Groups:
+def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str) -> Groups:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
 
-    Several monitors of one table are counted and drawn by statements that they share. Of one, the
-    candidates of a frame ``before`` of the same rows and seed are not drawn again.
+    Several monitors of one table are counted and drawn by statements that they share.
 
     Raises `SourceUnavailable` if rows keep changing and the database cannot show one state of them,
     as of a view that uses ``random()``.
@@ -52,7 +48,7 @@ def groups_of(
     table = shared.common.table
     for _ in range(ATTEMPTS):
         counted = tallied(reading, shared, window)
-        drawn = drawn_from(reading, shared, window, seed, counted, before)
+        drawn = drawn_from(reading, shared, window, seed, counted)
         is_whole = all(map(_has_all, drawn, [scan.at_most for scan in scans]))
         if is_whole and (table.is_unchanged() or tallied(reading, shared, window) == counted):
             without_time = _untimed(reading, shared.common)
@@ -109,18 +105,10 @@ def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
 
 
 def drawn_from(
-    reading: Reading,
-    shared: SharedQuery,
-    window: Window,
-    seed: str,
-    counted: Groups,
-    before: Frame | None = None,
+    reading: Reading, shared: SharedQuery, window: Window, seed: str, counted: Groups
 ) -> Groups:
     """Give the groups of each monitor their candidates and segments."""
-    draws = [
-        Draw(groups, scan.at_most, _cut(before, groups, scan.strata))
-        for groups, scan in zip(counted, shared.scans, strict=True)
-    ]
+    draws = [Draw(groups, scan.at_most) for groups, scan in zip(counted, shared.scans, strict=True)]
     wanting = {index: draw for index, draw in enumerate(draws) if draw.bounds}
     version = next((draw.version for draw in wanting.values()), None)
     options: dict[str, Any] = {}
@@ -178,34 +166,22 @@ class Draw:
 
     counted: The groups of the window.
     at_most: Rows that are wanted of each stratum.
-    prior: First candidates of a stratum that were drawn before.
 
     bounds: The md5 below which rows are looked for, of each stratum of which there are too few yet.
     version: The model version whose rows are drawn.
     """
 
-    def __init__(
-        self,
-        counted: Sequence[frames.BucketCount],
-        at_most: int,
-        prior: Mapping[int, Sequence[Candidate]] | None = None,
-    ) -> None:
+    def __init__(self, counted: Sequence[frames.BucketCount], at_most: int) -> None:
         self._counted = counted
         self._current = _current(counted)
         self._sizes = {group.bucket: group.rows for group in self._current}
         self._least = _least_chances(counted)
         self._rows: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
         self._wanted = max(1, at_most)
-        self._candidates = {
-            bucket: tuple(candidates[: self._wanted])
-            for bucket, candidates in (prior or {}).items()
-            if len(candidates) >= min(self._wanted, self._sizes.get(bucket, 0))
-        }
+        self._candidates: dict[int, tuple[Candidate, ...]] = {}
         self.version = next((group.version for group in self._current), None)
         self.bounds = {
-            bucket: first_bound(self._wanted, rows)
-            for bucket, rows in self._sizes.items()
-            if bucket not in self._candidates
+            bucket: first_bound(self._wanted, rows) for bucket, rows in self._sizes.items()
         }
 
     def add(self, row: tuple[Any, ...]) -> None:
@@ -249,26 +225,6 @@ class Draw:
             else group
             for group in self._counted
         ]
-
-
-def _cut(
-    frame: Frame | None, counted: Sequence[frames.BucketCount], strata: Sequence[Stratum]
-) -> Mapping[int, Sequence[Candidate]]:
-    """Give each stratum the candidates of a frame that it holds, in their order.
-
-    None if rows are missing in the frame: an id that comes twice is dropped from one, and small
-    segments are put together in it.
-    """
-    cut = defaultdict[int, list[Candidate]](list)
-    if frame is None or frame.segment_columns or BadRow.DUPLICATE in frame.bad_rows:
-        return cut
-    if sum(group.rows for group in _current(counted)) != frame.size:
-        return cut
-    for part in frame.strata:
-        cuts = Cuts.of(strata, flagged=part.stratum.flagged)
-        for candidate in part.candidates:
-            cut[cuts.bucket_of(candidate.score)].append(candidate)
-    return cut
 
 
 def _current(groups: Iterable[frames.BucketCount]) -> list[frames.BucketCount]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
@@ -32,7 +33,6 @@ from monitor.domain.segments import NO_VALUE
 from monitor.domain.values import MISSING_MARKERS, rounded_below
 from monitor.files.relations import all_texts
 from monitor.sources import frames
-from monitor.sources.cuts import Cuts
 from monitor.sources.dialects import written
 
 if TYPE_CHECKING:
@@ -47,6 +47,39 @@ if TYPE_CHECKING:
 
 ALL = "g"  # Above every md5
 _NONE = ""  # below every md5
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """The strata of a class by score: ``codes[i]`` up to ``ends[i]``, the last one from there."""
+
+    ends: list[float]
+    codes: list[int]
+    unscored: int
+
+    @staticmethod
+    def of(strata: Sequence[Stratum], *, flagged: bool, verdict: Verdict | None = None) -> _Cuts:
+        """Cut one class of some strata, known by their positions, or one verdict on it."""
+        own = [
+            (index, each)
+            for index, each in enumerate(strata)
+            if each.flagged == flagged and (each.verdict == verdict or each.unscored)
+        ]
+        scored = [(index, each) for index, each in own if not each.unscored]
+        ends = sorted({end for _, one in scored for end in (one.low, one.high) if end is not None})
+        codes = [_index_of(scored, low, high) for low, high in pairwise([None, *ends, None])]
+        alone = len(own) == 1
+        unscored = (index for index, one in own if one.unscored or (alone and one.is_unbounded))
+        return _Cuts(ends, codes, next(unscored, frames.SCORE_MISSING))
+
+
+def _index_of(scored: Sequence[tuple[int, Stratum]], low: float | None, high: float | None) -> int:
+    """Position of the stratum that holds the scores between two neighbouring ends."""
+    for index, each in scored:
+        starts = each.low is None or (low is not None and each.low <= low)
+        if starts and (each.high is None or (high is not None and high <= each.high)):
+            return index
+    return frames.IN_NO_STRATUM
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +197,7 @@ class RowQuery:
         return self._text(name)
 
     def _version(self, name: str) -> ColumnElement[Any]:
-        return _bare(self._visible(self._value_text(name)))
-
-    def _visible(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
-        return text
+        return _bare(self._value_text(name))
 
     def _number(self, name: str) -> ColumnElement[Any]:
         number = written(self.table.dialect.double, self.table.column(name), Double())
@@ -316,9 +346,9 @@ class RowQuery:
         self, c: Any, strata: Sequence[Stratum], leaf: Leaf, *, flagged: bool
     ) -> ColumnElement[Any]:
         if all(one.verdict is None for one in strata):
-            return self._by_score(c, Cuts.of(strata, flagged=flagged), leaf)
+            return self._by_score(c, _Cuts.of(strata, flagged=flagged), leaf)
         no, yes, missing = (
-            self._by_score(c, Cuts.of(strata, flagged=flagged, verdict=each), leaf)
+            self._by_score(c, _Cuts.of(strata, flagged=flagged, verdict=each), leaf)
             for each in Verdict
         )
         judged = getattr(c, "judged", None)
@@ -326,7 +356,7 @@ class RowQuery:
             return missing
         return case((judged == code_of(1), yes), (judged == code_of(0), no), else_=missing)
 
-    def _by_score(self, c: Any, cuts: Cuts, leaf: Leaf) -> ColumnElement[Any]:
+    def _by_score(self, c: Any, cuts: _Cuts, leaf: Leaf) -> ColumnElement[Any]:
         if self.settings.columns.score is None:
             return leaf(cuts.unscored)
         ends: list[ColumnElement[Any]] = [literal(end, Double()) for end in cuts.ends]

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Inspector
     from sqlalchemy.types import TypeEngine
 
-    from monitor.sources.dialects import Dialect
-    from monitor.sources.sql_reading import Reading
+    from monitor.sources.dialects import Dialect, Reading
     from monitor.sources.table_settings import TableSettings
 
 _MOST_TABLES = 20  # that an error names
 _ANY_TYPE = ("predicted", "model_version", "released")
-_CASTED = "make a view that casts it, and name that as the table"
+_CASTED = "cast it where it is written, or in a view that you name as the table"
 
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
     """A table or view: what is selected from, and the type of each column, by reflection.
 
-    ``place`` names it in errors, which are of the type ``refused``.
+    ``place`` names it in errors, which are of the type ``refused``. ``snapshot`` is the state of it
+    that is read, where older ones can be.
     """
 
     place: str
@@ -43,6 +43,7 @@ class TableInfo:
     dialect: Dialect
     sees_one_state: bool = True
     refused: type[InputRefused] = SourceRefused
+    snapshot: str | None = None
 
     def is_unchanged(self) -> bool:
         """Whether all statements so far saw one state of the table."""
@@ -105,10 +106,16 @@ class TableInfo:
 
     def refuse_type(self, name: str, setting: str, expected: str) -> InputRefused:
         """Build the error for a column of the wrong type."""
-        kind = self.types[name]
-        known = "of a type that is not known" if isinstance(kind, types.NullType) else str(kind)
-        message = f"{self.place}: column {name!r} ({setting}) is {known}; wanted {expected}"
+        message = (
+            f"{self.place}: column {name!r} ({setting}) is {self.shown_type(name)}; "
+            f"wanted {expected}"
+        )
         return self.refused(message)
+
+    def shown_type(self, name: str) -> str:
+        """Name the type of a column for people."""
+        kind = self.types[name]
+        return "of a type that is not known" if isinstance(kind, types.NullType) else str(kind)
 
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
         """Choose how times are read; None if they lack a zone and the config names none."""

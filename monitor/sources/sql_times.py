@@ -26,9 +26,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _UNITS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
 _TIME = re.compile(
-    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.](\d+))?)?"
-    rf"(?: ?{ZONE})?)?"
+    rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}(?:[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:[.]\d+)?)?(?: ?{ZONE})?)?"
 )
+_ONE_DIGIT = re.compile(r"(?<![\d.])\d(?!\d)")
 
 
 FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
@@ -159,22 +159,22 @@ def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
 
 
 def _of_text(value: str, zone: str | None) -> int | None:
-    existing = _usual(value)
-    if existing is not None and existing.tzinfo is not None:
-        return _since_1970(existing)
-    return _by_parts(value, zone)
-
-
-def _by_parts(value: str, zone: str | None) -> int | None:
-    parts = _TIME.fullmatch(value.strip().upper())
-    if parts is None or (parts[8] is None and zone is None):
+    at = _usual(value)
+    if at is None or at.tzinfo is None:
+        at = _by_parts(value)
+    if at is None or (at.tzinfo is None and zone is None):
         return None
+    return _since_1970(_utc(at, ZoneInfo(zone or "UTC")) if at.tzinfo is None else at)
+
+
+def _by_parts(value: str) -> datetime | None:
+    text = value.strip().upper()
+    if _TIME.fullmatch(text) is None:
+        return None
+    text = _ONE_DIGIT.sub(r"0\g<0>", text).replace("UTC", "Z")
     try:
-        local = _local(parts)
-        if parts[8] is None:
-            return _since_1970(_utc(local, ZoneInfo(zone or "UTC")))
-        return _since_1970(local.replace(tzinfo=UTC)) - _offset(parts[8])
-    except (ValueError, OverflowError):
+        return datetime.fromisoformat(f"{text[:10]}T{text[11:].replace(' ', '') or '00:00'}")
+    except ValueError:
         return None
 
 
@@ -191,19 +191,4 @@ def _usual(value: str) -> datetime | None:
 def is_naive(value: object) -> bool:
     """Whether a text is a time that names no zone."""
     parts = _TIME.fullmatch(value.strip().upper()) if isinstance(value, str) else None
-    return parts is not None and parts[8] is None
-
-
-def _local(parts: re.Match[str]) -> datetime:
-    year, month, day, hour, minute, second = (int(parts[index] or 0) for index in range(1, 7))
-    micros = int((parts[7] or "")[:6].ljust(6, "0"))
-    return datetime(year, month, day, hour, minute, second, micros)  # noqa: DTZ001  a local time
-
-
-def _offset(text: str) -> int:
-    """Microseconds that a zone such as ``+02:00`` is ahead of UTC."""
-    if text in {"Z", "UTC"}:
-        return 0
-    digits = text[1:].replace(":", "").ljust(4, "0")
-    minutes = int(digits[:2]) * 60 + int(digits[2:])
-    return (-minutes if text[0] == "-" else minutes) * 60_000_000
+    return parts is not None and parts[1] is None

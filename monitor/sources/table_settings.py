@@ -245,6 +245,11 @@ class TableSettings(SourceSettings):
         return None
 
     @property
+    def table_setting(self) -> str:
+        """Which setting names the table."""
+        return "table"
+
+    @property
     def shows_texts_only(self) -> bool:
         """Whether people see only texts of an item."""
         return all(one.is_text for one in listed(self.columns.show))
@@ -309,8 +314,8 @@ class DuckdbSettings(TableSettings):
 
     Files may have their columns in different orders and of different types; where they mix
     numbers, texts, truths, or times with and without a zone, each file's values are read as that
-    file has them. A folder ``name=value`` is a column, text or a day, of files that have no such
-    column themselves.
+    file has them. A folder ``name=value`` is a column, text or a day, of files that have no column
+    of a folder's name themselves.
     """
 
     kind: Literal["duckdb"] = "duckdb"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.errors import MonitorError, SourceRefused
 from monitor.domain.time_limit import T, within
-from monitor.sources.census_query import Row, joined_items, padded
 from monitor.sources.frames import FrameBuilder, datetime_of, naive_time
 from monitor.sources.shared_query import readings_of
 from monitor.sources.shown_columns import ShownRows
@@ -19,7 +18,7 @@ from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_times import Times, local_times
 from monitor.sources.table_settings import Columns, TableSettings
-from monitor.sources.table_truths import TableTruths
+from monitor.sources.table_truths import Row, TableTruths, joined_items, padded
 
 if TYPE_CHECKING:
     from monitor.domain.census import JoinedItems
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import PlannedScan, TruthTable
     from monitor.domain.shown import Shown
     from monitor.domain.truth import TruthColumns, TruthRow
-    from monitor.sources.sql_reading import Reading
+    from monitor.sources.dialects import Reading
     from monitor.sources.sql_table import TableInfo
 
 _OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "challenger", "timeout"}
@@ -48,6 +47,7 @@ class TableSource:
 
     place: Where the rows are, for people.
     whole_location: The same told from any other place; never shown, as it may hold secrets.
+    setting: What the config names the rows by, where that is not a setting of the source.
     """
 
     place: str
@@ -55,9 +55,12 @@ class TableSource:
     advice: str  # What somebody can do where a reading does not end
     most_ids = 1_000  # Of one statement
 
-    def __init__(self, settings: TableSettings, base_folder: Path | str = ".") -> None:
+    def __init__(
+        self, settings: TableSettings, base_folder: Path | str = ".", *, setting: str | None = None
+    ) -> None:
         self.settings = settings
         self.base_folder = base_folder
+        self.setting = setting
         self._shown = ShownRows(settings.columns.show, Path(base_folder))
         self.cached: CachedScan | None = None
 
@@ -71,6 +74,15 @@ class TableSource:
     def state(self) -> object:
         """Return what differs once the rows do; None if nothing cheap tells."""
         return None
+
+    def truth_state(self, now: datetime) -> object:  # noqa: ARG002  Spark goes by it
+        """Return what differs once a truth in the table may; None if nothing cheap tells."""
+        return self.state()
+
+    @property
+    def waited_for(self) -> str:
+        """What a reading that does not end is known by, and named by for people."""
+        return self.place
 
     def found(self, reading: Reading) -> TableInfo:
         """Find the table, with the types of its columns. Raises `SourceRefused` if none exists."""
@@ -97,11 +109,7 @@ class TableSource:
             return
         for scan, frame in drawn:
             requested = (window, tuple(scan.strata), scan.at_most, seed)
-            scan.source.cache(CachedScan(requested, state, frame))
-
-    def cache(self, scan: CachedScan) -> None:
-        """Let the next scan return a frame, if it asks for the same of the same state."""
-        self.cached = scan
+            scan.source.cached = CachedScan(requested, state, frame)
 
     def release(self) -> None:
         """Scan the table itself again."""
@@ -113,29 +121,32 @@ class TableSource:
         requested = (window, tuple(strata), at_most, seed)
         if cached is not None and cached[:2] == (requested, self.within(self.state)):
             return cached.frame
-        return self.scan_table(window, strata, at_most, seed)
-
-    def scan_table(
-        self,
-        window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
-        seed: str,
-        before: Frame | None = None,
-    ) -> Frame:
-        """Scan the table; candidates of a frame before it may be taken where they still stand."""
 
         def read(reading: Reading, query: Query) -> Frame:
             scan = Scan(self, query, strata, at_most)
-            usable = before if self.still_stands(window, seed) else None
-            [groups] = groups_of(reading, [scan], window, seed, usable)
+            [groups] = groups_of(reading, [scan], window, seed)
             return FrameBuilder(reading, window).frame(scan, groups)
 
         return self.read_window(read, window)
 
-    def still_stands(self, window: Window, seed: str) -> bool:  # noqa: ARG002  some engines know
-        """Whether what was drawn before of a window still stands; note what is drawn now."""
-        return False
+    def truths(self, truth_columns: TruthColumns) -> TableTruths:
+        """Return the truth that some columns have, of this table or of another one beside it.
+
+        Times without a zone are in UTC where the config names none, as only their order counts.
+        """
+        settings = self.settings
+        changes: dict[str, Any] = {
+            "columns": Columns(id=truth_columns.id, time=truth_columns.time or truth_columns.id),
+            "time_zone": settings.time_zone or "UTC",
+        }
+        if truth_columns.table is not None:
+            changes |= {settings.table_setting: truth_columns.table, "where": {}}
+        source = type(self)(
+            settings.model_copy(update=changes),
+            self.base_folder,
+            setting=None if truth_columns.table is None else "labeling.table",
+        )
+        return TableTruths(source, truth_columns, assumed_zone=settings.time_zone is None)
 
     def truth_reading(
         self,
@@ -241,7 +252,7 @@ class TableSource:
 
     def within(self, read: Callable[[], T]) -> T:
         """Read, and wait for it no longer than the config allows."""
-        return within(self.settings.timeout, self.place, read, self.advice)
+        return within(self.settings.timeout, self.waited_for, read, self.advice)
 
     def _read_together(
         self, reading: Reading, scans: Sequence[PlannedScan], window: Window, seed: str
@@ -341,21 +352,6 @@ def engine_errors(
         raise SourceRefused(message, is_public=True) from error
     except Exception as error:  # noqa: BLE001  stores, catalogs, Spark, py4j: no common base
         raise ours(error) from None
-
-
-def truth_settings(
-    settings: TableSettings, truth_columns: TruthColumns, **location: object
-) -> dict[str, Any]:
-    """Return what is set otherwise for reading a truth, whose table is at this place if it has one.
-
-    Times without a zone are in UTC where the config names none, as in files: only their order
-    counts.
-    """
-    changes: dict[str, Any] = {
-        "columns": Columns(id=truth_columns.id, time=truth_columns.time or truth_columns.id),
-        "time_zone": settings.time_zone or "UTC",
-    }
-    return changes if truth_columns.table is None else {**changes, **location, "where": {}}
 
 
 def _fault(table: TableInfo, column: str, setting: str, *, is_number: bool) -> str | None:

@@ -193,7 +193,7 @@ def what_people_said_last_counts(case):
 
 def one_estimate_per_version(case):
     versions = {}
-    for table in ("counts", "estimates", "posteriors"):
+    for table in ("counts", "estimates"):
         query = f"select distinct round_id, version from {table} order by round_id, version"
         versions[table] = case.rows(query)
     wanted = [

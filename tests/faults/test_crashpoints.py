@@ -27,7 +27,7 @@ CHANGE_NOTHING = {
     ("cli/commands/effects.py", "_tested"),
     ("labeling/censuses.py", "_by_id"),
     ("cli/commands/data_checks.py", "_an_item"),
-    ("sources/sql_reading.py", "reading"),
+    ("sources/sql.py", "reading"),
 }
 """Functions of no round, or within a call that has its points: they cannot be half done."""
 

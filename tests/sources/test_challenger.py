@@ -7,18 +7,13 @@ from pydantic import ValidationError
 
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.errors import SettingRefused
-from monitor.domain.model import BandEdges
-from monitor.sources.duckdb import DuckdbSource
 from monitor.testing import ChallengerContract, MemorySource
 from tests.sources.prediction_files import (
     COLUMNS,
     TWO,
     WEEK,
-    InFolder,
-    as_texts,
     parquet_source,
     settings_with,
-    write_csv,
 )
 
 HEADER = ("mail_id", "scored_at", "score", "text", "other")
@@ -29,37 +24,9 @@ ROWS = (
 )
 
 
-def with_decisions(rows):
-    return [
-        (*text, DECISIONS[row["other"]]) for text, row in zip(as_texts(rows), rows, strict=True)
-    ]
-
-
 class TestMemorySource(ChallengerContract):
     def challenged_source(self, rows):
         return MemorySource(rows, threshold=0.5, challenger="other")
-
-
-class TestCsv(InFolder, ChallengerContract):
-    def challenged_source(self, rows):
-        write_csv(self.folder / "p.csv", with_decisions(rows), HEADER)
-        return DuckdbSource(settings_with(path="p.csv", **BY_CLASS), self.folder)
-
-
-def test_a_window_drawn_again_by_bands_has_the_same_decisions(tmp_path):
-    source = parquet_source(
-        tmp_path,
-        f"{ROWS}, (i % 3)::double other from range(100) t(i)",
-        challenger={"score": "other", "threshold": 2},
-    )
-    bands = BandEdges((0.7,), (0.2,)).strata()
-    before = source.scan(WEEK, TWO, 1000, "s")
-
-    again = source.rescan(before, bands, 5, "s")
-
-    assert again == source.scan(WEEK, bands, 5, "s")
-    assert again.challenged == before.challenged
-    assert before.challenged.flagged == 33
 
 
 @pytest.mark.parametrize("value", ["null", "'nan'::double", "'infinity'::double"])

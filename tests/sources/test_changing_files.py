@@ -4,18 +4,16 @@ import duckdb
 import pytest
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
-from monitor.domain.model import Answer, BandEdges, Task
+from monitor.domain.model import Answer, Task
 from monitor.labeling.column import ColumnSettings
 from monitor.sources.duckdb import DuckdbSource
-from tests.sources.prediction_files import WEEK, copy_to, parquet_source, settings_with
+from tests.sources.prediction_files import TWO, WEEK, copy_to, parquet_source, settings_with
 from tests.truth_files import labeler_of_files
 
-BANDS = BandEdges(flagged=(0.7,), passed=(0.1, 0.3)).strata()
 AT = "timestamptz '2026-03-02' + interval (i * 60) second as scored_at"
 MAILS = (
     f"select 'a-' || i as mail_id, {AT}, (i % 100) / 100 as score, '' as text from range(6000) t(i)"
 )
-OTHERS = MAILS.replace("'a-'", "'b-'")
 
 TEXTS = ["007", "7", "7.0", "žluť 😀", " 7 ", r"lite\x00ral", "x" * 5000, "NULL", "'; drop"]
 KINDS = {
@@ -27,36 +25,25 @@ KINDS = {
 }
 
 
-def test_a_window_is_drawn_anew_where_its_file_changed_after_the_first_scan(tmp_path):
-    source = parquet_source(tmp_path, MAILS)
-    before = source.scan(WEEK, BandEdges().strata(), 6000, "round 1")
-    copy_to(tmp_path / "p.parquet", OTHERS)
-
-    again = source.rescan(before, BANDS, 25, "round 1")
-
-    assert again == source.scan(WEEK, BANDS, 25, "round 1")
-    assert all(c.id.startswith("b-") for part in again.strata for c in part.candidates)
-
-
 def test_a_column_renamed_between_two_readings_of_a_window_is_refused_by_name(tmp_path):
     source = parquet_source(tmp_path, MAILS)
-    before = source.scan(WEEK, BandEdges().strata(), 50, "round 1")
+    source.scan(WEEK, TWO, 50, "round 1")
     copy_to(tmp_path / "p.parquet", MAILS.replace("as mail_id", "as mail_uid"))
 
     with pytest.raises(SourceRefused, match=r"no column 'mail_id'.*did you mean 'mail_uid'"):
-        source.rescan(before, BANDS, 25, "round 1")
+        source.scan(WEEK, TWO, 25, "round 1")
     with pytest.raises(SourceRefused, match="no column 'mail_id'"):
         source.show(["a-1"], WEEK)
 
 
 def test_a_file_cut_short_between_two_readings_of_a_window_is_refused(tmp_path):
     source = parquet_source(tmp_path, MAILS)
-    before = source.scan(WEEK, BandEdges().strata(), 50, "round 1")
+    source.scan(WEEK, TWO, 50, "round 1")
     whole = (tmp_path / "p.parquet").read_bytes()
     (tmp_path / "p.parquet").write_bytes(whole[: len(whole) // 2])
 
     with pytest.raises(SourceRefused, match="is it a whole, valid parquet file"):
-        source.rescan(before, BANDS, 25, "round 1")
+        source.scan(WEEK, TWO, 25, "round 1")
     with pytest.raises(SourceRefused, match="is it a whole, valid parquet file"):
         source.show(["a-1"], WEEK)
 

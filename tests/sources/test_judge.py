@@ -38,14 +38,6 @@ class TestMemorySource(JudgeContract):
         return MemorySource(rows, threshold=0.5, judge="verdict")
 
 
-class TestCsv(InFolder, JudgeContract):
-    def judged_source(self, rows):
-        write_csv(self.folder / "p.csv", with_verdicts(rows), HEADER)
-        return DuckdbSource(
-            judged_settings({"column": "verdict", "positive": "yes"}, path="p.csv"), self.folder
-        )
-
-
 class TestParquetByScore(InFolder, JudgeContract):
     def judged_source(self, rows):
         write_csv(self.folder / "p.csv", with_verdicts(rows), HEADER)

@@ -44,6 +44,11 @@ class LakeSettings(TableSettings):
             raise SettingRefused(setting="catalog", why=message)
         return self
 
+    @property
+    def table_setting(self) -> str:
+        """Which setting names the table."""
+        return "delta" if self.iceberg is None else "iceberg"
+
 
 def check_named(table: str, setting: str) -> None:
     """Refuse what no catalog can have as a table."""

@@ -1,42 +1,35 @@
-"""A source over a table of a lake, and the truth in one beside it."""
+"""A source over a Delta or Iceberg table, of which a round reads one snapshot, and the truth there.
+
+The library of the table format reads the files, and alone knows which rows of them were deleted;
+rows come to DuckDB as a stream of Arrow batches for each query, so that memory does not grow with
+the table.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import UTC, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from monitor.domain.errors import (
-    InputRefused,
-    LabelsRefused,
-    MonitorError,
-    SnapshotMissing,
-    SourceRefused,
-    SourceUnavailable,
-)
+from monitor.domain.errors import MonitorError, SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
-from monitor.files.missing_markers import quoted
-from monitor.files.relations import OpenTable
-from monitor.plugins.lake.delta import DeltaLake
-from monitor.plugins.lake.iceberg import IcebergLake
+from monitor.files.duckdb_sql import TIMES, quoted
+from monitor.files.engine import session
+from monitor.files.relations import OpenTable, Parameters
+from monitor.plugins.lake.formats import DeltaLake, IcebergLake
 from monitor.plugins.lake.settings import LakeSettings, check_named
-from monitor.plugins.lake.tables import LakeTable, opened
-from monitor.sources.duckdb_query import DUCKDB, Statements
-from monitor.sources.duckdb_source import EngineSource
-from monitor.sources.sql_reading import Reading
-from monitor.sources.table_source import engine_errors, truth_settings
-from monitor.sources.table_truths import TableTruths
+from monitor.sources.dialects import Reading
+from monitor.sources.duckdb import DUCKDB, EngineSource, Statements
+from monitor.sources.table_source import engine_errors
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame, Stratum, Window
-    from monitor.domain.ports import PlannedScan
+    from monitor.domain.model import Window
     from monitor.domain.truth import TruthColumns
-    from monitor.sources.table_source import CachedScan
-
+    from monitor.sources.table_truths import TableTruths
 
 _NO_TABLE = frozenset({"TableNotFoundError", "NoSuchTableError", "NoSuchNamespaceError"})
 _NO_BUCKET = re.compile(r"NoSuchBucket|NO_SUCH_BUCKET|ContainerNotFound")
@@ -56,15 +49,115 @@ _MISSING = re.compile(
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
 _COPY = "lake_copy"
 _LONGEST = 300  # characters of another program's message
+_ROWS = "lake_rows"
+_PLAIN = re.compile(r'[^".\\]+')
+"""Names that both libraries read as they stand; a dot is a part of another column to pyiceberg."""
+_SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Rows that a stream may return: a column lies between two times, or has no time.
+
+    ``start`` and ``end`` are texts of ISO 8601, the latter excluded.
+    """
+
+    column: str
+    start: str
+    end: str
+
+    @property
+    def predicate(self) -> str:
+        """The rows in SQL, as deltalake and pyiceberg both read it."""
+        column = quoted(self.column)
+        between = f"{column} >= '{self.start}' and {column} < '{self.end}'"
+        return f"(({between}) or {column} is null)"
+
+
+def near(window: Window, column: str, column_type: str) -> Near | None:
+    """Return which rows may be in a window; None if the column's type does not tell."""
+    if not TIMES.fullmatch(column_type) or not _PLAIN.fullmatch(column):
+        return None
+    if column_type.startswith(("TIMESTAMP WITH", "TIMESTAMPTZ")):
+        return Near(column, window.start.isoformat(), window.end.isoformat())
+    start, end = (at.astimezone(UTC).replace(tzinfo=None) for at in (window.start, window.end))
+    start, end = start - _SLACK, end + _SLACK
+    if column_type == "DATE":
+        next_day = end.date() + timedelta(days=1)
+        return Near(column, start.date().isoformat(), next_day.isoformat())
+    return Near(column, start.isoformat(), end.isoformat())
+
+
+Streams = Callable[[Sequence[str], Near | None], Any]
+"""One state of a table, as long as its files are kept: gives these columns as a new Arrow stream.
+
+Without columns it gives all of them. Rows outside of what is near may be missing, as files whose
+statistics show no row there are skipped.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LakeTable(OpenTable):
+    """An open snapshot."""
+
+    streams: Streams = field(kw_only=True)
+    near: Near | None = None  # Rows that queries ask for.
+
+    def stream(self, sql: str, parameters: Parameters | None = None) -> Iterator[tuple[Any, ...]]:
+        """Run a query over a stream of the columns that it names."""
+        named = [column for column in self.types if quoted(column) in sql]
+        stream = self.streams(named or [next(iter(self.types))], self.near)
+        with _registered(self.connection, stream):
+            yield from OpenTable.stream(self, sql, parameters)
+
+    def whole(self) -> LakeTable:
+        """Return the snapshot with all of its rows."""
+        return replace(self, near=None)
+
+
+@contextmanager
+def _opened(
+    location: str,
+    snapshot: str,
+    streams: Streams,
+    window: Window | None,
+    time_column: str,
+    shared: OpenTable | None = None,
+) -> Iterator[LakeTable]:
+    """Open a snapshot for queries on a window, or on all of it; by another table's connection."""
+    new = session(alone=True) if shared is None else nullcontext(shared.connection)
+    with new as connection:
+        with _registered(connection, streams((), None)):
+            described = connection.execute(f"describe {_ROWS}").fetchall()
+        types = {row[0]: row[1] for row in described}
+        has_time = window is not None and time_column in types
+        yield LakeTable(
+            location,
+            connection,
+            _ROWS,
+            types,
+            snapshot=snapshot,
+            streams=streams,
+            near=near(window, time_column, types[time_column]) if window and has_time else None,
+        )
+
+
+@contextmanager
+def _registered(connection: Any, stream: Any) -> Iterator[None]:
+    connection.register(_ROWS, stream)
+    try:
+        yield
+    finally:
+        connection.unregister(_ROWS)
 
 
 class LakeSource(EngineSource):
     """A `Source` over a Delta or Iceberg table, which reads one snapshot of it.
 
     snapshot: Which; None takes the newest with each reading.
-    setting: What the config names the table by, where that is not a setting of the source.
-    refused: The error to raise when a column cannot be used.
     """
+
+    settings: LakeSettings
 
     advice = (
         "is the store of objects or the catalog there? It is tried again; if a scan needs longer, "
@@ -78,17 +171,13 @@ class LakeSource(EngineSource):
         *,
         snapshot: str | None = None,
         setting: str | None = None,
-        refused: type[InputRefused] = SourceRefused,
     ) -> None:
-        super().__init__(settings, base_folder)
-        self.lake_settings = settings
-        self._refused = refused
+        super().__init__(settings, base_folder, setting=setting)
         self._snapshot = snapshot
-        self._setting = setting
-        self._last: LakeSource | None = None
         named = "" if setting is None else f" ({setting})"
         self.place = masked(f"the table {settings.delta or settings.iceberg}{named}")
-        self.whole_location = self.place
+        options = sorted({**settings.storage, **settings.catalog}.items())
+        self.whole_location = repr((settings.delta or settings.iceberg, options))
         if settings.delta is not None:
             is_remote = "://" in settings.delta
             address = settings.delta if is_remote else str(Path(base_folder) / settings.delta)
@@ -96,58 +185,15 @@ class LakeSource(EngineSource):
         else:
             self._lake = IcebergLake(str(settings.iceberg), settings.catalog)
 
-    def truths(self, truth_columns: TruthColumns) -> LakeTruths:
+    def truths(self, truth_columns: TruthColumns) -> TableTruths:
         """Return the truth that some columns of this table have, or of another one in the lake."""
-        own, is_delta = self.lake_settings, self.lake_settings.iceberg is None
-        if truth_columns.table is not None and not is_delta:
+        if truth_columns.table is not None and self.settings.iceberg is not None:
             check_named(truth_columns.table, "table")
-        location = {"delta" if is_delta else "iceberg": truth_columns.table}
-        settings = own.model_copy(update=truth_settings(own, truth_columns, **location))
-        setting = None if truth_columns.table is None else "labeling.table"
-        source = LakeSource(settings, self.base_folder, setting=setting, refused=LabelsRefused)
-        options = sorted({**own.storage, **own.catalog}.items())
-        return LakeTruths(source, truth_columns, (settings.delta or settings.iceberg, options))
+        return super().truths(truth_columns)
 
     def at(self, snapshot: str) -> LakeSource:
         """Return the source of one snapshot."""
-        if self._last is None or self._last.state() != snapshot:
-            self._last = LakeSource(self.lake_settings, self.base_folder, snapshot=snapshot)
-        return self._last
-
-    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
-        """Count every stratum and return its first items by md5(seed, id), one read."""
-        if self._snapshot is None:
-            newest = self.within(self.newest)
-            return self.at(newest).scan(window, strata, at_most, seed)
-        frame = super().scan(window, strata, at_most, seed)
-        return replace(frame, snapshot=self._snapshot)
-
-    def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
-        """Count and draw for these sources of the same table, in its newest snapshot."""
-        if self._snapshot is None:
-            self.at(self.within(self.newest)).read_for(scans, window, seed)
-        else:
-            super().read_for(scans, window, seed)
-
-    def cache(self, scan: CachedScan) -> None:
-        """Let the next scan of the same snapshot return a frame."""
-        if self._snapshot is None:
-            self.at(str(scan.state)).cache(scan)
-        else:
-            super().cache(scan)
-
-    def release(self) -> None:
-        """Scan the table itself again."""
-        super().release()
-        if self._last is not None:
-            self._last.release()
-
-    def rescan(self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
-        """Scan the snapshot of a frame by other strata; its candidates are not drawn again."""
-        if self._snapshot is None and before.snapshot is not None:
-            return self.at(before.snapshot).rescan(before, strata, at_most, seed)
-        frame = super().rescan(before, strata, at_most, seed)
-        return replace(frame, snapshot=self._snapshot)
+        return LakeSource(self.settings, self.base_folder, snapshot=snapshot)
 
     @contextmanager
     def open_table(
@@ -155,9 +201,9 @@ class LakeSource(EngineSource):
     ) -> Iterator[LakeTable]:
         """Open a snapshot, of which files without a row near the window are skipped."""
         with self._errors():
-            snapshot = self._lake.at(self._snapshot or self._lake.newest())
-            near_time = self.settings.columns.time
-            with opened(self.place, snapshot, window, near_time, self._refused, other) as table:
+            snapshot = self._snapshot or self._lake.newest()
+            streams, near_time = self._lake.at(snapshot), self.settings.columns.time
+            with _opened(self.place, snapshot, streams, window, near_time, other) as table:
                 yield table
 
     @contextmanager
@@ -168,32 +214,27 @@ class LakeSource(EngineSource):
             select = f"select {names} from {table.relation}"  # noqa: S608
             table.rows(f"create or replace temp table {_COPY} as {select}")
             copy = OpenTable(
-                self.place, other.connection, _COPY, table.types, refused=self._refused
+                self.place, other.connection, _COPY, table.types, snapshot=table.snapshot
             )
             yield Reading(Statements(copy), DUCKDB)
 
-    def state(self) -> str | None:
+    def state(self) -> str:
         """Return the snapshot, in which no row ever changes."""
-        return self._snapshot
-
-    def newest(self) -> str:
-        """Return the id of the newest snapshot."""
         with self._errors():
-            return self._lake.newest()
+            return self._snapshot or self._lake.newest()
 
     def _errors(self) -> AbstractContextManager[None]:
-        extra = "delta" if self.lake_settings.iceberg is None else "iceberg"
-        return engine_errors(self.place, extra, self._ours)
+        return engine_errors(self.place, self.settings.table_setting, self._ours)
 
     def _ours(self, error: Exception) -> MonitorError:
-        settings, location = self.lake_settings, self.place
-        table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
+        settings, location = self.settings, self.place
+        access = "storage" if settings.iceberg is None else "catalog"
         line = " ".join(_COLOUR.sub("", str(error)).split())
         line = masked(line, secrets_of(settings.storage | settings.catalog))
         text = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
         typed_line = f"{type(error).__name__} {line}"
         if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(typed_line):
-            setting = self._setting or f"source.{table}"
+            setting = self.setting or f"source.{settings.table_setting}"
             message = f"{location} is not there ({text}); correct {setting}, or make it"
             return SourceRefused(message, is_public=True)
         if _UNUSABLE.search(typed_line):
@@ -212,17 +253,3 @@ class LakeSource(EngineSource):
             )
             return SnapshotMissing(message)
         return SourceUnavailable(f"{location} cannot be read now: {text}; it is tried again")
-
-
-class LakeTruths(TableTruths):
-    """The truth in some columns of the newest snapshot."""
-
-    source: LakeSource
-
-    def __init__(self, source: LakeSource, truth_columns: TruthColumns, options: object) -> None:
-        super().__init__(source, truth_columns, assumed_zone=True)
-        self.whole_location = repr((self.place, options))
-
-    def state(self, now: datetime) -> str:  # noqa: ARG002  snapshots come whenever they do
-        """Return the newest snapshot, in which no row ever changes."""
-        return self.source.newest()

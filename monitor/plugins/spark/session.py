@@ -93,10 +93,9 @@ def _pyspark() -> Any:
 def _check_same(started: SparkSettings, settings: SparkSettings) -> None:
     """Refuse a second cluster, or other settings of the same one."""
     configured = (settings.master, settings.remote, settings.config)
-    if configured == (started.master, started.remote, started.config):
-        return
-    if settings.master is None and settings.remote is None:
-        return  # whatever session there is
+    is_same = configured == (started.master, started.remote, started.config)
+    if is_same or (settings.master is None and settings.remote is None):
+        return  # without both it is whatever session there is
     running = started.master or _bare(started.remote) or "Spark's own settings"
     if settings.master is not None and settings.master == started.master:
         running += " with other settings in source.config"
@@ -106,8 +105,7 @@ def _check_same(started: SparkSettings, settings: SparkSettings) -> None:
 def _check_fits(session: SparkSession, settings: SparkSettings) -> None:
     """Refuse a session of somebody else's where the config names another cluster."""
     text = "of a Spark Connect server" if is_remote(session) else str(session.sparkContext.master)
-    fits = settings.master in {None, text} and (settings.remote is None or is_remote(session))
-    if not fits:
+    if settings.master not in {None, text} or (settings.remote and not is_remote(session)):
         raise _another(text, settings)
 
 

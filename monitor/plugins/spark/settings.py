@@ -55,6 +55,11 @@ class SparkSettings(QueriedSettings):
         return self
 
     @property
+    def table_setting(self) -> str:
+        """Which setting names the rows."""
+        return "path" if self.table is None else "table"
+
+    @property
     def paths(self) -> tuple[str, ...]:
         """All paths, also where one was given; none for a table."""
         return (self.path,) if isinstance(self.path, str) else self.path or ()

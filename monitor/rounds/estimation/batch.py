@@ -130,16 +130,10 @@ def write_versions(
     # First of all writes: whoever computed from an older state of the history stops here.
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
     members = {(member.round.id, member.version): member for member in batch.affected}
-    of_version = {key: estimates[key[0]] for key in members}
     tallies = {key: member.tally.strata for key, member in members.items()}
     estimate_store.write_counts(connection, tallies)
     write_packed(connection, batch.past, tallies)
-    estimate_store.write_estimates(
-        connection, {key: estimate.rows for key, estimate in of_version.items()}
-    )
-    estimate_store.write_posteriors(
-        connection, {key: estimate.pooled for key, estimate in of_version.items()}
-    )
+    estimate_store.write_estimates(connection, {key: estimates[key[0]].rows for key in members})
     for round_id, version in members:
         write_supplements(connection, round_id, version, supplements[round_id])
 

@@ -19,8 +19,7 @@ from monitor.rounds.estimation.judge import as_classifier, smoothed_rates
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import ERRORS, guess
 from monitor.stats.detection.half_space import Limit, Side
-from monitor.stats.detection.recovery import WRONGLY_ENDED, Recovery
-from monitor.stats.detection.recovery_delay import ending
+from monitor.stats.detection.recovery import WRONGLY_ENDED, Recovery, ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.waves import log_e_path_of_waves, log_recovery_of_waves
 from monitor.storage.results import evidence_store

@@ -21,9 +21,8 @@ from monitor.stats.core.draws import JointPosterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.estimation.cell_matrix import class_counts
-from monitor.stats.history.change_point import PoolingStep, pooling_steps
+from monitor.stats.history.change_point import ClassHistory, PoolingStep, last_steps, pooling_steps
 from monitor.stats.history.pooled_rates import pooled_rates
-from monitor.stats.history.replay import ClassHistory, last_steps
 from monitor.stats.history.run_length import RunLength
 from monitor.storage.results.past_counts import score_cells
 

@@ -191,7 +191,9 @@ def _read(
         # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
         events, labeler = collected.events, endpoint.labeler.name
-        changes = label_store.add_events(connection, labeler, events, now)
+        changes = label_store.add_events(
+            connection, labeler, events, now, complete=collected.complete
+        )
         for (round_id, part), census in censuses.items():
             if census_store.change_census(connection, round_id, part, census, now):
                 changes[round_id] += 1

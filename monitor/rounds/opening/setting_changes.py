@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.registered import alias_of, spellings
-from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
+from monitor.domain.settings import Begins, Change, Difference, HistoryStart
 from monitor.presentation import setting_changes
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store

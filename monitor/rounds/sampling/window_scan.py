@@ -10,7 +10,6 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.model import BadRow, BandEdges, Frame, Stratum
-from monitor.domain.ports import Rescannable
 from monitor.domain.registered import spellings
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
 from monitor.rounds.sampling.aliases import WatchedAlias, watched_alias
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 PROFILE = 10_000
 """Scores per class that place the band edges: an edge's rank is then right to half a percent."""
-
-_SPREAD = 2  # times what a class holds if its bands or cells were equally large
-_MOST_SPREAD = 80_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ def scan_window(context: MonitorContext, round_: Round) -> WindowScan:
         same_model = newest.model_version in spellings(version_of(frame, alias))
         if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
             return WindowScan(frame, newest.edges, newest, alias)
-    profile, whole = _profile(context, round_, at_most)
+    profile = _scan(context, round_, BandEdges(), max(at_most, PROFILE))
     edges = _edges(profile, settings)
     with context.database.read() as connection:
         existing = frame_store.history_for(
@@ -100,13 +96,13 @@ def scan_window(context: MonitorContext, round_: Round) -> WindowScan:
         edges = existing.edges
     if edges == BandEdges():
         return WindowScan(profile, edges, existing, alias)
-    return WindowScan(_rescan(context, round_, whole, edges, at_most), edges, existing, alias)
+    return WindowScan(_scan(context, round_, edges, at_most), edges, existing, alias)
 
 
 def first_scan(
     connection: Connection, monitor_id: int | None, settings: RoundSettings
 ) -> tuple[tuple[Stratum, ...], int]:
-    """Foresee the strata and candidates of a look's first scan, where that is no `Rescannable`."""
+    """Foresee the strata and candidates of a look's first scan."""
     newest = None if monitor_id is None else _newest_history(connection, monitor_id, settings)
     at_most = _candidates(settings)
     if newest is None:
@@ -134,36 +130,6 @@ def _newest_history(
     return frame_store.newest_history(
         connection, monitor_id, threshold=settings.threshold, key_parts=base_key(settings)
     )
-
-
-def _profile(context: MonitorContext, round_: Round, at_most: int) -> tuple[Frame, Frame]:
-    cut = round_.settings.sample.cells or round_.settings.sample.bands
-    parts = max(cut.flagged, cut.passed)
-    shown = max(at_most, PROFILE)
-    if not isinstance(context.source, Rescannable):
-        profile = _scan(context, round_, BandEdges(), shown)
-        return profile, profile
-    whole = _scan(context, round_, BandEdges(), most_of_a_class(at_most, parts))
-    if BadRow.DUPLICATE in whole.bad_rows:  # its sizes are those of its share of repeated ids
-        return _scan(context, round_, BandEdges(), shown), whole
-    strata = tuple(replace(part, candidates=part.candidates[:shown]) for part in whole.strata)
-    return replace(whole, strata=strata), whole
-
-
-def most_of_a_class(at_most: int, parts: int) -> int:
-    """Items to draw of a class, so that few of its parts have to be drawn again."""
-    return max(at_most, PROFILE, min(_SPREAD * parts * at_most, _MOST_SPREAD))
-
-
-def _rescan(
-    context: MonitorContext, round_: Round, before: Frame, edges: BandEdges, at_most: int
-) -> Frame:
-    source, strata = context.source, scanned_strata(edges, round_.settings)
-    has_verdicts = any(one.verdict is not None for one in strata)  # which no candidate has
-    if has_verdicts or not isinstance(source, Rescannable):
-        return _scan(context, round_, edges, at_most)
-    with outside("scan"):
-        return source.rescan(before, strata, at_most, round_.seed)
 
 
 def _scan(context: MonitorContext, round_: Round, edges: BandEdges, at_most: int) -> Frame:

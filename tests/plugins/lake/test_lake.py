@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.model import Window
 from monitor.domain.ports import as_counted
-from monitor.plugins.lake.tables import near
+from monitor.plugins.lake.source import near
 from monitor.sources.duckdb import DuckdbSource
 from monitor.testing import SourceContract
 from monitor.testing.source_contract import example_rows

@@ -59,7 +59,7 @@ def tell(result):
 def main():
     master, folder, worker = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     source = asked(master, folder)
-    tracker = session_for(source._spark).sparkContext.statusTracker()
+    tracker = session_for(source.settings).sparkContext.statusTracker()
     results = []
     scan = threading.Thread(target=lambda: results.append(said(source)))
     scan.start()

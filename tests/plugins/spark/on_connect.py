@@ -45,7 +45,7 @@ def main():
     truths = source.truths(TruthColumns(table="truth", id="id", value="score"))
     tell(sorted(truths.of([each.id for each in first])) == sorted(each.id for each in first))
     tell(message_of(source_at(remote, folder, columns={**COLUMNS, "score": "scores"})))
-    session_for(source._spark).sql(ENDLESS).createOrReplaceTempView("endless")
+    session_for(source.settings).sql(ENDLESS).createOrReplaceTempView("endless")
     tell(message_of(source_at(remote, folder, table="endless", timeout="9s")))
     tell(message_of(source))
 

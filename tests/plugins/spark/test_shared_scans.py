@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from monitor.domain.ports import PlannedScan
-from monitor.plugins.spark.reading import SparkStatements
+from monitor.plugins.spark.source import SparkStatements
 from tests.plugins.spark.places import source_of, write
 from tests.sources.prediction_files import WEEK
 from tests.sources.sql.test_shared_scans import KINDS, SCORES, odd_rows

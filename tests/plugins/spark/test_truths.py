@@ -4,8 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.plugins.spark.reading import SparkStatements
-from monitor.plugins.spark.source import EVERY
+from monitor.plugins.spark.source import EVERY, SparkStatements
 from tests.labeling.truth_contract import (
     MONDAY,
     TEXTS,

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from monitor.domain.judge import Judge
-from monitor.files.missing_markers import quoted
+from monitor.files.duckdb_sql import quoted
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.sql import SqlSource
 from monitor.sources.table_settings import DuckdbSettings, SqlSettings

@@ -123,7 +123,7 @@ def test_an_id_without_one_text_form_is_refused(postgres_place, kind):
     assert (
         f"column 'id' (columns.id) is {kind.upper()}; wanted text, whole numbers or UUIDs" in said
     )
-    assert "make a view that casts it" in said
+    assert "cast it where it is written, or in a view" in said
 
 
 def test_ids_of_a_column_without_a_type_are_found_however_they_are_stored(sqlite_place):

@@ -155,7 +155,7 @@ def test_a_date_is_midnight_of_the_configured_zone(place):
 def test_a_column_that_holds_no_times_is_refused(postgres_place, kind):
     with_times(postgres_place, kind)
 
-    assert "wanted times; make a view that casts it" in refused(source_of(postgres_place))
+    assert "wanted times; cast it where it is written" in refused(source_of(postgres_place))
 
 
 def test_an_offset_in_a_text_of_sqlite_is_heard_and_what_is_no_time_is_counted(sqlite_place):
