@@ -44,10 +44,10 @@ class ForgottenRound:
 
     opened: Slots that were lost, now open.
     behind: Closed rounds of which MLflow shows a later version: round id to that version.
-    retire: How many runs were deleted in MLflow, since their rounds are done again.
+    retire: How many runs were deleted in MLflow.
     alerts: Alerts that were open and are unknown now; None if that could not be read.
     off_schedule: Slots that MLflow shows and today's schedule does not have.
-    abandoned: Slots of rounds that are abandoned here and were done again since.
+    abandoned: Slots of rounds that are abandoned here and done again in MLflow.
     """
 
     opened: tuple[datetime, ...]

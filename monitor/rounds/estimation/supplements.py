@@ -75,10 +75,7 @@ class Supplements:
 def read_supplements(
     database: Database, batch: HistoryBatch, *, restating: Collection[int] = ()
 ) -> dict[int, Supplements]:
-    """Gather them for each affected round: computed, or as stored where no label changed.
-
-    ``restating`` are the rounds that a person restates.
-    """
+    """Gather them for each affected round: computed, or as stored where no label changed."""
     with database.read() as connection:
         compared, gold = challenges(connection, batch), gold_rows(connection, batch)
         searches = segment_searches(connection, batch, restating)
@@ -177,10 +174,7 @@ def agreement_row(
     seed: int,
     cells: bool = False,
 ) -> AgreementRow | None:
-    """Compute the agreement of a round; None if no item has two answers.
-
-    ``cells`` says that strata are score cells.
-    """
+    """Compute the agreement of a round; None if no item has two answers."""
     if not several:
         return None
     # Cells of like scores are neighbours; bands keep the order that their stored figures are from.

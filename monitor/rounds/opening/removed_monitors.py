@@ -110,10 +110,7 @@ _OPEN = (RoundState.OPEN, RoundState.LABELING)
 
 
 def forget_removed_monitors(database: Database, names: Collection[str], clock: Clock) -> None:
-    """Delete what people were shown for monitors that the config no longer has, in due time.
-
-    Their label files are out of reach: only the config knew the folder.
-    """
+    """Delete what people were shown for monitors that the config no longer has, but no files."""
     with database.read() as connection:
         rounds = payload_store.removed_monitors(connection, names, clock())
     for round_ in rounds:
