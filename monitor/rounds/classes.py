@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from monitor.domain.block import Block
     from monitor.rounds.context import MonitorContext
     from monitor.stats.core.sample import LabeledSample
-    from monitor.stats.estimation.class_averages import ClassAverage
     from monitor.storage.results.class_store import ClassVersion
     from monitor.storage.rounds.round_store import Round
 
@@ -307,6 +306,7 @@ def _with_averages(
     labels: Mapping[int, RoundLabels],
 ) -> ClassReport:
     # scipy takes half a second
+    from monitor.presentation.reasons import undefined_reason  # noqa: PLC0415
     from monitor.stats.estimation.class_averages import class_averages  # noqa: PLC0415
     from monitor.stats.estimation.class_samples import ClassSample  # noqa: PLC0415
 
@@ -325,7 +325,16 @@ def _with_averages(
     result = class_averages(classes, level=LEVEL, seed=int(state.state[:8], 16))
     return report.model_copy(
         update={
-            "averages": tuple(map(_average_row, result.rows)),
+            "averages": tuple(
+                AverageRow.taken_from(
+                    row,
+                    **{
+                        each: getattr(row.interval, each, None) for each in ("point", "low", "high")
+                    },
+                    reason=None if row.reason is None else undefined_reason(row.reason),
+                )
+                for row in result.rows
+            ),
             "labels": result.labels,
             "items": result.items,
             "unlabeled": sum(
@@ -334,14 +343,6 @@ def _with_averages(
             ),
         }
     )
-
-
-def _average_row(row: ClassAverage) -> AverageRow:
-    from monitor.presentation.reasons import undefined_reason  # noqa: PLC0415  loads the statistics
-
-    ends = {each: getattr(row.interval, each, None) for each in ("point", "low", "high")}
-    reason = None if row.reason is None else undefined_reason(row.reason)
-    return AverageRow.taken_from(row, **ends, reason=reason)
 
 
 def _effect(context: MonitorContext, state: _BlockState, report: ClassReport) -> NewEffect:

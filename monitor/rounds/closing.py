@@ -145,7 +145,6 @@ def _waits(state: LabelingState, now: datetime, *, is_whole: bool) -> bool:
 
 
 def _behind(state: LabelingState) -> set[int]:
-    """Find the labelers, by index, of which labels are missing."""
     labels, labeling = state.labels, state.round.settings.labeling
     rules, parts = rules_of(labeling), parts_of(labeling)
     is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}

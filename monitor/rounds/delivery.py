@@ -23,8 +23,7 @@ from monitor.domain.model import LOG, MLFLOW, Effect, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.ports import AlertKeeper, Clock, EffectHandler
 from monitor.presentation import delivery
-from monitor.rounds.reporting.enqueue import add_notice, names_of
-from monitor.rounds.reporting.notices import notice_id, notice_of
+from monitor.rounds.reporting.enqueue import add_notice, names_of, notice_id, notice_of
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD, Head, Turn
 from monitor.storage.results import alert_store
@@ -232,7 +231,6 @@ def _postpone(
 
 
 def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:
-    """Whether somebody has to know, now that one more try has failed."""
     if error.lasting:
         return turn.tries >= DEAD_ATTEMPTS_IF_LASTING
     is_old = now - turn.since >= DEAD_AFTER or turn.since > now  # by a clock that was ahead

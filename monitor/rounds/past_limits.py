@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import keeps
 from monitor.presentation.status import retrospective_line
@@ -95,19 +95,15 @@ def _own(rows: Sequence[EstimateRow], metric: str) -> EstimateRow | None:
     return next((row for row in own_rows if row.metric == metric), None)
 
 
-class _LimitProposal(NamedTuple):
-    """Limits by metric, and the missing answers of the rounds that they are proposed by."""
-
-    limits: dict[str, float]
-    unlabeled: int
-
-
 def proposed_limits(
     connection: Connection, settings: MonitorSettings, last: Round | None
-) -> _LimitProposal:
-    """Propose limits for a monitor that has none, by its latest rounds; ``last`` closed last."""
+) -> tuple[dict[str, float], int]:
+    """Propose limits for a monitor that has none, by its latest rounds; ``last`` closed last.
+
+    With them come the missing answers of these rounds.
+    """
     if settings.round.limits.bounds or last is None or last.history_id is None:
-        return _LimitProposal({}, 0)
+        return {}, 0
     # scipy takes half a second
     from monitor.rounds.estimation.estimate import propose_limits, unlabeled_of  # noqa: PLC0415
     from monitor.rounds.estimation.history import before_launch, cells_to_pool  # noqa: PLC0415
@@ -120,4 +116,4 @@ def proposed_limits(
     reference = before_launch(tallies[-1].frame, history.reference)
     cells = cells_to_pool(tallies[-1].frame, last.settings.sample)
     limits = propose_limits(tallies, reference, cells, seed=last.sobol_seed)
-    return _LimitProposal(limits, unlabeled_of(tallies))
+    return limits, unlabeled_of(tallies)

@@ -129,15 +129,17 @@ def follow_labels(
         )
         rounds = round_store.read_rounds(connection, {*readings, round_.id})
     tallies = labels.counts()
+    own = [one for one in tallies if one.stratum.flagged in columns]
     reading = PositiveCount(
-        now, *(_positives(tallies, columns, flagged) for flagged in (True, False))
+        now,
+        *(sum(one.positive for one in own if one.stratum.flagged == up) for up in (True, False)),
     )
     new = [*([] if newest else _dated(context, round_, labels, columns)), reading]
     readings[round_.id] = [*readings.get(round_.id, []), *new]
     followed = [
         FollowedRound(each.window.end, each.state is RoundState.CLOSED, readings[each.id])
         for each in sorted(rounds, key=lambda each: each.id == round_.id)
-        if all(followed_classes(each.settings).get(up, own) == own for up, own in columns.items())
+        if all(followed_classes(each.settings).get(up, of) == of for up, of in columns.items())
     ]
     row = None
     if not closes:
@@ -200,11 +202,6 @@ def _pause(columns: Followed) -> timedelta:
     return min(map(_matures, columns.values())) / READINGS
 
 
-def _positives(tallies: Sequence[StratumTally], columns: Followed, flagged: bool) -> int:
-    own = [one for one in tallies if one.stratum.flagged == flagged and flagged in columns]
-    return sum(one.positive for one in own)
-
-
 def early_row(
     counts: Counts,
     columns: Followed,
@@ -225,7 +222,8 @@ def early_row(
             return ProvisionalRow(at=now, reason=estimates.taken_back_reason(*fall))
     coarse = COARSE * max(map(_matures, columns.values())) / DAY
     paces = [_Pace.of((flagged,), rounds, coarse) for flagged in sorted(columns)]
-    if min(pace.matured for pace in paces) < FEWEST and _is_one(columns):
+    is_one = len(columns) > 1 and columns[True] == columns[False]
+    if is_one and min(pace.matured for pace in paces) < FEWEST:
         paces = [_Pace.of((True, False), rounds, coarse)]
     matured = min(pace.matured for pace in paces)
     if matured < FEWEST:
@@ -287,14 +285,9 @@ class _Pace:
         return pace_fit(curve, self.matured, young, self.coarse / COARSE)
 
 
-def _is_one(columns: Followed) -> bool:
-    return len(columns) > 1 and columns[True] == columns[False]
-
-
 def _estimates(
     counts: Counts, shares: Mapping[tuple[bool, ...], ArrivedShare], seed: int
 ) -> list[MetricEstimate]:
-    """Estimate the window, with its labels corrected for those to come."""
     from monitor.stats.labels.audit import ClassAudits  # noqa: PLC0415  scipy, as above
     from monitor.stats.labels.label_error import corrected_estimates  # noqa: PLC0415  likewise
 

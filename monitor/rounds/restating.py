@@ -161,16 +161,12 @@ def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
         if number not in numbers:
             raise InputRefused(no_round_text(name, number, numbers))
     for round_ in rounds:
-        if round_.number in request.rounds:
-            _refuse_unfinished(round_, now)
+        if round_.number in request.rounds and not _is_final(round_, now):
+            until = round_.labels_until
+            if round_.state is not RoundState.CLOSED or until is None:
+                raise InputRefused(not_closed_text(name, round_.number, round_.state))
+            raise InputRefused(not_final_text(name, round_.number, until))
     return [round_ for round_ in rounds if request.has(round_) and _is_final(round_, now)]
-
-
-def _refuse_unfinished(round_: Round, now: datetime) -> None:
-    if round_.state is not RoundState.CLOSED:
-        raise InputRefused(not_closed_text(round_.monitor, round_.number, round_.state))
-    if round_.labels_until is not None and round_.labels_until >= now:
-        raise InputRefused(not_final_text(round_.monitor, round_.number, round_.labels_until))
 
 
 def _is_final(round_: Round, now: datetime) -> bool:
@@ -248,7 +244,6 @@ def _by_column(context: MonitorContext, round_: Round) -> list[AssignedLabeler]:
 def _withdrawn(
     context: MonitorContext, rounds: Sequence[Round], annotator: str
 ) -> dict[int, list[LabelEvent]]:
-    """Take back what an annotator said in some rounds."""
     ids = [round_.id for round_ in rounds]
     with context.database.read() as connection:
         stored = label_store.all_statements(connection, ids)
@@ -415,7 +410,6 @@ _FROM_FILES = "files"
 def _changes(
     context: MonitorContext, rounds: Sequence[Round], events: Mapping[int, Sequence[LabelEvent]]
 ) -> dict[int, list[dict[str, Any]]]:
-    """Make rows of the answers that are news, by round."""
     rows: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     with context.database.read() as connection:
         for round_ in rounds:

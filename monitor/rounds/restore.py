@@ -21,8 +21,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.moves import RESTORED
 from monitor.rounds import run
 from monitor.rounds.opening.due import free_window, number_of
-from monitor.rounds.reporting.enqueue import notify
-from monitor.rounds.reporting.notices import forgotten_notice
+from monitor.rounds.reporting.enqueue import forgotten_notice, notify
 from monitor.storage.results import alert_store, concern_store
 from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.schema import store_id
@@ -45,10 +44,10 @@ class ForgottenRound:
 
     opened: Slots that were lost, now open.
     behind: Closed rounds of which MLflow shows a later version: round id to that version.
-    retire: How many runs were deleted in MLflow, since their rounds are done again.
+    retire: How many runs were deleted in MLflow.
     alerts: Alerts that were open and are unknown now; None if that could not be read.
     off_schedule: Slots that MLflow shows and today's schedule does not have.
-    abandoned: Slots of rounds that are abandoned here and were done again since.
+    abandoned: Slots of rounds that are abandoned here and done again in MLflow.
     """
 
     opened: tuple[datetime, ...]
@@ -157,7 +156,6 @@ def _undrawn(rounds: Mapping[datetime, Round]) -> list[datetime]:
 def _reports(
     runs: RoundRuns, shown: Sequence[ShownRun], slots: Collection[datetime | None]
 ) -> dict[datetime, Mapping[str, Any]]:
-    """Read the newest report of each of these slots that MLflow has one of."""
     newest = {run.slot: run for run in shown if run.slot in slots and run.version}
     read = {slot: runs.report(run) for slot, run in newest.items()}
     return {slot: report for slot, report in read.items() if report is not None}
@@ -225,39 +223,28 @@ def _open(
     settings = context.settings.round.model_copy(
         update={"origin": "backfill" if filled else "schedule"}
     )
-    planned = _as_planned(settings, report)
-    round_id = _opened(connection, context, monitor_id, slot, planned, rounds.get(slot))
-    if round_id is not None and slot in seen:
-        round_transitions.start_above(connection, round_id, seen[slot])
-    return round_id is not None
-
-
-def _opened(
-    connection: Connection,
-    context: MonitorContext,
-    monitor_id: int,
-    slot: datetime,
-    settings: RoundSettings,
-    skipped: Round | None,
-) -> int | None:
-    now = context.clock()
-    if skipped is not None:
+    settings, now = _as_planned(settings, report), context.clock()
+    if (skipped := rounds.get(slot)) is not None:
         reopened = round_transitions.reopen_skipped(
             connection, skipped.id, settings=settings, now=now, reason=RESTORED
         )
-        return skipped.id if reopened else None
-    added = round_transitions.add_rounds(
-        connection,
-        monitor_id=monitor_id,
-        first_number=number_of(connection, settings.schedule, monitor_id, slot),
-        slots=[slot],
-        windows=[free_window(connection, monitor_id, settings.schedule, slot)],
-        state=RoundState.OPEN,
-        settings=settings,
-        now=now,
-        reason=RESTORED,
-    )
-    return next(iter(added), None)
+        opened = [skipped.id] if reopened else []
+    else:
+        opened = round_transitions.add_rounds(
+            connection,
+            monitor_id=monitor_id,
+            first_number=number_of(connection, settings.schedule, monitor_id, slot),
+            slots=[slot],
+            windows=[free_window(connection, monitor_id, settings.schedule, slot)],
+            state=RoundState.OPEN,
+            settings=settings,
+            now=now,
+            reason=RESTORED,
+        )
+    for round_id in opened:
+        if slot in seen:
+            round_transitions.start_above(connection, round_id, seen[slot])
+    return bool(opened)
 
 
 def _start_above(

@@ -193,7 +193,6 @@ def listed(connection: Connection, query: ListQuery) -> ListedRounds:
 def _changes(
     connection: Connection, rounds: Sequence[Round], query: ListQuery
 ) -> dict[int, list[Change]]:
-    """Find where something new began, also with the first round listed of a monitor."""
     first = {round_.monitor_id: round_.id for round_ in reversed(rounds)}
     previous = many_rounds.read_before(connection, [*first.values()], skipped=query.skipped)
     return read_changes(connection, sorted([*previous, *rounds], key=attrgetter("slot")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import InputRefused, MonitorError, StoppedByBug, TryLater, gravest_of
+from monitor.domain.errors import InputRefused, MonitorError, StoppedByBug, TryLater
 from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
@@ -19,7 +19,7 @@ from monitor.rounds import versions
 from monitor.rounds.claims import claimed
 from monitor.rounds.classes import lost_windows, publish_classes, publish_lost
 from monitor.rounds.closing import advance_labeling, read_labeling_state, retried
-from monitor.rounds.labels.collect import retire, send
+from monitor.rounds.labels.collect import raise_gravest, retire, send
 from monitor.rounds.labels.endpoints import CollectResult, ask
 from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.past_limits import note_missed_limits
@@ -61,7 +61,7 @@ def run(context: MonitorContext) -> None:
     for round_ in interrupted:
         obstacles += _advance(context, [round_])
     obstacles += _publish_lost(context)
-    _raise_gravest(obstacles)
+    raise_gravest(obstacles)
 
 
 def _publish_lost(context: MonitorContext) -> list[MonitorError | None]:
@@ -73,14 +73,7 @@ def _publish_lost(context: MonitorContext) -> list[MonitorError | None]:
     return obstacles
 
 
-def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
-    gravest = gravest_of(error for error in obstacles if error is not None)
-    if gravest is not None:
-        raise gravest
-
-
 def _advance(context: MonitorContext, due: list[Round]) -> list[MonitorError | None]:
-    """Take these rounds as far as they get, and retire what is done."""
     obstacles, rounds, sent = _begin_all(context, due)
     return [
         *obstacles,
@@ -171,7 +164,7 @@ def backfill(
             continue
         obstacles.append(_error_of(partial(run_all, context, round_id)))
         yield slot, _read(context, round_id)
-    _raise_gravest(obstacles)
+    raise_gravest(obstacles)
 
 
 def backfill_slots(
@@ -197,7 +190,7 @@ def run_all(context: MonitorContext, round_id: int) -> None:
     begin(context, round_id)
     round_ = _read(context, round_id)
     if _is_out(round_, _read_sent(context, [round_])):
-        _raise_gravest(_read_and_finish(context, [round_]))
+        raise_gravest(_read_and_finish(context, [round_]))
 
 
 def begin(context: MonitorContext, round_id: int) -> None:
@@ -278,7 +271,6 @@ def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], Non
 
 
 def _note_obstacle(context: MonitorContext, claim: Claim, obstacle: str) -> None:
-    """Keep what a round waits for, for `status` to show."""
     number = None
     # Where the store is away, the obstacle itself is raised; failing to note it must not hide it.
     with suppress(TryLater), context.database.write() as connection:

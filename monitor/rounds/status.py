@@ -27,7 +27,7 @@ from monitor.presentation.restatements import restated_text
 from monitor.rounds.context import gives_up_at
 from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline, second_wave_lines
 from monitor.rounds.past_limits import is_missed_limit, missed_limits, proposed_limits
-from monitor.rounds.reporting.notices import notice_id
+from monitor.rounds.reporting.enqueue import notice_id
 from monitor.rounds.reporting.report import SHOWN, read_restated_rows
 from monitor.storage.database import Database, in_chunks
 from monitor.storage.labels import label_notes, provisional_store
@@ -133,7 +133,6 @@ def overviews(
 def _read(
     connection: Connection, monitors: Sequence[MonitorSettings], now: datetime
 ) -> Iterator[_StatusOfOne]:
-    """Read what the store has on all these monitors, and choose what is about each."""
     only = monitors[0].name if len(monitors) == 1 else None
     seen = many_rounds.read_monitor_rounds(connection, now, only)
     alerts = alert_store.find_alerts(connection, monitor=only, state=AlertState.FIRING)
@@ -199,7 +198,7 @@ def _overview(connection: Connection, stored: _StatusOfOne) -> Overview:
         learning_rounds_remaining=0
         if settings.round.limits.bounds
         else max(0, LEARNING_ROUNDS - stored.seen.closed_rounds),
-        proposed_limits=proposal.limits,
+        proposed_limits=proposal[0],
         last_round=None if last is None else last.number,
         last_slot=None if last is None else last.slot,
         last_partial=last is not None and last.partial,

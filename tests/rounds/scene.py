@@ -127,8 +127,8 @@ class Scene:
                 self.labeler.answers[task.item_id] = self.truth[task.item_id]
 
     def collect(self, *numbers):
-        """Ask labelers for news of some rounds and store it; returns what each place gave."""
-        return ask(self.context, [self.round(number) for number in numbers]).collected
+        """Ask labelers for news of some rounds and store it."""
+        ask(self.context, [self.round(number) for number in numbers])
 
     def items(self, number):
         """Items of a round that people are asked about, in an order that is the same each time."""

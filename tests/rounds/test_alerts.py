@@ -4,8 +4,6 @@ import math
 from datetime import timedelta
 
 import pytest
-from scipy import special
-from sqlalchemy import text
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer, Stratum
@@ -13,7 +11,7 @@ from monitor.domain.report import EvidenceRow
 from monitor.domain.settings import Limits
 from monitor.presentation.alerts import evidence_sentence
 from monitor.presentation.outcome import to_do_sentences
-from monitor.rounds import run, versions
+from monitor.rounds import run
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.round_page import read_report
 from monitor.storage.results import alert_store
@@ -126,27 +124,6 @@ def test_an_alert_ends_by_evidence_of_twenty_and_evidence_against_the_limit_star
 
     assert [a.state for a in fired.alerts()] == [AlertState.RESOLVED]
     assert frozen(fired)[ended]["recovery_rounds"] == ended - 2
-
-
-def test_two_rounds_that_pooled_are_sure_end_no_alert_whose_evidence_is_too_little(scene):
-    """Rounds a little over the limit: the rule before ended this alert in the second of them."""
-    with scene.database.write() as connection:
-        connection.execute(text("update store set id = 'a little over'"))  # draws depend on it
-    scene.play(2, precision=0.3, recall=0.6)
-    for number in (3, 4):
-        scene.play(number, precision=0.78, recall=0.6)
-
-    assert min(kept_pooled(scene, number, 0.7) for number in (3, 4)) > 0.9
-    assert math.exp(frozen(scene)[4]["log_r"]) < 20
-    assert [a.state for a in scene.alerts()] == [AlertState.FIRING]
-
-
-def kept_pooled(scene, number, limit):
-    """Pooled probability that precision, the rate of the one flagged stratum, keeps a limit."""
-    round_ = scene.round(number)
-    estimates = versions._estimated(versions.read_batch(scene.context, round_))
-    rate = estimates[round_.id].pooled.flagged
-    return float(rate.weight @ special.betaincc(rate.alpha[:, 0], rate.beta[:, 0], limit))
 
 
 def test_late_labels_neither_add_to_evidence_of_recovery_nor_end_an_alert(recovering):

@@ -9,7 +9,6 @@ from sqlalchemy import insert
 
 from monitor.domain.errors import TryLater
 from monitor.rounds import run, versions
-from monitor.rounds.labels.collect import store_together
 from monitor.rounds.opening import due
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
@@ -138,8 +137,7 @@ def change_answers(scene, every):
     """Let annotators change some of their answers in the closed rounds 1 and 2."""
     scene.turn(*sorted(scene.labeler.answers)[::every])
     for number in (1, 2):
-        [collected] = scene.collect(number)
-        store_together([(scene.context, collected)])
+        scene.collect(number)
 
 
 class WhileSent(WhileAsked):

@@ -4,10 +4,11 @@ import math
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from monitor.domain.model import Answer, Collected, LabelEvent
 from monitor.presentation.round_document import agreement_sentence
-from monitor.rounds.estimation.agreement import agreement_row, disagreement_notices
+from monitor.rounds.estimation.supplements import agreement_row, disagreement_notices
 from monitor.rounds.labels import collect
 from monitor.rounds.labels.endpoints import without_same_person
 from monitor.storage.labels import overlap_store
@@ -165,11 +166,12 @@ def test_nobody_may_answer_both_copies(scene):
     scene.answer()
     answer_second(scene)
 
-    [collected] = scene.collect(1)
+    with capture_logs() as logs:
+        scene.collect(1)
 
-    refused = collected.refused
+    refused = [entry["reason"] for entry in logs if entry["event"] == "label refused"]
     assert len(refused) == len(tasks_of(scene, 2))
-    assert refused[0].reason == (
+    assert refused[0] == (
         "is a second copy of an item that 'ada' answered already; give it to another person"
     )
     assert copies_of(scene, scene.round(1)).answered == 0

@@ -1,7 +1,6 @@
 """Histories of rounds that are drawn by score cells, from draw to closing and after."""
 
 import math
-from datetime import timedelta
 
 import numpy as np
 import pytest

@@ -336,7 +336,14 @@ def find_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
             cells=settings.sample.cells is not None,
         )
         if ways is not None and _crosses(ways, limit):
-            result[limit.metric] = _sentence(member, int(disputed.sum()), ways, limit)
+            result[limit.metric] = disputed_sentence(
+                member.round.monitor,
+                limit.metric,
+                limit.value,
+                disputed=int(disputed.sum()),
+                answered=int(disputed.sum() + member.tally.counts.labeled.sum()),
+                ways=ways,
+            )
     return result
 
 
@@ -345,17 +352,6 @@ def _crosses(ways: tuple[float, float], limit: Limit) -> bool:
     if limit.side == "at_least":
         return low < limit.value <= high
     return low <= limit.value < high
-
-
-def _sentence(member: Member, disputed: int, ways: tuple[float, float], limit: Limit) -> str:
-    return disputed_sentence(
-        member.round.monitor,
-        limit.metric,
-        limit.value,
-        disputed=disputed,
-        answered=disputed + int(member.tally.counts.labeled.sum()),
-        ways=ways,
-    )
 
 
 def disputed_metrics(connection: Connection, round_ids: Sequence[int]) -> dict[int, set[str]]:

@@ -82,15 +82,12 @@ def estimate_round(
 ) -> RoundEstimate:
     """Estimate a round from its own labels and, apart from that, with its history.
 
-    now, earlier: This round and the earlier estimated rounds of its history in slot order, all with
-        the same strata.
+    earlier: Estimated rounds of its history in slot order, with the same strata.
     history: What they and the reference, pooled, give for the strata.
     evidence: This round with its labels as evidence counts them, wave by wave, up to each block.
     evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
     reference: Positive and labeled per stratum from before launch, or None.
-    completed: ``history`` if all missing answers of the history were negative, and if all
-        were positive; empty where none is missing.
-    checked: What people say of a column's labels; None where nobody checks them.
+    completed: ``history`` if all its missing answers were negative, and if all were positive.
     """
     launch = before_launch(now.frame, reference)
     pooled = _with_robust_weight(history, settings)

@@ -129,10 +129,7 @@ def expected_rates(
 
 
 def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> Rates:
-    """First guess from four counts: every band of a class at the class's rate.
-
-    Bands differ, but a guess only steers the power of the detector, never its promise.
-    """
+    """First guess from four counts; it only steers the power of the detector, not its promise."""
     classes = Counts.of_matrix(
         **matrix.model_dump(), flagged_size=matrix.tp + matrix.fp, passed_size=matrix.fn + matrix.tn
     )
@@ -151,8 +148,7 @@ def recovery_rows(
 ) -> dict[str, RecoveryRow]:
     """Report how far the evidence of each open alert is from its end, by the alert's id.
 
-    Rounds to come are supposed to be like the newest round of the history: in its sizes, its
-    labels, and the rates and the level that were last estimated with it.
+    Rounds to come are supposed to be like the newest round of the history.
     """
     firing = [alert for alert in alerts if alert.state is AlertState.FIRING]
     if not firing:
@@ -235,11 +231,7 @@ def _true_rates(
 
 
 def _at_level(now: Scenario, metric: str, level: float) -> Scenario:
-    """Scale the wrong answers until a metric is at the level that is shown of it.
-
-    It is there already but for the shape of its posterior; where wrong answers of its class do
-    not lead there, it stays.
-    """
+    """Scale the wrong answers until a metric is at the level that is shown of it, if they can."""
     value = now.value(metric)
     try:
         return now if value is None else now.dropped(metric, value - level)

@@ -64,10 +64,8 @@ def history_states(
     cells: NDArray[np.int64] | None = None,
     since: int = 0,
 ) -> list[HistoryState]:
-    """Pool a history round by round; return one `HistoryState` for each.
+    """Pool the rounds of a history, in slot order; return one `HistoryState` for each.
 
-    rounds: The rounds of a history in slot order, one or more, all with the same strata.
-    reference: What was labeled in these strata before launch, or None.
     cells: Score cell of each stratum, where a class is pooled as one rate (`cells_to_pool`);
         earlier rounds are then counted anew for the sizes of each round.
     since: How many of the first rounds are left out of what is returned.
@@ -299,9 +297,7 @@ def labels_of_classes(
 ) -> list[PooledLabels]:
     """Return the labels of rounds by predicted class, at the sizes of one window.
 
-    rounds: One or more, of the same strata.
-    now: Items of each stratum in the window that the estimate is about, shape ``(H,)``.
-    cells: Score cell of each stratum, shape ``(H,)``.
+    ``now`` are its items in each stratum, ``cells`` the score cells of the strata, shape ``(H,)``.
 
     >>> counts = Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],

@@ -112,7 +112,6 @@ def _strata(cells: Iterable[SegmentCell], by_score: Sequence[str]) -> dict[str, 
 
 
 def _counts(cells: Iterable[SegmentCell], strata: Mapping[str, bool]) -> Counts:
-    """Sum cells per stratum; a stratum without any is empty."""
     sums = {stratum: [0, 0, 0] for stratum in strata}
     for cell in cells:
         for index, count in enumerate((cell.size, cell.labeled, cell.positive)):

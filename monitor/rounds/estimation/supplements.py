@@ -1,18 +1,24 @@
-"""What a version of a round says besides its estimates; nothing here is pooled or alerts."""
+"""What a version of a round says besides its estimates; nothing here is pooled or alerts.
+
+Segments, a challenger and a judge have modules; how far people agree, and whether they answer gold
+items as before, is here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from scipy import stats
+
 from monitor.domain.judge import JudgeRow, OnDemandJudge
-from monitor.rounds.estimation.agreement import (
-    agreement_row,
-    disagreement_notices,
-    gold_notices,
-    gold_rows,
-)
+from monitor.domain.label_parts import parts_of
+from monitor.domain.model import Answer
+from monitor.domain.report import AgreementRow, GoldRow, NoticeRow
+from monitor.presentation.notices import disagreement_sentence, gold_sentence, has_fallen
 from monitor.rounds.estimation.challenge import Challenge, challenges
 from monitor.rounds.estimation.judge import judge_row
 from monitor.rounds.estimation.segments import (
@@ -21,20 +27,26 @@ from monitor.rounds.estimation.segments import (
     segment_rows,
     segment_searches,
 )
+from monitor.stats.labels import agreement
 from monitor.storage.labels import check_store, overlap_store
+from monitor.storage.pages import control_store
 from monitor.storage.results import challenger_store, segment_store
+from monitor.storage.results.past_counts import first_phase_of
+from monitor.storage.rounds import round_store
 from monitor.storage.samples import verdict_store
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from monitor.domain.report import AgreementRow, GoldRow, NoticeRow, SegmentRow
+    from monitor.domain.report import SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.storage.database import Database
     from monitor.storage.labels.check_store import Checked
-    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.labels.round_labels import RoundLabels, SeveralAnswers
     from monitor.storage.results.segment_store import SegmentCell
     from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +75,13 @@ class Supplements:
 def read_supplements(
     database: Database, batch: HistoryBatch, *, restating: Collection[int] = ()
 ) -> dict[int, Supplements]:
-    """Gather them for each affected round: computed, or as stored where no label changed.
-
-    ``restating`` are the rounds that a person restates.
-    """
+    """Gather them for each affected round: computed, or as stored where no label changed."""
     with database.read() as connection:
         compared, gold = challenges(connection, batch), gold_rows(connection, batch)
         searches = segment_searches(connection, batch, restating)
-        judgings = verdict_store.read_judgings(connection, _asked(batch))
+        rounds = [member.round for member in batch.affected]
+        asked = [one.id for one in rounds if isinstance(one.settings.judge, OnDemandJudge)]
+        judgings = verdict_store.read_judgings(connection, asked)
         return {
             (each := member.round.id): replace(
                 _supplements(connection, member.round, batch.labels[each]),
@@ -81,11 +92,6 @@ def read_supplements(
             )
             for index, member in enumerate(batch.affected)
         }
-
-
-def _asked(batch: HistoryBatch) -> list[int]:
-    rounds = [member.round for member in batch.affected]
-    return [one.id for one in rounds if isinstance(one.settings.judge, OnDemandJudge)]
 
 
 def _supplements(connection: Connection, round_: Round, labels: RoundLabels) -> Supplements:
@@ -153,3 +159,123 @@ def _is_compared_equally(connection: Connection, round_: Round, labels: RoundLab
         return True
     current = challenger_store.current_strata(connection, round_.id, labels)
     return current == challenger_store.read_counts(connection, [round_.id]).get(round_.id, [])
+
+
+FEWEST = 10
+
+"""Items answered twice under which low agreement is not reported: chance alone moves alpha by
+half there."""
+
+
+def agreement_row(
+    several: Sequence[SeveralAnswers],
+    strata: Sequence[StratumTally],
+    *,
+    seed: int,
+    cells: bool = False,
+) -> AgreementRow | None:
+    """Compute the agreement of a round; None if no item has two answers."""
+    if not several:
+        return None
+    # Cells of like scores are neighbours; bands keep the order that their stored figures are from.
+    parts = sorted(strata, key=lambda part: part.stratum.flagged) if cells else strata
+    answers = _answer_table(several)
+    differ = [item for item in several if len(set(item.answers.values())) > 1]
+    share = agreement.disagreement(
+        [part.size for part in parts],
+        [_of(several, part.stratum.name) for part in parts],
+        [_of(differ, part.stratum.name) for part in parts],
+        seed=seed,
+        cells=cells,
+        first_phase=first_phase_of(parts),
+    )
+    kappa = _kappa(answers, seed)
+    alpha = agreement.krippendorff_alpha(answers, seed=seed)
+    return AgreementRow(
+        items=len(several),
+        disagreed=len(differ),
+        annotators=answers.shape[1],
+        disagreement=None if share is None else share.point,
+        disagreement_low=None if share is None else share.low,
+        disagreement_high=None if share is None else share.high,
+        kappa=kappa.value,
+        kappa_low=kappa.low,
+        kappa_high=kappa.high,
+        alpha=alpha.value,
+        alpha_low=alpha.low,
+        alpha_high=alpha.high,
+    )
+
+
+def _answer_table(several: Sequence[SeveralAnswers]) -> NDArray[np.float64]:
+    people = sorted({name for item in several for name in item.answers})
+    answers = np.full((len(several), len(people)), np.nan)
+    for row, item in zip(answers, several, strict=True):
+        for name, answer in item.answers.items():
+            row[people.index(name)] = answer is Answer.POSITIVE
+    return answers
+
+
+def _of(several: Sequence[SeveralAnswers], stratum: str) -> int:
+    return sum(answers.stratum == stratum for answers in several)
+
+
+def _kappa(answers: NDArray[np.float64], seed: int) -> agreement.Agreement:
+    """Cohen's kappa of two people, else Fleiss' of the first two answers to each item."""
+    if answers.shape[1] == 2:  # noqa: PLR2004
+        return agreement.cohen_kappa(answers[:, 0], answers[:, 1])
+    pairs = np.array([row[~np.isnan(row)][:2] for row in answers])
+    return agreement.fleiss_kappa(pairs, seed=seed)
+
+
+def disagreement_notices(row: AgreementRow | None) -> list[NoticeRow]:
+    """Note that people agree too little to conclude from their labels."""
+    if row is None or row.items < FEWEST or row.alpha is None:
+        return []
+    if row.alpha >= agreement.TENTATIVE_ALPHA:
+        return []
+    sentence = disagreement_sentence(row, row.alpha)
+    return [NoticeRow(kind="disagreement", subject="labels", value=row.alpha, sentence=sentence)]
+
+
+def gold_rows(connection: Connection, batch: HistoryBatch) -> dict[int, GoldRow]:
+    """Count the right answers to gold items, by the id of each affected round with any."""
+    due = batch.affected[0].round
+    if not any(part.get("gold") for part in parts_of(due.settings.labeling)):
+        return {}
+    rounds = {one.id: one for one in round_store.closed_rounds(connection, batch.history.id)}
+    rounds |= {member.round.id: member.round for member in batch.affected}
+    in_order = sorted(rounds.values(), key=lambda one: one.slot)
+    answers = control_store.gold_answers(connection, [one.name for one in in_order])
+    answered = Counter(control.round_name for control, _ in answers)
+    right = Counter(control.round_name for control, is_right in answers if is_right)
+    rows: dict[int, GoldRow] = {}
+    right_before = answered_before = 0
+    for one in in_order:
+        if one.slot >= due.slot and answered[one.name]:
+            rows[one.id] = _gold_row(
+                right[one.name], answered[one.name], right_before, answered_before
+            )
+        right_before += right[one.name]
+        answered_before += answered[one.name]
+    return rows
+
+
+def _gold_row(right: int, answered: int, right_before: int, answered_before: int) -> GoldRow:
+    total, all_right = answered + answered_before, right + right_before
+    chance = float(stats.hypergeom.cdf(right, total, all_right, answered))
+    return GoldRow(
+        right=right,
+        answered=answered,
+        right_before=right_before,
+        answered_before=answered_before,
+        chance=float(f"{chance:.3g}") if answered_before else None,
+    )
+
+
+def gold_notices(row: GoldRow | None) -> list[NoticeRow]:
+    """Note that people answer gold items worse than in earlier rounds."""
+    if row is None or not has_fallen(row):
+        return []
+    share = row.right / row.answered
+    return [NoticeRow(kind="gold", subject="people", value=share, sentence=gold_sentence(row))]

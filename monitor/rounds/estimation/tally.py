@@ -77,11 +77,7 @@ class Tally:
         )
 
     def turned_since(self, before: Tally) -> int:
-        """Count the labels of an earlier version that surely do not stand as they did.
-
-        A lower bound: of each stratum the positives and the negatives that became fewer. Answers
-        that turned both ways in one stratum cancel out, and new ones hide as many.
-        """
+        """Count labels of an earlier version that turned, at least: those that became fewer."""
         was, now = before.counts, self.counts
         fewer = np.maximum(was.positive - now.positive, 0)
         fewer += np.maximum((was.labeled - was.positive) - (now.labeled - now.positive), 0)

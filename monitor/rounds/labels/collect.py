@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,15 +59,12 @@ def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
         with context.database.write() as connection:
             round_claims.hold(connection, claim)
             label_store.set_sent(connection, keys, context.clock())
-    _raise_gravest(obstacles)
+    raise_gravest(obstacles)
     return len(waiting)
 
 
 def retire(context: MonitorContext) -> None:
     """End the asking for rounds that take no labels any more, and forget what people were shown.
-
-    Items and labels stay; a round without payloads is retired. One whose labeler cannot end it,
-    such as after an uninstall, keeps no other.
 
     Raises `MonitorError`, the gravest obstacle met, once every round was tried.
     """
@@ -83,11 +80,12 @@ def retire(context: MonitorContext) -> None:
         except Exception as error:
             log.exception("round not retired because of a bug", monitor=round_.monitor)
             obstacles.append(StoppedByBug.of(error))
-    _raise_gravest(obstacles)
+    raise_gravest(obstacles)
 
 
-def _raise_gravest(obstacles: Sequence[MonitorError]) -> None:
-    gravest = gravest_of(obstacles)
+def raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
+    """Raise the gravest of what several steps met, if anything."""
+    gravest = gravest_of(error for error in obstacles if error is not None)
     if gravest is not None:
         raise gravest
 
@@ -100,16 +98,13 @@ def _retire(context: MonitorContext, round_: Round) -> None:
                 one.labeler.close(round_.name)
         except MonitorError as error:
             obstacles.append(error)
-    _raise_gravest(obstacles)
+    raise_gravest(obstacles)
     with context.database.write() as connection:
         label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
 
 
 def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
-    """Tasks of open rounds that have no answer yet: first copies, or second ones.
-
-    Of rounds that ask people, as they were opened.
-    """
+    """Tasks of open rounds for people that have no answer yet: first copies, or second ones."""
     with context.database.read() as connection:
         rounds = round_store.find_rounds(
             connection, context.settings.name, states=(RoundState.LABELING,)
@@ -122,10 +117,7 @@ def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
 
 
 def disputed(context: MonitorContext) -> list[Task]:
-    """First copies of the items on which people contradict each other and nobody decided.
-
-    Those of rounds that take labels now, also of closed ones.
-    """
+    """First copies of items on which people contradict each other and nobody decided."""
     with context.database.read() as connection:
         disputed_tasks: list[Task] = []
         for round_ in _asking_people(connection, context):
@@ -136,10 +128,7 @@ def disputed(context: MonitorContext) -> list[Task]:
 
 
 def accepting(context: MonitorContext) -> dict[str, Task]:
-    """Tasks of all rounds that take labels of people now, by key.
-
-    Those of open rounds, and of closed ones a while.
-    """
+    """Tasks of all rounds that take labels of people now, also of closed ones, by key."""
     with context.database.read() as connection:
         return tasks_of_people(connection, context, _asking_people(connection, context))
 
@@ -235,12 +224,8 @@ def forget_item(
 ) -> ForgottenItem:
     """Delete what people were shown of an item in a round; its labels and counts stay.
 
-    ``labelers`` are the round's; none if the config no longer has the monitor.
-
-    Safe to repeat: what a crash left in files goes the next time.
-
-    Raises `TryLater` if a worker is busy with the round and might just be writing the item into a
-    file.
+    ``labelers`` are the round's; none if the config no longer has the monitor. Safe to repeat.
+    Raises `TryLater` if a worker is busy with the round.
     """
     # Under a claim, since a worker that hands out tasks would write the item into its file again.
     with claimed(database, round_.id) as claim:

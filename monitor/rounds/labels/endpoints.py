@@ -54,16 +54,7 @@ class CollectResult:
     unsettled: set[int] = field(default_factory=set)
     changed: set[int] = field(default_factory=set)
     obstacles: list[MonitorError] = field(default_factory=list)
-    collected: list[Collected] = field(default_factory=list)
     unread: dict[str, MonitorError] = field(default_factory=dict)
-
-    def take(self, endpoint: LabelerEndpoint, collected: Collected | None) -> None:
-        """Note what was read at a place."""
-        if collected is None:
-            return
-        self.collected.append(collected)
-        if collected.waits:
-            self.unsettled.update(endpoint.rounds)
 
     def give_up(self, endpoint: LabelerEndpoint, obstacle: MonitorError) -> None:
         """Note a place that could not be read."""
@@ -108,7 +99,8 @@ def _ask_endpoint(
         log.exception("labels not read because of a bug", monitor=context.settings.name)
         result.give_up(endpoint, StoppedByBug.of(error))
     else:
-        result.take(endpoint, collected)
+        if collected is not None and collected.waits:
+            result.unsettled.update(endpoint.rounds)
 
 
 def _keep_obstacles(

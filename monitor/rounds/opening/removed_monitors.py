@@ -88,14 +88,12 @@ def end_removed_monitors(database: Database, names: Collection[str], clock: Cloc
         ]
     for alert in due:
         with database.write() as connection:
-            _end(connection, alert, now)
-
-
-def _end(connection: Connection, alert: StoredAlert, now: datetime) -> None:
-    ended = alert_store.end(connection, alert.id, AlertState.RESOLVED, why=REMOVED, now=now)
-    if ended:  # else another process was faster
-        enqueue_ended(connection, alert, REMOVED, now, by_hand=False)
-        log.warning("alert of a removed monitor ended", monitor=alert.monitor, alert=alert.id)
+            ended = alert_store.end(connection, alert.id, AlertState.RESOLVED, why=REMOVED, now=now)
+            if ended:  # else another process was faster
+                enqueue_ended(connection, alert, REMOVED, now, by_hand=False)
+                log.warning(
+                    "alert of a removed monitor ended", monitor=alert.monitor, alert=alert.id
+                )
 
 
 def _ends_at(connection: Connection, monitor: str) -> datetime:
@@ -112,10 +110,7 @@ _OPEN = (RoundState.OPEN, RoundState.LABELING)
 
 
 def forget_removed_monitors(database: Database, names: Collection[str], clock: Clock) -> None:
-    """Delete what people were shown for monitors that the config no longer has, in due time.
-
-    Their label files are out of reach: only the config knew the folder.
-    """
+    """Delete what people were shown for monitors that the config no longer has, but no files."""
     with database.read() as connection:
         rounds = payload_store.removed_monitors(connection, names, clock())
     for round_ in rounds:

@@ -76,38 +76,28 @@ def version_change(context: MonitorContext, frame: Frame) -> list[str]:
     return [setting_changes.next_history_sentence([difference], start)]
 
 
-def changes_between(
-    rounds: Sequence[Round], histories: Mapping[int, History]
-) -> dict[int, list[Change]]:
+def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, list[Change]]:
     """Find where a new history or another schedule began, by the id of the round that began it.
 
-    ``rounds`` are all of one monitor, in slot order.
+    ``rounds`` are in slot order, of any monitors.
     """
+    ids = {round_.history_id for round_ in rounds if round_.history_id is not None}
+    histories = frame_store.read_histories(connection, ids)
     result: dict[int, list[Change]] = {}
-    before: Round | None = None
-    drawn: Round | None = None
+    before: dict[int, Round] = {}  # the last round of each monitor, and the last that was drawn
+    drawn: dict[int, Round] = {}
     for round_ in rounds:
+        monitor = round_.monitor_id
         changes = [
-            *(_new_history(drawn, round_, histories) if drawn is not None else []),
-            *(_new_schedule(before, round_) if before is not None else []),
+            *(_new_history(drawn[monitor], round_, histories) if monitor in drawn else []),
+            *(_new_schedule(before[monitor], round_) if monitor in before else []),
         ]
         if changes:
             result[round_.id] = changes
-        before, drawn = round_, round_ if round_.history_id is not None else drawn
+        before[monitor] = round_
+        if round_.history_id is not None:
+            drawn[monitor] = round_
     return result
-
-
-def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, list[Change]]:
-    """Find where a new history or another schedule began; see `changes_between`."""
-    ids = {round_.history_id for round_ in rounds if round_.history_id is not None}
-    histories = frame_store.read_histories(connection, ids)
-    by_monitor: dict[int, list[Round]] = {}
-    for round_ in rounds:
-        by_monitor.setdefault(round_.monitor_id, []).append(round_)
-    changes: dict[int, list[Change]] = {}
-    for members in by_monitor.values():
-        changes |= changes_between(members, histories)
-    return changes
 
 
 def _new_history(before: Round, now: Round, histories: Mapping[int, History]) -> list[Change]:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.rebin import References
+    from monitor.rounds.sampling.plan import References
     from monitor.stats.design.prior import PriorRates
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round

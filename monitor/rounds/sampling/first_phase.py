@@ -143,13 +143,9 @@ def with_resolved_judge(
         with outside("judge"):
             resolved = context.judge.resolved()
     except JudgeFailed as error:
-        if not error.passes:
-            return _with_judge(round_, None), (
-                _concern(judge_texts.no_verdicts_sentence(str(error))),
-            )
-        if claim is not None:
+        if claim is not None and error.passes:
             _wait_for_version(context, round_, claim, judge, error)
-        return _with_last_version(context, round_, judge, str(error))
+        return _with_last_version(context, round_, judge, error)
     return _with_judge(round_, judge.model_copy(update={"resolved": resolved})), ()
 
 
@@ -164,22 +160,22 @@ def _wait_for_version(
 
 
 def _with_last_version(
-    context: MonitorContext, round_: Round, judge: OnDemandJudge, fault: str
+    context: MonitorContext, round_: Round, judge: OnDemandJudge, error: JudgeFailed
 ) -> tuple[RoundSettings, tuple[Concern, ...]]:
-    with context.database.read() as connection:
-        last = round_store.newest_judged(connection, round_.monitor_id, judge)
+    last = None
+    if error.passes:
+        with context.database.read() as connection:
+            last = round_store.newest_judged(connection, round_.monitor_id, judge)
     if last is None:
-        return _with_judge(round_, None), (_concern(judge_texts.no_verdicts_sentence(fault)),)
-    sentence = judge_texts.last_version_sentence(judge, last, fault)
-    return _with_judge(round_, judge.model_copy(update={"resolved": last})), (_concern(sentence),)
+        present, sentence = None, judge_texts.no_verdicts_sentence(str(error))
+    else:
+        present = judge.model_copy(update={"resolved": last})
+        sentence = judge_texts.last_version_sentence(judge, last, str(error))
+    return _with_judge(round_, present), (Concern(JUDGE, sentence, is_setting=True),)
 
 
 def _with_judge(round_: Round, judge: OnDemandJudge | None) -> RoundSettings:
     return round_.settings.model_copy(update={"judge": judge})
-
-
-def _concern(sentence: str) -> Concern:
-    return Concern(JUDGE, sentence, is_setting=True)
 
 
 def resolved_settings(settings: RoundSettings) -> dict[str, Any]:

@@ -123,7 +123,10 @@ def hand_out_rest(
     """
     asks_people = context.asks_people(round_.settings)
     if asks_people and round_.is_late(context.clock()):
-        _give_up(context, round_, labels, claim)
+        with context.database.write() as connection:
+            round_claims.hold(connection, claim)
+            frame_store.end_waiting(connection, round_.id, _first(labels))
+            round_transitions.note_event(connection, round_, NO_SECOND_WAVE, context.clock())
         return False
     drawn = _chosen(context, round_, labels)
     shown = _shown(context, round_, drawn) if asks_people else {item.id: {} for item in drawn}
@@ -155,7 +158,6 @@ def _read(context: MonitorContext, round_: Round, ids: Sequence[str]) -> Mapping
 
 
 def _chosen(context: MonitorContext, round_: Round, labels: RoundLabels) -> list[Item]:
-    """Take the first items of the reserve, as many as wave 2 has in each stratum."""
     with context.database.read() as connection:
         spare = frame_store.read_reserve(connection, round_.id)
     by_stratum = defaultdict[str, list[Item]](list)
@@ -196,13 +198,6 @@ def _write(
             removed=len(drawn) - len(late),
         )
         round_transitions.note_event(connection, round_, reason, context.clock())
-
-
-def _give_up(context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim) -> None:
-    with context.database.write() as connection:
-        round_claims.hold(connection, claim)
-        frame_store.end_waiting(connection, round_.id, _first(labels))
-        round_transitions.note_event(connection, round_, NO_SECOND_WAVE, context.clock())
 
 
 def _first(labels: RoundLabels) -> dict[str, int]:
@@ -390,7 +385,6 @@ def _worst_segment(
 
 
 def _next_items(frame: Frame, sizes: Sequence[int], explored: Explored) -> list[Item]:
-    """Take the next candidates of the explored value, after the sample."""
     first = {part.stratum.name: size for part, size in zip(frame.strata, sizes, strict=True)}
     of_value = defaultdict[str, list["Item"]](list)
     for item in items_of(frame, [len(part.candidates) for part in frame.strata]):

@@ -2,14 +2,11 @@
 
 import pytest
 
-from benchmarks.pooling_coverage import Simulation, design
-from monitor.domain.model import Stratum
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.history import history_states, pooled_matrix
-from monitor.stats.core.metrics import METRICS
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.storage.results import report_store
-from tests.rounds.estimation.tallies import estimated, tally, tally_of
+from tests.rounds.estimation.tallies import estimated, tally_of
 from tests.rounds.scene import Scene, settings
 
 
@@ -82,25 +79,6 @@ def test_a_reference_is_a_history_too():
     found = pooled(three(flagged=(600, 300, 234)), earlier=[], reference=reference)
 
     assert 0.785 < found["precision"].point < 0.795  # .78 alone, .8 before
-
-
-def test_the_benchmark_takes_the_points_of_the_monitor():
-    window, labels = design("Phi1", "3+5:60+300")
-    simulation = Simulation(window, labels, replicates=3)
-    drawn = [simulation.labeled(window.rate, [1, t]) for t in range(9)]
-    runs = simulation.first(drawn[0])
-    for t, positive in enumerate(drawn[1:-1], start=1):
-        runs = simulation.after(runs, positive, t)
-
-    points = simulation.points("recall", drawn[-1], runs)
-
-    frame = [Stratum(f"s{h}", flagged=bool(up)) for h, up in enumerate(window.is_flagged)]
-
-    for row, point in enumerate(points):
-        rounds = [tally(frame, window.size, labels, positive[row]) for positive in drawn]
-        known = history_states(rounds, None, Pooling())[-1]
-        matrix = pooled_matrix(known)
-        assert float(METRICS["recall"](matrix)) == pytest.approx(point, rel=1e-9)
 
 
 def test_a_report_has_no_measured_coverage_of_another_pooling(database):
