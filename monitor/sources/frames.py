@@ -1,9 +1,4 @@
-"""Buckets of rows, and the frame that is built of what one scan counted in them.
-
-Every source classifies each row into a bucket (a stratum by its position, or a reason below zero)
-and counts per bucket and model version; the rest is the same for all of them and stands here:
-versions, bad rows, duplicates.
-"""
+"""Buckets of rows (a stratum by its position, or a reason below zero), and the frame they make."""
 
 from __future__ import annotations
 
@@ -272,11 +267,7 @@ def _untimed(counts: Sequence[BucketCount], *, rows: int, timed_rows: int) -> di
 def _stratum_frames(
     scan: Scan, current: Sequence[BucketCount]
 ) -> tuple[tuple[StratumFrame, ...], int]:
-    """Drop repeated ids, within a stratum and over strata, where the first one stays.
-
-    A stratum held whole by its candidates gets its exact size; a larger one loses the share of
-    repeated ids among its candidates.
-    """
+    """Drop repeated ids: exactly where candidates are a whole stratum, else by their share."""
     seen: set[str] = set()
     parts, duplicates = [], 0
     settings = scan.query.settings
