@@ -6,7 +6,7 @@
 # make s3-server  install moto, which speaks S3, for the tests of lakes: into .s3-server (1 minute)
 # make deploy-tools  install the schemas of Kubernetes and of Databricks' bundles: into .deploy-tools (seconds)
 # make orchestrators  install Airflow and Dagster for the tests of deploy/: into .airflow and .dagster (2 minutes)
-# make soak      kill, cut off and starve it thousands of times (three hours); prints a table
+# make soak      kill, cut off and starve it thousands of times (three hours)
 # make check     run all other checks: format, lint, types, layers, locks, wheel, ...
 # make docs      build the documentation, without the network: build/site/index.html (seconds)
 # make docs-serve  show it at http://127.0.0.1:8000 while you write
@@ -56,7 +56,8 @@ test: $(VENV)/.ready-dev
 # What touches each library: the config, the store, MLflow, files, statistics, pages, commands.
 LOWEST_TESTS = tests/cli/test_bad_arguments.py tests/cli/test_commands.py tests/cli/test_effects.py \
 	tests/cli/test_output.py tests/cli/test_restate.py tests/config tests/evaluation \
-	tests/hooks tests/labeling tests/plugins/evaluator tests/plugins/lake tests/service/pages/test_door.py \
+	tests/hooks tests/labeling tests/plugins/evaluator tests/plugins/hooks tests/plugins/lake \
+	tests/service/pages/test_door.py \
 	tests/service/web tests/sources/test_duckdb.py tests/sources/test_duckdb_times.py tests/sources/sql \
 	tests/stats tests/storage tests/tracking \
 	--ignore=tests/sources/sql/test_compiled.py # the text of SQLAlchemy 2.1

@@ -29,6 +29,7 @@ from benchmarks.harness import store_on, timed, usage
 from monitor.config.load import load_config
 from monitor.config.model import Config
 from monitor.domain.model import Answer
+from monitor.domain.people import Role
 from monitor.domain.ports import Clock, Labeler
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.slots import newest_slot
@@ -38,7 +39,6 @@ from monitor.labeling.page_settings import PageSettings
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.service.pages.labeling.task_queue import TaskQueue
-from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import board_of
 from monitor.service.pages.sessions import WebSession
 from monitor.service.pages.status import addresses

@@ -36,7 +36,7 @@ from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_cost import MARGIN
 from benchmarks.strata import cut_classes, drawn_scores
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
-from monitor.stats.design.share_by_size import SHARE_BY_SIZE
+from monitor.stats.design.prospect import SHARE_BY_SIZE
 from monitor.stats.detection.blocks import BLOCKS, prefix_sizes
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario

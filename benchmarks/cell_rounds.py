@@ -202,7 +202,7 @@ def _with_edges(
 ) -> list[tuple[Flags, Matrix]]:
     """Matrices of draws, the plain ones first, and of which rounds each is.
 
-    The others are those of `edge_matrices`: without the answer that no label of a class had.
+    The others are those of `matrices_at_the_edge`: without the answer that no label of a class had.
     """
     sizes = [float(design.size[of].sum()) for of in design.classes]
     edges, is_edge = [], []

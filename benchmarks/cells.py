@@ -225,7 +225,7 @@ def simulated(design: CellDesign, replicates: int, seed: int) -> Found:
     """Tails and bias over many rounds, and the half-widths of ``WIDTHS`` of them.
 
     Where no label of a class has one of the two answers, an interval reaches to a class without
-    any (`monitor.stats.estimation.edge_matrices`).
+    any (`monitor.stats.estimation.posterior`).
     """
     labeled, positive = design.draw(replicates, np.random.default_rng(seed))
     up = design.is_flagged

@@ -152,7 +152,7 @@ class FastRounds:
     def extremes(self, rounds: slice) -> tuple[tuple[Values, Values], tuple[Values, Values]]:
         """Draws of TP and FN for low ends and for high ends, shape ``(rounds, points)``.
 
-        They differ where a class had one answer only (`monitor.stats.estimation.edge_matrices`).
+        They differ where a class had one answer only (`monitor.stats.estimation.posterior`).
         """
         tp, fn = self.sums(rounds)
         up, down = self.design.classes

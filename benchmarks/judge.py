@@ -23,7 +23,7 @@ from benchmarks.cells import CELLS, SHARES, CellDesign, Found, scored
 from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import MARGIN
 from benchmarks.strata import moved_to
-from monitor.rounds.estimation.pooled_labels import class_labels
+from monitor.rounds.estimation.history import class_labels
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
@@ -227,7 +227,7 @@ def pooled_runs(rounds: Sequence[Counts], cell: Whole) -> tuple[list[Run], list[
         positive, labeled = worth.positive[..., [i]], worth.labeled[..., [i]]
         run = last = begin(0 * positive[0], 0 * labeled[0])
         for t, answers in enumerate(zip(positive, labeled, strict=True), start=1):
-            last, (run, _) = run, advance(run, *answers, t, RunLength())
+            last, run = run, advance(run, *answers, t, RunLength())
         before.append(last)
         runs.append(run)
         newest.append((positive[-1], labeled[-1]))

@@ -20,9 +20,8 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.prospect import Prospect
+from monitor.stats.design.prospect import SHARE_BY_SIZE, Prospect
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges
-from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 
 Plan = Callable[[dict[str, float]], Whole]
 

@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 
 from benchmarks.harness import Values
-from monitor.rounds.sampling.traffic import reported
+from monitor.rounds.sampling.baseline import reported
 
 ROWS = 5000
 HISTORIES = (4, 8, 12)

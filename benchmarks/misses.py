@@ -16,7 +16,7 @@ from benchmarks.harness import Whole
 from benchmarks.label_cost import DEFAULT, population
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.share_by_size import SHARE_BY_SIZE
+from monitor.stats.design.prospect import SHARE_BY_SIZE
 from monitor.stats.detection.delay import detection
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Misses, Scenario

@@ -22,7 +22,7 @@ from monitor import wiring
 from monitor.config.load import load_config
 from monitor.domain.model import LOG, MLFLOW, Effect
 from monitor.domain.notice import Notice
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.run import run
 from monitor.storage import schema
 from monitor.storage.tables import store

@@ -153,8 +153,7 @@ class Simulation:
         """Take a round of labels in."""
         settings = RunLength()
         return {
-            up: advance(run, *self.of_class(positive, up), t, settings)[0]
-            for up, run in runs.items()
+            up: advance(run, *self.of_class(positive, up), t, settings) for up, run in runs.items()
         }
 
     def told(self, story: Story) -> dict[int, Look]:

@@ -15,8 +15,7 @@ from scipy import stats
 
 from benchmarks.drift import QUIET, drawn_from_population, limits_of
 from benchmarks.harness import Flags, Values, Whole
-from monitor.stats.detection.half_space import Limit, half_space
-from monitor.stats.detection.projection import inside, project
+from monitor.stats.detection.half_space import Limit, half_space, inside, project
 from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, advance, opposite
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, log_e_many

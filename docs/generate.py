@@ -25,8 +25,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from monitor.cli.app import SECTIONS as GROUPS
 from monitor.cli.app import app
-from monitor.config.model import HOOKS, Classes, Config, MonitorConfig, ReferenceFile
-from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings, WebSettings
+from monitor.config.adapters import UsersSettings
+from monitor.config.model import Classes, Config, MonitorConfig, ReferenceFile
+from monitor.config.pages import PagesSettings, TlsSettings, WebSettings
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Budget, Judge
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
@@ -43,14 +44,20 @@ from monitor.domain.settings import (
     Schedule,
     ThresholdTarget,
 )
-from monitor.judges.command import CommandJudgeSettings
-from monitor.judges.http import HttpSettings
-from monitor.judges.mlflow_model import MlflowModelSettings
+from monitor.hooks.log import LogSettings
+from monitor.hooks.webhook import WebhookSettings
 from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesSettings
 from monitor.labeling.page_settings import PageSettings
+from monitor.plugins.hooks.alertmanager import AlertmanagerSettings
+from monitor.plugins.hooks.apprise import AppriseSettings
+from monitor.plugins.hooks.command import CommandSettings
+from monitor.plugins.judges.command import CommandJudgeSettings
+from monitor.plugins.judges.http import HttpSettings
+from monitor.plugins.judges.mlflow_model import MlflowModelSettings
 from monitor.plugins.label_studio.settings import LabelStudioSettings
 from monitor.plugins.lake.settings import LakeSettings
+from monitor.plugins.mlflow_login.adapter import MlflowLoginSettings
 from monitor.plugins.mlflow_review.settings import ReviewSettings
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.sources.shown_columns import ShownColumn
@@ -71,7 +78,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "false_alarms": FalseAlarms,
     "web": WebSettings,
     "pages": PagesSettings,
-    "pages: login": LoginSettings,
+    "pages: login of kind users": UsersSettings,
+    "pages: login of kind mlflow": MlflowLoginSettings,
     "pages: tls": TlsSettings,
     "monitors": MonitorConfig,
     "monitors: classes": Classes,
@@ -106,7 +114,11 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: limits, a metric with sides": Bound,
     "monitors: threshold_target": ThresholdTarget,
     "monitors: pooling": Pooling,
-    **{f"hooks of kind {kind}": hook for kind, hook in HOOKS.items()},
+    "hooks of kind webhook": WebhookSettings,
+    "hooks of kind apprise": AppriseSettings,
+    "hooks of kind alertmanager": AlertmanagerSettings,
+    "hooks of kind command": CommandSettings,
+    "hooks of kind log": LogSettings,
 }
 
 NOTES = {
@@ -208,7 +220,6 @@ NOTES = {
     "PagesSettings.names": "names or addresses, without port",
     "PagesSettings.login": "none: by a link in the log, on this machine",
     "PagesSettings.tls": "the pages speak `https` themselves",
-    "LoginSettings.kind": "`users` of the store, or accounts of `mlflow`",
     "TlsSettings.certificate": "relative to the config",
     "TlsSettings.key": "relative to the config",
     "ColumnSettings.path": "file, pattern or list of them, relative to the config; left out, the "

@@ -27,11 +27,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from monitor.cli.views.status_page import echo_overview, with_links
 from monitor.domain.errors import DeliveryFailed, SourceRefused
 from monitor.domain.model import Effect, EffectKind
-from monitor.hooks.alertmanager import AlertmanagerSettings, as_alert
-from monitor.hooks.context import read_notice
-from monitor.hooks.log import LogHandler
+from monitor.hooks.context import HookContext, read_notice
+from monitor.hooks.log import LogHandler, LogSettings
 from monitor.hooks.webhook import notice_body
-from monitor.rounds.delivery.deliver import deliver
+from monitor.plugins.hooks.alertmanager import AlertmanagerSettings, as_alert
+from monitor.rounds.delivery import deliver
 from monitor.rounds.status import overviews
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -124,7 +124,7 @@ def log_line(payload: dict[str, Any]) -> str:
         ],
     )
     effect = Effect(1, "", EffectKind.NOTICE, "log", "mail-travel", payload, 1)
-    LogHandler(logger, link).deliver(effect)
+    LogHandler(LogSettings(), HookContext("log", link=link), logger).deliver(effect)
     return printed.getvalue()
 
 

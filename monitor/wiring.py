@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from monitor.config.adapters import JUDGES, LABELERS, SOURCES
+from monitor.config.adapters import HOOKS, JUDGES, LABELERS, SOURCES
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.config.several import labelers_of
-from monitor.domain.adapters import MlflowEndpoint
+from monitor.domain.adapters import LabelerSite
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeSite
@@ -25,7 +25,7 @@ from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Sourc
 from monitor.domain.time_limit import within
 from monitor.files.sqlite_address import absolute_address
 from monitor.hooks.context import HookContext
-from monitor.hooks.log import LogHandler
+from monitor.hooks.log import LogHandler, LogSettings
 from monitor.judges.ask import JudgeClient
 from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
@@ -125,10 +125,10 @@ def mlflow_handler(config: Config) -> MlflowHandler:
 
 def _handlers(config: Config, clock: Clock, link: Link) -> dict[str, EffectHandler]:
     return {
-        LOG: LogHandler(link=link),
+        LOG: LogHandler(LogSettings(), HookContext(LOG, config.folder, clock, link)),
         MLFLOW: mlflow_handler(config),
         **{
-            name: hook.handler(HookContext(name, config.folder, clock, link))
+            name: HOOKS.make(hook, HookContext(name, config.folder, clock, link))
             for name, hook in config.hooks.items()
         },
     }
@@ -231,8 +231,7 @@ def _of_part(
         return (_stored_labeler(opened_with, block, make),)
     labeling, labeler = today
     if _asks_equally(opened_with, labeling) and type(labeler) is not FilesLabeler:
-        of_block = LABELERS.adapter(labeling.own()["kind"]).wants_block
-        return (make(labeling, block) if of_block and block != block_today else labeler,)
+        return (labeler if block == block_today else make(labeling, block),)
     stored = _stored_labeler(opened_with, block, make)
     # By the very class: a package may derive its own labeler from it.
     if type(stored) is not FilesLabeler or type(labeler) is not FilesLabeler:
@@ -290,13 +289,12 @@ def _made_labeler(
     labeling: Labeling,
     block: Block | None,
 ) -> Labeler:
-    adapter = LABELERS.adapter(labeling.own()["kind"])
-    experiment = f"{config.mlflow.experiment_prefix}/{name}/labels"
-    more: list[object] = [database] if adapter.wants_store else []
-    more += [MlflowEndpoint(config.mlflow.tracking_uri, experiment)] if adapter.wants_mlflow else []
-    more += [source] if adapter.wants_source else []
-    more += [block] if adapter.wants_block else []
-    labeler: Labeler = LABELERS.make(labeling, config.folder, clock, *more)
+    mlflow = config.mlflow
+    experiment = f"{mlflow.experiment_prefix}/{name}/labels"
+    site = LabelerSite(
+        config.folder, clock, database, mlflow.tracking_uri, experiment, source, block
+    )
+    labeler: Labeler = LABELERS.make(labeling, site)
     return labeler
 
 

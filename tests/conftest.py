@@ -20,7 +20,6 @@ from monitor.storage.database import Database
 from monitor.storage.tables import store
 from monitor.tracking.connection import Connection
 from tests import hypothesis_profiles, tiers
-from tests.faults import figures
 from tests.label_studio import LabelStudio
 from tests.mlflow_server import SERVER_PYTHON, MlflowServer
 from tests.servers import postgres
@@ -82,10 +81,6 @@ def pytest_unconfigure():
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return tiers.Sharing(config, log) if config.getvalue("dist") == "loadgroup" else None
-
-
-def pytest_terminal_summary(terminalreporter):
-    figures.show(terminalreporter)
 
 
 @pytest.fixture(scope="session")

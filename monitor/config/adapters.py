@@ -1,4 +1,4 @@
-"""Kinds of sources, labelers and judges: those built in, and those that entry points add.
+"""Kinds of sources, labelers, judges, hooks and logins: built in, or added by entry points.
 
 `monitor.plugins` and other packages add a kind by an entry point (`monitor.domain.adapters`). Only
 the names of entry points are read. The kind that a config uses is imported, and a fault in it is a
@@ -12,17 +12,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
-from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
+from monitor.domain.adapters import (
+    Accounts,
+    HookAdapter,
+    HookSettings,
+    LabelerAdapter,
+    LabelerSite,
+    LoginAdapter,
+    LoginSettings,
+    LoginSite,
+    SourceAdapter,
+    SourceSettings,
+)
 from monitor.domain.errors import MonitorError, SettingRefused
 from monitor.domain.judge import Judge, JudgeSettings, OnDemandSettings
 from monitor.domain.judging import JudgeAdapter
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
-from monitor.judges import command, http, mlflow_model
+from monitor.hooks.log import LogHandler, LogSettings
+from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.page_settings import PageSettings
@@ -31,9 +43,11 @@ from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-    from monitor.domain.ports import Clock, Labeler, Source
+    from monitor.domain.ports import Labeler, Source
 
-AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter)
+AdapterT = TypeVar(
+    "AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter, HookAdapter, LoginAdapter
+)
 SettingsT = TypeVar("SettingsT", bound=Settings)
 
 _KIND = "kind"
@@ -118,15 +132,15 @@ class Kinds(Generic[AdapterT, SettingsT]):
             raise SettingRefused(setting=_KIND, why=self._unknown(kind))
         return self.built_in[kind]
 
-    def make(self, settings: SettingsT, *more: object) -> Any:
-        """Make a source or labeler of these settings, and of what its adapter wants besides.
+    def make(self, settings: SettingsT, site: object) -> Any:
+        """Make what these settings describe, at the site that the adapter of their kind wants.
 
         Raises `SettingRefused` if the package that brings this kind breaks over it.
         """
         kind = str(getattr(settings, _KIND))
         adapter: Any = self.adapter(kind)
         try:
-            return adapter.make(settings, *more)
+            return adapter.make(settings, site)
         except MonitorError:
             raise
         except Exception as error:
@@ -205,18 +219,18 @@ def _sql_source(*made_of: Any) -> Source:
     return SqlSource(*made_of)
 
 
-def _column_labeler(settings: ColumnSettings, folder: Any, clock: Clock, source: Any) -> Labeler:
-    if settings.path is not None:
-        from monitor.sources.duckdb import TruthFiles  # noqa: PLC0415  as above
+def _column_labeler(settings: ColumnSettings, site: LabelerSite) -> Labeler:
+    if settings.path is None:
+        return ColumnLabeler(settings, site.source, clock=site.clock)
+    from monitor.sources.duckdb import TruthFiles  # noqa: PLC0415  as above
 
-        source = TruthFiles(settings.paths, folder)
-    return ColumnLabeler(settings, source, clock=clock)
+    return ColumnLabeler(settings, TruthFiles(settings.paths, site.folder), clock=site.clock)
 
 
-def _page_labeler(*made_of: Any) -> Labeler:
+def _page_labeler(settings: PageSettings, site: LabelerSite) -> Labeler:
     from monitor.labeling.page import PageLabeler  # noqa: PLC0415  as above
 
-    return PageLabeler(*made_of)
+    return PageLabeler(settings, site.folder, site.clock, site.store, site.block)
 
 
 SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
@@ -235,10 +249,10 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
     base=Labeling,
     built_in={
         "files": LabelerAdapter(
-            FilesSettings, lambda settings, folder, _clock: FilesLabeler(settings, folder)
+            FilesSettings, lambda settings, site: FilesLabeler(settings, site.folder)
         ),
-        "column": LabelerAdapter(ColumnSettings, _column_labeler, wants_source=True),
-        "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True, wants_block=True),
+        "column": LabelerAdapter(ColumnSettings, _column_labeler),
+        "page": LabelerAdapter(PageSettings, _page_labeler),
     },
 )
 
@@ -252,11 +266,35 @@ JUDGES: Kinds[JudgeAdapter, JudgeSettings] = Kinds(
     group="pr_monitor.judges",
     wanted=JudgeAdapter,
     base=OnDemandSettings,
-    built_in={
-        "column": JudgeAdapter(Judge, _column_judge),
-        "http": JudgeAdapter(http.HttpSettings, http.make),
-        "mlflow_model": JudgeAdapter(mlflow_model.MlflowModelSettings, mlflow_model.make),
-        "command": JudgeAdapter(command.CommandJudgeSettings, command.make),
-    },
+    built_in={"column": JudgeAdapter(Judge, _column_judge)},
     default="column",
+)
+HOOKS: Kinds[HookAdapter, HookSettings] = Kinds(
+    group="pr_monitor.hooks",
+    wanted=HookAdapter,
+    base=HookSettings,
+    built_in={
+        "webhook": HookAdapter(WebhookSettings, WebhookHandler),
+        "log": HookAdapter(LogSettings, LogHandler),
+    },
+)
+
+
+class UsersSettings(LoginSettings):
+    """Let in the users that `pr-monitor users add` put into the store, by their tokens."""
+
+    kind: Literal["users"] = "users"
+
+
+def _store_users(_settings: UsersSettings, site: LoginSite) -> Accounts:
+    from monitor.storage.pages.accounts import StoreUsers  # noqa: PLC0415  as above
+
+    return StoreUsers(site.store)
+
+
+LOGINS: Kinds[LoginAdapter, LoginSettings] = Kinds(
+    group="pr_monitor.logins",
+    wanted=LoginAdapter,
+    base=LoginSettings,
+    built_in={"users": LoginAdapter(UsersSettings, _store_users)},
 )

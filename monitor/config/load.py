@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from monitor.config.adapters import JUDGES, LABELERS, SOURCES, Kinds
+from monitor.config.adapters import JUDGES, LABELERS, LOGINS, SOURCES, Kinds
 from monitor.config.blocks import RawBlock, written_out
-from monitor.config.model import HOOKS, Config
+from monitor.config.model import Config
 from monitor.config.secrets import Filling
 from monitor.config.yaml_tree import Tree, Way, read_yaml
 from monitor.domain.block import Block
@@ -40,6 +40,7 @@ _PLAIN = (  # what pydantic says, one a line, without reasons and words of Pytho
 _KINDS: dict[object, Kinds[Any, Any]] = {
     "judge": JUDGES,
     "labeling": LABELERS,
+    "login": LOGINS,
     "source": SOURCES,
 }
 _MAY_HIDE = ("string_", "model_", "dict_")  # a secret may stand where text or a section is wanted
@@ -166,8 +167,6 @@ def _explained(way: Way, errors: list[ErrorDetails], settings: list[str]) -> tup
 
 
 def _missing_setting(key: str, settings: list[str]) -> str:
-    if key == "kind":  # of a hook: sources and labelers name theirs in config/adapters.py
-        return f"this setting is missing; it is one of {', '.join(HOOKS)}"
     is_secret = f"{key}_file" in settings
     line = f"`{key}: ${{NAME}}` or `{key}_file: PATH`" if is_secret else f"a line `{key}: ...`"
     return f"this setting is missing; add {line}"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, cast
 
 from pydantic import (
     AfterValidator,
@@ -28,11 +28,11 @@ from pydantic import (
     model_validator,
 )
 
-from monitor.config.adapters import JUDGES, LABELERS, SOURCES
+from monitor.config.adapters import HOOKS, JUDGES, LABELERS, SOURCES
 from monitor.config.blocks import CLASSES, NAME
-from monitor.config.pages import PagesSettings, WebSettings, takes_passwords
+from monitor.config.pages import PagesSettings, WebSettings
 from monitor.config.several import SeveralLabelers, labelers_of, read_labeling
-from monitor.domain.adapters import SourceSettings
+from monitor.domain.adapters import HookSettings, SourceSettings
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import Judge, JudgeSettings, OnDemandJudge, OnDemandSettings
@@ -54,11 +54,6 @@ from monitor.domain.settings import (
 )
 from monitor.domain.slots import rounds_per
 from monitor.files.sqlite_address import literal_address
-from monitor.hooks.alertmanager import AlertmanagerSettings
-from monitor.hooks.apprise import AppriseSettings
-from monitor.hooks.command import CommandSettings
-from monitor.hooks.log import LogSettings
-from monitor.hooks.webhook import WebhookSettings
 from monitor.labeling.column import NO_TRUTHS, ColumnSettings
 from monitor.tracking.mlflow import MlflowSettings
 
@@ -123,17 +118,6 @@ Reference = Annotated[
     Annotated[ReferenceMatrix, Tag("matrix")] | Annotated[ReferenceFile, Tag("file")],
     Discriminator(_matrix_or_file),
 ]
-
-
-Hook = Annotated[
-    WebhookSettings | AppriseSettings | AlertmanagerSettings | CommandSettings | LogSettings,
-    Field(discriminator="kind"),
-]
-
-HOOKS: dict[str, type[Settings]] = {
-    get_args(hook.model_fields["kind"].annotation)[0]: hook for hook in get_args(get_args(Hook)[0])
-}
-"""The settings of each kind of hook."""
 
 
 ONE_BAND, ONE_CELL = Bands(flagged=1, passed=1), Cells(flagged=1, passed=1)
@@ -410,7 +394,9 @@ class Config(Settings):
     store: Annotated[str, AfterValidator(_store), Field(repr=False)] = "sqlite:///monitor.db"
     mlflow: Annotated[MlflowSettings, Field(repr=False)] = MlflowSettings()  # may hold a password
     monitors: Annotated[tuple[MonitorConfig, ...], Field(min_length=1)]
-    hooks: dict[Annotated[Name, AfterValidator(_not_a_sink)], Hook] = Field(default_factory=dict)
+    hooks: dict[
+        Annotated[Name, AfterValidator(_not_a_sink)], Annotated[SerializeAsAny[HookSettings], HOOKS]
+    ] = Field(default_factory=dict)
     false_alarms: FalseAlarms | None = None
     web: WebSettings | None = None
     pages: PagesSettings | None = None
@@ -457,14 +443,9 @@ class Config(Settings):
         if web is not None and page.address.port == web.address.port:
             why = f"port {page.address.port} is that of web.listen; choose another one"
             yield "pages.listen", why
-        accounts = page.login is not None and page.login.kind == "mlflow"
-        if accounts and not takes_passwords(self.mlflow.tracking_uri):
-            yield (
-                "pages.login",
-                "accounts are those of an MLflow server, and no password is sent to one without "
-                "encryption; set mlflow.tracking_uri to its https:// address (http:// on this "
-                "machine only), or take kind: users",
-            )
+        refusal = page.login and page.login.why_not_at(self.mlflow.tracking_uri)
+        if refusal:
+            yield "pages.login", refusal
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:
         """Return the rounds per false alarm that a monitor promises, alone or as its share.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Literal, NamedTuple
-from urllib.parse import urlsplit
+from typing import Annotated, NamedTuple
 
-from pydantic import model_validator
+from pydantic import SerializeAsAny, model_validator
 
+from monitor.config.adapters import LOGINS
+from monitor.domain.adapters import LoginSettings
 from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Settings
 
@@ -102,34 +103,6 @@ class TlsSettings(Settings):
     key: str
 
 
-class LoginSettings(Settings):
-    """Who may come in by a name and a password.
-
-    Of kind ``users`` anyone who `pr-monitor users add` was called for, by the token that it showed;
-    their roles are in the store. Of kind ``mlflow`` anyone who has an account of the MLflow server
-    (``mlflow server --app-name basic-auth``) at ``mlflow.tracking_uri``, by its password: those
-    named in ``admins`` and ``viewers`` have these roles, all others label.
-    """
-
-    kind: Literal["users", "mlflow"]
-    admins: tuple[str, ...] = ()
-    viewers: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _one_role_each(self) -> LoginSettings:
-        for setting, named in (("admins", self.admins), ("viewers", self.viewers)):
-            if named and self.kind == "users":
-                message = (
-                    "the roles of users stand in the store; leave it out, and run: "
-                    f"pr-monitor users role NAME {setting[:-1]}"
-                )
-                raise SettingRefused(setting=setting, why=message)
-        if both := sorted({*self.admins} & {*self.viewers}):
-            message = f"{both[0]!r} is among admins too; everybody has one role"
-            raise SettingRefused(setting="viewers", why=message)
-        return self
-
-
 class PagesSettings(Settings):
     """Where `pr-monitor serve` has its pages: the status pages, and that on which people label.
 
@@ -145,7 +118,7 @@ class PagesSettings(Settings):
 
     listen: str
     names: tuple[str, ...] = ()
-    login: LoginSettings | None = None
+    login: Annotated[SerializeAsAny[LoginSettings] | None, LOGINS] = None
     tls: TlsSettings | None = None
     behind_proxy: bool = False
 
@@ -199,32 +172,9 @@ class PagesSettings(Settings):
         return self.behind_proxy or self.tls is not None
 
 
-def takes_passwords(url: str) -> bool:
-    """Whether a password may be sent there: encrypted, or to this machine.
-
-    >>> takes_passwords("https://mlflow.example.org"), takes_passwords("http://localhost:5000")
-    (True, True)
-    >>> takes_passwords("http://mlflow:5000"), takes_passwords("sqlite:///mlflow.db")
-    (False, False)
-    """
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if parts.scheme == "https":
-        return bool(host)
-    return parts.scheme == "http" and (host == "localhost" or _is_loopback(host))
-
-
 def _is_host(name: str) -> bool:
-    return bool(_NAME.fullmatch(name)) or _is_ip(name)
-
-
-def _is_ip(text: str) -> bool:
     try:
-        ipaddress.ip_address(text)
+        ipaddress.ip_address(name)
     except ValueError:
-        return False
+        return bool(_NAME.fullmatch(name))
     return True
-
-
-def _is_loopback(host: str) -> bool:
-    return _is_ip(host) and ipaddress.ip_address(host).is_loopback

@@ -84,6 +84,10 @@ class Confusion:
         """Share of flagged images among the eights."""
         return self.tp / (self.tp + self.fn)
 
+    def of(self, metric: str) -> float:
+        """Return precision or recall by its name."""
+        return self.precision if metric == "precision" else self.recall
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:

@@ -15,10 +15,10 @@ from monitor.domain.errors import InputRefused
 
 MARKER = ".pr-monitor-demo"
 MONITOR = "digits-eight"
-CONFIG, FIGURE = "config.yaml", "timeline.svg"
+CONFIG = "config.yaml"
 _DATABASES = ("monitor.db", "mlflow.db")
 _OURS = (
-    *("predictions.parquet", "truth.parquet", "reference.parquet", CONFIG, FIGURE),
+    *("predictions.parquet", "truth.parquet", "reference.parquet", CONFIG),
     *(f"{name}{end}" for name in _DATABASES for end in ("", "-wal", "-shm", "-journal")),
 )
 PICTURES = "pictures"

@@ -14,6 +14,7 @@ from monitor.demo import folder as demo_folder
 from monitor.demo.digits import Confusion, DigitScenario
 from monitor.demo.play import open_application, send, ui_command
 from monitor.demo.table import columns_text, echo
+from monitor.demo.watch import METRICS, DemoRound, read_round, watch
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.domain.state import ENDED
@@ -21,13 +22,11 @@ from monitor.domain.state import ENDED
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from monitor.demo.watch import DemoRound
     from monitor.wiring import Application
 
 WEEKS = 9  # The last of which is the person's, and the first with the noisy camera
 LABELS = 30  # What a person answers in a minute, two seconds each
 
-METRICS = ("precision", "recall")
 _WIDTHS = (10, 18, 20, 6)
 
 
@@ -51,7 +50,7 @@ class Answered:
             "right": self.right,
             "before": _estimates(self.before),
             "after": None if self.after is None else _estimates(self.after),
-            "true": {metric: getattr(self.truth, metric) for metric in METRICS},
+            "true": {metric: self.truth.of(metric) for metric in METRICS},
         }
 
 
@@ -78,7 +77,6 @@ class LabelingWeek:
     def _played(self) -> tuple[Application, DemoRound, int]:
         # With what they bring: a second.
         from monitor.config.load import load_config  # noqa: PLC0415
-        from monitor.demo.watch import watch  # noqa: PLC0415
         from monitor.rounds.run import backfill  # noqa: PLC0415
         from monitor.wiring import build  # noqa: PLC0415
 
@@ -113,7 +111,6 @@ class LabelingWeek:
 
     def answered(self) -> Answered | None:
         """Take the answers in, and what they came to once all are there; None until then."""
-        from monitor.demo.watch import read_round  # noqa: PLC0415
         from monitor.rounds.run import run_all  # noqa: PLC0415
         from monitor.storage.labels import label_store  # noqa: PLC0415
         from monitor.storage.rounds import round_store  # noqa: PLC0415
@@ -139,8 +136,8 @@ class LabelingWeek:
 
     def show_way_on(self) -> None:
         """Send everything to MLflow, and say where to look."""
-        sent = send(self._console, self.application, self._scenario.rounds)
-        for sink, why in sent.failed.items():
+        failed = send(self._console, self.application, self._scenario.rounds)
+        for sink, why in failed.items():
             self._echo(f"Not everything got to {sink}: {why}")
         config = self.folder / demo_folder.CONFIG
         self._echo("")
@@ -170,7 +167,7 @@ def story(answered: Answered, usual: int) -> list[str]:
                 metric,
                 columns_text(before.pooled.get(metric)),
                 columns_text(after.pooled.get(metric)),
-                f"{after.true(metric):.2f}",
+                f"{after.truth.of(metric):.2f}",
             )
             for metric in METRICS
         ),

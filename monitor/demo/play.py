@@ -11,29 +11,21 @@ import shutil
 import sys
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from monitor.demo.digits import DigitScenario
-from monitor.demo.folder import CONFIG, FIGURE, fill, prepare
+from monitor.demo.folder import CONFIG, fill, prepare
 from monitor.demo.table import DemoResult, show_end, show_round, show_start, show_way_on
-from monitor.domain.model import Effect, EffectKind
-from monitor.domain.report import RoundReport
 
 if TYPE_CHECKING:
     from monitor.demo.watch import DemoRound
+    from monitor.domain.model import Effect
     from monitor.wiring import Application
 
 FOLDER = Path("demo")
 _PER_ROUND = 2  # effects for MLflow: the round's run, and its point in the monitor's run
-
-
-class SentLabels(NamedTuple):
-    """What MLflow took: the newest round's report, and why there was more it did not take."""
-
-    newest: RoundReport | None
-    failed: dict[str, str]
 
 
 def play(
@@ -72,7 +64,7 @@ def play(
                 show_round(console, round_)
                 rounds.append(round_)
                 status.update(f"round {round_.number + 1} of {len(written.rounds)}")
-        sent = send(console, application, len(rounds))
+        failed = send(console, application, len(rounds))
     finally:
         application.database.close()
     result = DemoResult(
@@ -80,9 +72,8 @@ def play(
         rounds=tuple(rounds),
         drop_round=scenario.drop_round,
         limits=written.limits,
-        figure=draw(folder, sent.newest),
         command=ui_command(folder),
-        failed=sent.failed,
+        failed=failed,
     )
     show_end(console, result)
     show_way_on(console, result)
@@ -116,34 +107,20 @@ def open_application(folder: Path, scenario: DigitScenario) -> Application:
     return application
 
 
-def send(console: Console, application: Application, rounds: int) -> SentLabels:
-    """Deliver everything to MLflow."""
-    from monitor.rounds.delivery.deliver import deliver  # noqa: PLC0415
+def send(console: Console, application: Application, rounds: int) -> dict[str, str]:
+    """Deliver everything to MLflow; returns why not all of it was accepted, by sink."""
+    from monitor.rounds.delivery import deliver  # noqa: PLC0415
 
-    newest: list[RoundReport] = []
     done = count(1)
     with console.status("MLflow makes its tables") as status:
 
-        def on_delivered(effect: Effect) -> None:
+        def on_delivered(_: Effect) -> None:
             status.update(f"to MLflow: {next(done)} of {rounds * _PER_ROUND}")
-            if effect.kind is EffectKind.ROUND_RUN:
-                newest[:] = [RoundReport.model_validate(dict(effect.payload))]
 
-        delivered = deliver(
+        return deliver(
             application.database,
             application.handlers,
             application.clock,
             link=application.link,
             on_delivered=on_delivered,
-        )
-    return SentLabels(newest[0] if newest else None, delivered.failed)
-
-
-def draw(folder: Path, newest: RoundReport | None) -> Path:
-    """Draw the newest round's figure into a file."""
-    from monitor.report.figures import timeline_svg  # noqa: PLC0415  with pydantic: half a second
-
-    path = folder / FIGURE
-    if newest is not None:
-        path.write_bytes(timeline_svg(newest))
-    return path
+        ).failed

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from monitor.demo.watch import METRICS, DemoRound, WatchedEstimate
+from monitor.demo.watch import METRICS, DemoRound
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.demo.digits import DigitScenario
     from monitor.demo.folder import WrittenFolder
+    from monitor.stats.core.counts import Interval
 
 _WIDTHS = (5, 10, 6, 6, 4, 16, 4, 16, 6, 8)
 _HEADS = (
@@ -41,7 +42,6 @@ class DemoResult:
     rounds: tuple[DemoRound, ...]
     drop_round: int  # First round with the noisy camera.
     limits: dict[str, float]
-    figure: Path  # The timeline as PNG.
     command: str  # What opens MLflow on it, for a shell in the present folder.
     failed: dict[str, str]  # Why effects were not delivered, by sink; empty if all were.
 
@@ -66,16 +66,6 @@ class DemoResult:
         """Images of the half year."""
         return sum(round_.truth.size for round_ in self.rounds)
 
-    @property
-    def held(self) -> tuple[int, int]:
-        """Intervals of rounds alone that hold the true value, and all of them."""
-        held = [
-            estimate.low <= round_.true(metric) <= estimate.high
-            for round_ in self.rounds
-            for metric, estimate in round_.alone.items()
-        ]
-        return sum(held), len(held)
-
     def as_json(self) -> dict[str, Any]:
         """Return the same, ready for JSON."""
         return {
@@ -87,16 +77,9 @@ class DemoResult:
             "found": self.found,
             "labels": self.labels,
             "images": self.images,
-            "figure": str(self.figure),
             "command": self.command,
             "failed": self.failed,
         }
-
-
-def mean(rounds: Sequence[DemoRound], value: Callable[[DemoRound], float | None]) -> float | None:
-    """Average over the rounds that have the value; None if none has."""
-    values = [each for each in map(value, rounds) if each is not None]
-    return fmean(values) if values else None
 
 
 def show_start(console: Console, scenario: DigitScenario, written: WrittenFolder) -> None:
@@ -118,7 +101,7 @@ def show_round(console: Console, round_: DemoRound) -> None:
     cells = [str(round_.number), f"{round_.week:%Y-%m-%d}", f"{round_.truth.size:,}"]
     cells.append(f"{round_.labeled.size:,}")
     for metric in METRICS:
-        cells += [f"{round_.true(metric):.2f}", columns_text(round_.alone.get(metric))]
+        cells += [f"{round_.truth.of(metric):.2f}", columns_text(round_.alone.get(metric))]
     cells += [f"{round_.naive_recall:.2f}", _evidence(round_.evidence)]
     echo(console, _line(cells), style="bold red" if round_.fired else "")
     for metric in round_.fired:
@@ -143,12 +126,8 @@ def show_end(console: Console, result: DemoResult) -> None:
     echo(console)
     _show_drop(console, result)
     echo(console, _alert_line(result), style="bold")
-    held, intervals = result.held
-    echo(
-        console,
-        f"{held} of {intervals} intervals hold the true value. Labels spent: {result.labels:,} of "
-        f"{result.images:,} images ({result.labels / result.images:.1%}).",
-    )
+    share = result.labels / result.images
+    echo(console, f"Labels spent: {result.labels:,} of {result.images:,} images ({share:.1%}).")
 
 
 def show_way_on(console: Console, result: DemoResult) -> None:
@@ -158,15 +137,14 @@ def show_way_on(console: Console, result: DemoResult) -> None:
         echo(console, f"Not everything got to {sink}: {why}", style="red")
     echo(
         console,
-        f"{len(result.rounds)} rounds are in {result.folder / 'monitor.db'}, their runs in MLflow, "
-        f"the figure in {result.figure}.",
+        f"{len(result.rounds)} rounds are in {result.folder / 'monitor.db'}, their runs in MLflow.",
     )
     echo(console, "To see the runs, start MLflow and open http://127.0.0.1:5000 :")
     echo(console)
     echo(console, f"  {result.command}", style="bold")
 
 
-def columns_text(estimate: WatchedEstimate | None) -> str:
+def columns_text(estimate: Interval | None) -> str:
     """Describe an estimate in a few characters: ``0.86 (0.80-0.91)``."""
     if estimate is None:
         return "not estimable"
@@ -174,26 +152,21 @@ def columns_text(estimate: WatchedEstimate | None) -> str:
 
 
 def _show_drop(console: Console, result: DemoResult) -> None:
-    sides = (
-        [round_ for round_ in result.rounds if round_.number < result.drop_round],
-        [round_ for round_ in result.rounds if round_.number >= result.drop_round],
-    )
-    if not all(sides):
-        return
-    values = {
-        "true recall, all images": [mean(side, lambda r: r.true("recall")) for side in sides],
-        "estimated, each round alone": [mean(side, _estimated_recall) for side in sides],
-        "naive recall of the same labels": [mean(side, lambda r: r.naive_recall) for side in sides],
+    values: dict[str, Callable[[DemoRound], float]] = {
+        "true recall, all images": lambda round_: round_.truth.recall,
+        "estimated, each round alone": lambda round_: round_.alone["recall"].point,
+        "naive recall of the same labels": lambda round_: round_.naive_recall,
     }
+    estimated = [round_ for round_ in result.rounds if "recall" in round_.alone]
+    before = [round_ for round_ in estimated if round_.number < result.drop_round]
+    after = [round_ for round_ in estimated if round_.number >= result.drop_round]
+    if not (before and after):
+        return
     echo(console, f"In round {result.drop_round} the camera got noisy.    before    after")
-    for name, (before, after) in values.items():
-        echo(console, f"  {name:<33}{_number(before):>6}{_number(after):>9}")
+    for name, value in values.items():
+        means = fmean(map(value, before)), fmean(map(value, after))
+        echo(console, f"  {name:<33}{means[0]:>6.2f}{means[1]:>9.2f}")
     echo(console)
-
-
-def _estimated_recall(round_: DemoRound) -> float | None:
-    estimate = round_.alone.get("recall")
-    return None if estimate is None else estimate.point
 
 
 def _alert_line(result: DemoResult) -> str:
@@ -215,10 +188,6 @@ def _evidence(value: float | None) -> str:
     return f"{value:.2f}" if value < _FEW else f"{value:,.0f}"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
-
-
 def _line(cells: Sequence[str]) -> str:
     fitted = [
         f"{cell:<{width}}" if index in _TEXTS else f"{cell:>{width}}"
@@ -238,7 +207,7 @@ def _round(round_: DemoRound) -> dict[str, Any]:
         "week": round_.week.isoformat(),
         "images": round_.truth.size,
         "labels": round_.labeled.size,
-        "true": {metric: round_.true(metric) for metric in METRICS},
+        "true": {metric: round_.truth.of(metric) for metric in METRICS},
         "round_alone": {name: asdict(estimate) for name, estimate in round_.alone.items()},
         "pooled": {name: asdict(estimate) for name, estimate in round_.pooled.items()},
         "naive_recall": round_.naive_recall,

@@ -14,9 +14,10 @@ from monitor.demo.folder import MONITOR, WrittenFolder
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import LOG
 from monitor.domain.notice import Notice
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.reporting.report import find_row
 from monitor.rounds.run import backfill
+from monitor.stats.core.counts import Interval
 from monitor.storage import schema
 from monitor.storage.results import estimate_store, evidence_store
 from monitor.storage.tables import store
@@ -33,15 +34,6 @@ METRICS = ("precision", "recall")
 
 
 @dataclass(frozen=True, slots=True)
-class WatchedEstimate:
-    """Where a metric lies: ``point``, and the 95 % interval from ``low`` to ``high``."""
-
-    point: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
 class DemoRound:
     """One round: the truth, the labels it got, and the report.
 
@@ -54,8 +46,8 @@ class DemoRound:
     week: datetime
     truth: Confusion
     labeled: Confusion
-    alone: dict[str, WatchedEstimate]
-    pooled: dict[str, WatchedEstimate]
+    alone: dict[str, Interval]
+    pooled: dict[str, Interval]
     evidence: float | None
     fires_at: float
     fired: tuple[str, ...]
@@ -64,10 +56,6 @@ class DemoRound:
     def naive_recall(self) -> float:
         """Recall of the labeled items as if they were a plain sample."""
         return self.labeled.recall
-
-    def true(self, metric: str) -> float:
-        """Read a metric of the whole week, all images counted."""
-        return self.truth.precision if metric == "precision" else self.truth.recall
 
 
 class _Listener:
@@ -140,13 +128,10 @@ def _labeled(connection: Connection, round_id: int) -> Confusion:
     )
 
 
-def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, WatchedEstimate]:
-    rows_by_metric = {metric: find_row(rows, metric, basis) for metric in METRICS}
-    return {
-        metric: WatchedEstimate(row.point, row.low, row.high)
-        for metric, row in rows_by_metric.items()
-        if row is not None
-        and row.point is not None
-        and row.low is not None
-        and row.high is not None
-    }
+def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, Interval]:
+    result = {}
+    for metric in METRICS:
+        row = find_row(rows, metric, basis)
+        if row and row.point is not None and row.low is not None and row.high is not None:
+            result[metric] = Interval(row.point, row.low, row.high)
+    return result

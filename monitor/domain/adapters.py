@@ -1,7 +1,8 @@
-"""What a package gives so that its source or its labeler can be in a config.
+"""What a package gives so that its source, labeler, hook or login can be in a config.
 
-An entry point of the group ``pr_monitor.sources`` or ``pr_monitor.labelers``, named as the kind,
-leads to a `SourceAdapter` or a `LabelerAdapter`; docs/project/adapters.md has an example.
+An entry point of the group ``pr_monitor.sources``, ``pr_monitor.labelers``, ``pr_monitor.hooks`` or
+``pr_monitor.logins``, named as the kind, leads to an adapter; docs/project/adapters.md has an
+example.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
 from pydantic import Field, PrivateAttr
 
@@ -19,16 +20,18 @@ from monitor.domain.setting_types import Duration, Settings
 from monitor.domain.time_limit import LIMIT
 
 if TYPE_CHECKING:
+    from monitor.domain.block import Block
     from monitor.domain.challenger import Challenger
-    from monitor.domain.ports import Labeler, Source
+    from monitor.domain.people import Role
+    from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
     from monitor.domain.settings import Labeling
 
 
 class ItemFormat(NamedTuple):
-    """How files of items are read that accompany a source, where they do not define it.
+    """How files of items that accompany a source are read, where they do not define it.
 
-    ``id``, ``score`` and ``predicted`` name columns; ``flagged`` are values of ``predicted`` that
-    flag an item, ``passed`` the texts of those that do not.
+    ``flagged`` are values of ``predicted`` that flag an item, ``passed`` the texts of those that do
+    not.
     """
 
     id: str = "id"
@@ -104,25 +107,105 @@ class SourceAdapter:
     make: Callable[[Any, Path], Source]
 
 
-class MlflowEndpoint(NamedTuple):
-    """Where the labels of a monitor are in MLflow: its address, and their own experiment."""
+class LabelerSite(NamedTuple):
+    """What a labeler is made of besides its settings.
 
+    folder, clock: Of the config, where relative paths start; and the present time.
+    store: The `monitor.storage.database.Database` of the rounds.
+    tracking_uri, experiment: MLflow's address, and an experiment for this monitor's labels.
+    source: Of the monitor's predictions.
+    block: That a round was opened in; None for a monitor by itself.
+    """
+
+    folder: Path
+    clock: Clock
+    store: Any
     tracking_uri: str
     experiment: str
+    source: Source
+    block: Block | None
 
 
 @dataclass(frozen=True, slots=True)
 class LabelerAdapter:
-    """A kind of labeler: its settings, and how one is made of them, the folder and the clock.
-
-    One that ``wants_store`` is made of the store as well, one that ``wants_mlflow`` of a
-    `MlflowEndpoint` after that, one that ``wants_source`` of the monitor's source, and one that
-    ``wants_block`` at last of the `monitor.domain.block.Block` that a round was opened in, or None.
-    """
+    """A kind of labeler: its settings, and how one is made of them and of where it is."""
 
     settings: type[Labeling]
-    make: Callable[..., Labeler]
-    wants_store: bool = False
-    wants_mlflow: bool = False
-    wants_source: bool = False
-    wants_block: bool = False
+    make: Callable[[Any, LabelerSite], Labeler]
+
+
+class HookSettings(Settings):
+    """What the settings of every hook derive from, which narrow ``kind`` to a `Literal`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class HookAdapter:
+    """A kind of hook: its settings, and how one is made of them and a `HookContext`."""
+
+    settings: type[HookSettings]
+    make: Callable[[Any, Any], EffectHandler]
+
+
+class AccountsAway(Exception):
+    """Nobody can be asked now whether a password is right; the text is for the log."""
+
+
+class NameRefused(Exception):
+    """The account is right, and answers cannot be kept under its name; the text says why."""
+
+
+class Accounts(Protocol):
+    """Something that knows people by a name and a password."""
+
+    kind: str  # As the config calls it, and as sessions note it
+    password: str  # What people call it
+    hint: str  # What the page says to who is to sign in
+
+    def name_of(self, name: str, password: str) -> str | None:
+        """Find whose they are; None if the two do not go together.
+
+        Raises `AccountsAway` if that cannot be found out now; `NameRefused` if answers cannot be
+        kept under the name.
+        """
+
+    def role(self, name: str) -> Role | None:
+        """Find what somebody may do now; None if they may come in no more."""
+
+    def check(self) -> tuple[str, tuple[str, ...]]:
+        """Describe the accounts for `pr-monitor check`, and what about them is worth a look.
+
+        Raises `MonitorError` if nobody could sign in by them.
+        """
+
+    def how_to_make_admin(self, name: str) -> str:
+        """Say what gives somebody this role."""
+
+
+class LoginSettings(Settings):
+    """What every login of the pages shares; one adds ``kind: Literal[...]`` and its own."""
+
+    @property
+    def uses_mlflow(self) -> bool:
+        """Whether passwords go to the MLflow server of the config."""
+        return False
+
+    def why_not_at(self, tracking_uri: str) -> str | None:  # noqa: ARG002  most ask no MLflow
+        """Describe why nobody can sign in where MLflow is at this address; None if they can."""
+        return None
+
+
+class LoginSite(NamedTuple):
+    """What a login is made of besides its settings: the store and MLflow's tracking URI."""
+
+    store: Any
+    tracking_uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoginAdapter:
+    """A kind of login: its settings, and how one is made of them and of where it is."""
+
+    settings: type[LoginSettings]
+    make: Callable[[Any, LoginSite], Accounts]

@@ -1,8 +1,8 @@
 """How evidence turns into alerts: firing, resolved, and revised when late labels change it.
 
 Only the evidence of a round's first version, frozen at its closing, may fire. While an alert is
-open, evidence is gathered that its metric keeps the limit again, by the rounds of the time after
-the one that fired; with enough of it the alert ends (docs/method.md).
+open, later rounds gather evidence that its limit is kept again; enough of it ends the alert
+(docs/method.md).
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class StoredAlert:
 class EvidenceState(StrEnum):
     """The evidence of a round on a limit, or why it is missing.
 
-    ``learning``: there was nothing to compare the round with. ``silent``: no label of it bears on
-    the limit, or the metric is not defined in its window. ``other_version``: the program that read
-    it had other alternatives, so nothing can be added to what it found.
+    ``silent``: no label bears on the limit, or the metric is undefined in the window.
+    ``other_version``: the program that read it had other alternatives, so nothing can be added to
+    it.
     """
 
     GATHERED = "gathered"
@@ -77,16 +77,12 @@ class ChainStep(NamedTuple):
 class LimitReading:
     """What one closing found about one limit.
 
-    chain: Evidence is gathered in chains; a new one starts when an alert ends, or when the limit,
-        the promise or the number of watched limits changes.
-    order: Place among all closings of this limit, from 1.
-    log_e: Log e of each alternative in this round.
-    log_m: Evidence of the chain so far, or None while an alert is open.
-    fires: Whether this closing opens an alert.
-    recovery: Evidence after this closing that the metric keeps its limit again; None while no alert
-        is open, and in rows of versions that gathered none.
-    log_recovery: Log e of the step that this round took there, or None if it took none.
-    log_path: Log e after each block before the round's end; empty in rows of versions without.
+    A new ``chain`` of evidence starts when an alert ends, or when the limit, the promise or the
+    number of watched limits changes; ``order`` counts all closings of the limit. ``log_e`` is of
+    each alternative in this round, ``log_m`` of the chain so far (None while an alert is open),
+    ``log_path`` after each block before the round's end. ``recovery`` is the evidence that the
+    limit is kept again, ``log_recovery`` the step of this round there; None without
+    one.
     """
 
     limit: float
@@ -142,8 +138,8 @@ def next_reading(
 ) -> LimitReading:
     """Read one more closing, after ``last``; it fires if evidence is enough after any block.
 
-    ``log_recovery`` is the round's evidence that the metric keeps its limit again, which counts
-    while an alert is open; None for a round of the time before it, which takes no step.
+    ``log_recovery`` is the round's evidence that the limit is kept again; None for a round of the
+    time before the alert, which takes no step.
     """
     order, chain = (1, 1) if last is None else (last.order + 1, last.chain)
     if alert_open:
@@ -182,10 +178,7 @@ def reaches(
 
 
 def recovery_after(last: LimitReading | None) -> Recovery:
-    """Evidence of recovery of an open alert after the last closing of its limit.
-
-    It begins with nothing: at the firing, and where an older version gathered none.
-    """
+    """Evidence of recovery of an open alert after the last closing; none at the firing."""
     from monitor.stats.detection.recovery import Recovery  # noqa: PLC0415  scipy takes half a second
 
     return Recovery() if last is None or last.recovery is None else last.recovery

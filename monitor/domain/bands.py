@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
 
 def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:
-    """Give the band of each stratum of a round.
+    """Give the band of each stratum of a round: where strata are bands, itself.
 
-    Where strata are bands it is the stratum itself. The cells of a class, or of each verdict on
-    it, fall into runs of equal length, as nearly as they can; items without a score are their own
-    band.
+    The cells of a class, or of each verdict on it, fall into runs of nearly equal length; items
+    without a score are their own band.
     """
     if sample.cells is None:
         return list(strata)

@@ -24,11 +24,7 @@ class Block(Settings):
 
 
 def seed_of(store: str, monitor_id: int, slot: datetime, block: Block | None = None) -> str:
-    """Fix all that is random in the round of a slot.
-
-    Monitors of one block have the same, so that they draw in the same order and their samples
-    overlap.
-    """
+    """Fix all that is random in the round of a slot, alike for all monitors of one block."""
     drawing = monitor_id if block is None else f"block {block.name}"
     text = f"{store}/{drawing}/{slot.isoformat()}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]

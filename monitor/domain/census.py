@@ -1,8 +1,4 @@
-"""A census: the labels of all items of some strata, counted where they are.
-
-No item of such a stratum is drawn; a round keeps its counts, and what state of the truth they are
-of.
-"""
+"""A census: the labels of all items of some strata, counted where they are; no item is drawn."""
 
 from __future__ import annotations
 
@@ -42,10 +38,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Items by cell and answer, `UNCLEAR` or `OPEN`.
-
-    ``state`` differs once they may. ``refused`` are the rows that gave no answer.
-    """
+    """Items by cell and answer, `UNCLEAR` or `OPEN`; ``state`` differs once they may."""
 
     cells: Mapping[Cell, Mapping[str, int]]
     state: str
@@ -83,10 +76,7 @@ class Census:
         return sum(abs(self.size(cell) - sizes[cell.stratum]) for cell in self.strata)
 
     def fitted(self, before: Census) -> Census:
-        """Bring the cells to the sizes and values of a census before.
-
-        Values of segments that it did not tell apart are among the others.
-        """
+        """Bring the cells to the sizes and values of a census before; new values are ``OTHER``."""
         sums: dict[Cell, Counter[str]] = {cell: Counter() for cell in before.cells}
         for cell, of in self.cells.items():
             sums[cell if cell in sums else cell._replace(value=OTHER)].update(of)
@@ -123,7 +113,7 @@ def counted(
 
 
 def in_frame(census: Census, frame: Frame) -> tuple[Census, Frame]:
-    """Give the strata of a frame the sizes of a census, and this the frame's values of segments."""
+    """Give strata of a frame the sizes of a census, and this the frame's values of segments."""
     shown = {
         (column, value)
         for part in frame.strata

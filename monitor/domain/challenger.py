@@ -29,9 +29,7 @@ class ComparedMetric(Report):
 class ComparisonRow(Report):
     """Both classifiers on the windows of so many ``rounds`` together, the reported one the last.
 
-    ``flagged`` is what the challenger flags of ``size`` items, counted; ``only_champion`` and
-    ``only_challenger`` are estimates of what one flags and the other passes. ``unlabeled`` are the
-    missing answers of these rounds.
+    ``only_champion`` and ``only_challenger`` estimate what one flags and the other passes.
     """
 
     rounds: int
@@ -52,10 +50,9 @@ class ComparisonRow(Report):
 class ChallengerRow(Report):
     """What a round says of its challenger; ``rule`` is how it flags.
 
-    ``alone`` uses the labels of this round. ``pooled`` uses those from all rounds of the history
-    with this challenger up to this one; None if that is this round. On ``undecided`` items of
-    the window it made no decision, and they count as not flagged; where they are too many, or its
-    decisions could not be read, there is no comparison and a ``reason``.
+    ``pooled`` uses all rounds of the history with this challenger up to this one; None if that is
+    this round. ``undecided`` items count as not flagged; where they are too many, or decisions
+    could not be read, there is no comparison and a ``reason``.
     """
 
     name: str

@@ -9,12 +9,7 @@ from monitor.domain.setting_types import Report
 
 
 class ClassRow(Report):
-    """One class: its monitor, and its round of the window.
-
-    ``round`` is None if the monitor has none. ``flagged`` counts the items predicted to be of
-    the class and ``labeled`` the labels of its round. ``missing`` says why the class has no
-    estimate; None if it has one.
-    """
+    """One class with its round of the window; ``missing`` says why it has no estimate."""
 
     value: str
     monitor: str | None
@@ -27,8 +22,8 @@ class ClassRow(Report):
 class AverageRow(Report):
     """Precision or recall over all classes: ``macro`` or ``micro``.
 
-    ``classes`` have their own value, ``left_out`` have none, and the values of
-    ``few_labels`` rest on few labels. ``reason`` says why there is no point.
+    ``classes`` have their own value, ``left_out`` have none, few labels
+    decide the values of ``few_labels``.
     """
 
     average: str
@@ -46,11 +41,9 @@ class ClassReport(Report):
     """Precision and recall over the classes of a block, of one window and one state of its labels.
 
     ``averages`` is empty where a class is missing. ``round`` is the window's position among the
-    block's, the number of the first classes' rounds, and stays in step when these classes leave;
-    ``version`` grows with every report of the window. ``labels`` counts the labels in all rounds,
-    ``items`` the different items among them, ``unlabeled`` the missing answers of all rounds.
-    ``new`` and ``gone`` are classes that the window before did not have, or had. ``state`` is a
-    digest of the rounds and labels that it rests on.
+    block's, ``version`` grows with every report of the window. ``items`` counts the different items
+    among the ``labels``. ``new`` and ``gone`` are classes that the window before did not have, or
+    had. ``state`` is a digest of the rounds and labels that it rests on.
     """
 
     store_id: str
@@ -84,10 +77,10 @@ class ClassReport(Report):
 
 @dataclass(frozen=True, slots=True)
 class ClassOverview:
-    """A block of classes at one moment.
+    """A block of classes at one moment, with what was last reported.
 
-    ``report`` is what was last reported, None before that. ``waits_for`` are classes whose round
-    of the newest window, due at ``slot``, has not ended; none if that is what was reported.
+    ``waits_for`` are classes whose round of the newest window, due at ``slot``, has not ended; none
+    if that is what was reported.
     """
 
     block: str

@@ -75,8 +75,8 @@ class SchemaNewer(SchemaMismatch):
 class InputRefused(MonitorError):
     """Data given by a person or a pipeline cannot be used as it is.
 
-    ``is_public`` says that the message repeats nothing that may be in a row, so that hooks and
-    MLflow may have it.
+    ``is_public``: the message repeats nothing that may be in a row, so hooks and MLflow may have
+    it.
     """
 
     exit_code = EXIT_INPUT
@@ -127,10 +127,9 @@ class JudgeUnavailable(TryLater):
 class DeliveryFailed(TryLater):
     """MLflow or a hook did not take an effect; it stays in the store and is tried again.
 
-    ``sink_down`` says that the sink itself did not answer, so that the other effects
-    waiting for it need not find out one by one. ``lasting`` says that trying again will not help
-    until somebody fixes something, such as an address or a permission. ``retry_after`` is for how
-    long the sink itself asked to be left alone.
+    ``sink_down``: other effects waiting for it need not find out one by one. ``lasting``: trying
+    again will not help until somebody fixes something. ``retry_after``: for how long the sink asked
+    to be left alone.
     """
 
     def __init__(

@@ -27,10 +27,9 @@ class NearMiss(NamedTuple):
 class IdStyles(NamedTuple):
     """How ids of a table are written.
 
-    ``zeros`` are the lengths of numbers with leading zeros, ``blanks`` the lengths of ids that end
-    in blanks. ``around`` is what is before and after ids of predictions in them, ``cuts`` the
-    lengths of those that are the beginning of one. ``exponents`` are the decimals of numbers such
-    as 1.23E+11, each with the text between mantissa and exponent.
+    ``zeros`` and ``blanks`` are the lengths of ids that begin or end so, ``cuts`` of those that are
+    the beginning of one; ``around`` is what surrounds ids of predictions, ``exponents`` the
+    decimals of numbers such as 1.23E+11 and the text before their exponent.
     """
 
     zeros: frozenset[int] = frozenset()

@@ -29,9 +29,8 @@ Ends: TypeAlias = tuple[float, float, float]  # Point, low and high
 class JudgedRow(Report):
     """A judge by the labels of so many ``rounds`` together, the reported one the last.
 
-    ``tpr`` and ``fpr`` are the shares of the positives and of the negatives to which it says yes,
-    ``kappa`` is its agreement with people; None if undefined.
-    ``size`` counts the items with a verdict, ``yes`` those with a yes.
+    ``tpr`` and ``fpr`` are the shares of positives and negatives with a yes, ``kappa`` is the
+    agreement with people. ``size`` counts the items with a verdict, ``yes`` those with a yes.
     """
 
     rounds: int
@@ -46,15 +45,10 @@ class JudgedRow(Report):
 class JudgeRow(Report):
     """A round's judge: ``title`` names its rule, ``missing`` counts items without a verdict.
 
-    Items without a score are not counted, since no verdict cuts them.
-
-    ``alone`` uses the labels of this round, ``pooled`` also labels of the rounds before it in its
-    history; None if it is the first. Both are None where no item has a verdict. ``saved`` is the
-    share of labels that the judge saves, about; None if unknown.
-
-    Of a judge that is asked, ``first_phase`` counts the items it was to judge, from which sizes
-    by verdict are estimated, and ``calls``, ``tokens`` and ``seconds`` what they cost; ``why`` is
-    why some have no verdict. All are None for a column.
+    Items without a score are not counted, since no verdict cuts them. ``pooled`` adds the labels of
+    the rounds before in its history. ``saved`` is about the share of labels that the judge saves.
+    Of a judge that is asked, ``first_phase`` counts the items it was to judge, and ``why`` says why
+    some have no verdict.
     """
 
     title: str

@@ -1,7 +1,4 @@
-"""Asking a judge: the ports, and what a package gives so that its judge can be in a config.
-
-An entry point of the group ``pr_monitor.judges``, named as the kind, leads to a `JudgeAdapter`.
-"""
+"""Asking a judge: the ports, and what a package gives so that its judge can be in a config."""
 
 from __future__ import annotations
 
@@ -32,8 +29,7 @@ class Reply(NamedTuple):
 class JudgeFailed(Exception):
     """A call got no reply; the text says why in a few words, without texts of items or secrets.
 
-    ``passes`` says that a later call may get one, ``retry_after`` for how long the judge asked to
-    be left alone; ``lasting``, that no call will.
+    ``passes``: a later call may get one; ``lasting``: no call will.
     """
 
     def __init__(
@@ -91,8 +87,7 @@ class JudgeAdapter:
 class Opinion(NamedTuple):
     """What a judge said of an item; ``fault`` is why it said nothing that counts.
 
-    ``is_reply`` is false if its call failed for a reason that may pass or be mended: another call
-    may get a verdict.
+    ``is_reply`` is false if another call may get a verdict.
     """
 
     verdict: Verdict

@@ -1,10 +1,8 @@
-"""What counts for an item, from all answers of its annotators.
+"""What counts for an item, from all answers of its annotators, in the order of acceptance.
 
 Estimates take the majority of today, and nothing if people contradict each other. Evidence must
-not: whether an item counts would then depend on its answers, and the promise on false alarms holds
-only where it does not (docs/method.md). So evidence takes one answer to each answered item.
-
-Statements come in the order in which they were accepted.
+not: the promise on false alarms holds only where it does not depend on answers whether an item
+counts (docs/method.md). So it takes one answer to each answered item.
 """
 
 from __future__ import annotations
@@ -35,9 +33,7 @@ class Statement(NamedTuple):
 def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
     """Latest standing answer of each annotator; withdrawn ones are gone.
 
-    Answers that one annotator gave at the same moment count the same in any order of arrival: an
-    answer outlives a withdrawal, since no answer may be lost, and two that differ are "cannot
-    tell".
+    Of the same moment, an answer outlives a withdrawal, and two that differ are "cannot tell".
     """
     latest = {
         name: _answer_at_once(latest_statements)
@@ -70,8 +66,7 @@ def _answer_at_once(statements: Iterable[Statement]) -> Answer | None:
 def current_label(statements: Iterable[Statement], adjudicator: str | None = None) -> Answer | None:
     """Majority of the annotators' latest answers; a tie is "cannot tell", none is None.
 
-    An annotator who cannot tell does not outvote one who can. The answer of the ``adjudicator``
-    decides alone, unless it is that nobody can tell.
+    The answer of the ``adjudicator`` decides alone, unless it is that nobody can tell.
     """
     answers = current_answers(statements)
     decided = answers.get(adjudicator) if adjudicator is not None else None
@@ -133,9 +128,8 @@ def corrected_evidence_label(
 ) -> Answer | None:
     """Choose the answer that counts when evidence is recomputed with the labels of today.
 
-    Answers that changed count as they are now. An item that lost its answer, since people
-    contradict each other by now or somebody took it back, keeps the one that it had: to take
-    answers away is not to show that they were wrong.
+    Changed answers count as they are now. An item that lost its answer keeps the one that it had:
+    to take answers away is not to show that they were wrong.
     """
     label = current_label(statements, adjudicator)
     if label in _ANSWERS:

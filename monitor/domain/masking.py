@@ -1,7 +1,6 @@
 """Secrets taken out of texts of other programs: libraries quote what they were given.
 
-Two nets: values that are known to be secret, in each form in which a text may repeat them; and what
-looks like a secret by its place, such as a password in an address or the signature of a signed one.
+Known secrets in each form that a text may repeat, and what looks like a secret by its place.
 """
 
 from __future__ import annotations
@@ -63,13 +62,7 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def one_at(address: str) -> str:
-    """Return an address, unless its password could be cut short.
-
-    An ``@`` ends a password. With a second one, what follows the first would be read as the host
-    or the database, and be shown as such.
-
-    Raises `ValueError` if the address has more than one ``@``. The message does not repeat it.
-    """
+    """Return an address; `ValueError` for a second ``@``, by which a password is cut short."""
     if address.count("@") > 1:
         message = "the address has more than one @; write %40 for one in the password"
         raise ValueError(message)

@@ -46,8 +46,7 @@ class Verdict(StrEnum):
 class Stratum:
     """A predicted class, cut to the scores ``low <= score < high`` (None: no bound).
 
-    ``unscored`` marks the band of items that carry no score. With a judge, a stratum holds the
-    items of one ``verdict``; None where no judge cuts it.
+    ``unscored`` marks the items that carry no score; with a judge, all are of one ``verdict``.
     """
 
     name: str
@@ -112,8 +111,7 @@ def _numbered(
 class Candidate:
     """A prediction that may be drawn; candidates come in the random order of the draw.
 
-    ``segments`` are its values of the frame's segment columns, ``challenged`` whether the
-    challenger flags it; None if it made no decision, or there is no challenger.
+    ``challenged`` is whether the challenger flags it; None if it made no decision.
     """
 
     id: str
@@ -157,10 +155,9 @@ class Release(NamedTuple):
 class StratumFrame:
     """A stratum as counted: its size and its first candidates in random order, no id twice.
 
-    ``segments`` holds the size of each value, for each of the frame's segment columns; they add
-    up to ``size``. ``challenged`` is what the challenger decided on its items. ``judged`` is how
-    many items of the sample that a judge was asked about are in it; None where size is counted.
-    With ``release`` only items that were let through have an outcome: candidates are of these.
+    ``segments`` holds the size of each value for each segment column; they add up to ``size``.
+    ``judged`` counts the items that a judge was asked about; None where ``size`` is counted. With
+    ``release``, candidates are only items that were let through.
     """
 
     stratum: Stratum
@@ -179,11 +176,7 @@ class StratumFrame:
 
 
 class BadRow(StrEnum):
-    """Why a row is in no stratum; the value is what stores and reports call it.
-
-    ``NO_SCORE`` also holds items that no band takes because they have none, and
-    ``UNKNOWN_CLASS`` holds items whose predicted value the config does not name.
-    """
+    """Why a row is in no stratum; the value is what stores and reports call it."""
 
     NO_TIME = "time missing"
     TIME_UNPARSABLE = "time unparsable"
@@ -205,20 +198,10 @@ class BadRow(StrEnum):
 class Frame:
     """The counted window: what one scan of the source found.
 
-    rows: Predictions inside the window, good and bad.
-    bad_rows: Rows excluded from the strata, per reason.
-    notes: Rows worth a note that are not bad, per reason (another model version, ...).
-    model_version: The version that made the newest prediction, where the source has a column for
-        it.
-    segment_columns: Columns whose values are counted apart, in the order of
-        ``StratumFrame.segments``.
-    unknown: Predicted values that are neither positive nor negative, of how many bad rows each.
-    newest: Time of the newest row inside the window, good or bad; None without one.
-    snapshot: The state of the source that was read, where it can be read again
-        (`monitor.domain.ports.Snapshots`).
-    challenger_fault: Why the challenger's decisions could not be read; None if they were, or none
-        exists.
-    judge_fault: The same of the judge's verdicts.
+    ``notes`` count rows worth a note that are not bad. ``segment_columns`` is the order of
+    ``StratumFrame.segments``. ``newest`` is the time of the newest row, good or bad; ``snapshot``
+    the state of the source that was read, where it can be read again. The faults say why decisions
+    and verdicts could not be read.
     """
 
     window: Window
@@ -286,13 +269,10 @@ CHECK_SLOT = 0
 class Task:
     """A request to label one item: what the labeler may know, and nothing else.
 
-    ``key`` is opaque; ``shown`` holds the payload columns the config names
-    (`monitor.domain.shown`). Score, predicted
-    class and stratum never get here. ``item_id``, ``predicted_before`` (the end of the round's
-    window), ``slot``, ``place`` and ``part``, whose labeler it is, are for adapters only. Tasks of
-    one item with different slots are copies that must go to different people, none of whom may
-    learn of the other; that of `CHECK_SLOT` asks people about an item that a column labels. In the
-    order of their places tasks are shuffled, and of each stratum the first are those that were
+    Score, predicted class and stratum never get here. ``shown`` is what people see
+    (`monitor.domain.shown`); all but it and the opaque ``key`` are for adapters only. Tasks of one
+    item with different slots must go to different people, none of whom may learn of the other. In
+    the order of their places tasks are shuffled, and of each stratum the first are those that were
     drawn first, which no place tells.
     """
 
@@ -324,8 +304,8 @@ class LabelKind(StrEnum):
 class LabelEvent:
     """An answer of one annotator to a task, or its withdrawal. Append-only.
 
-    ``at`` is the annotator's own time, or None if the labeler has none: then the store
-    takes the event only if it changes the annotator's current answer, at the time of arrival.
+    ``at`` is the annotator's own time. Without one the store takes the event only if it changes the
+    annotator's current answer, at the time of arrival.
     """
 
     task_key: str
@@ -344,9 +324,8 @@ class LabelEvent:
 class Refusal:
     """A row that was not taken, where it stands and why.
 
-    ``version`` differs between states of what it is in, such as a file that is saved
-    again; ``rows`` is how many rows it is about. ``is_problem`` where `Collected.problems` has a
-    sentence about it, so that no one is notified of it twice.
+    ``version`` differs between states of what it is in, such as a file that is saved again.
+    ``is_problem``: `Collected.problems` has a sentence about it.
     """
 
     where: str
@@ -365,11 +344,14 @@ class Collected:
 
     ``problems`` are sentences about what somebody has to fix, ``waits`` about what is there
     and not taken yet; ``anew`` is false where nothing was read, since nothing had changed.
+    ``complete`` are the tasks of which ``events`` has all answers that stand: what this labeler
+    brought of them before, and does not bring now, was taken back.
     """
 
     events: tuple[LabelEvent, ...] = ()
     refused: tuple[Refusal, ...] = ()
     cursor: str | None = None
+    complete: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     anew: bool = True
@@ -400,9 +382,8 @@ class ShownRun:
 class Effect:
     """Something to be done outside, kept in the store until it is done.
 
-    ``key`` is stable over retries; ``payload`` is all a handler needs, JSON-ready. ``has_failed``
-    records whether an earlier try did, ``is_deadly`` that process after process did not come back
-    from delivering it.
+    ``key`` is stable over retries; ``payload`` is all a handler needs. ``is_deadly``: process after
+    process did not come back from delivering it.
     """
 
     id: int

@@ -10,18 +10,11 @@ from monitor.domain.setting_types import Report
 class Notice(Report):
     """Something people should know now; goes to hooks and to the log.
 
-    ``id`` is stable: a notice that arrives twice carries it twice. ``event`` is one of
-    ``alert.firing``, ``alert.resolved``, ``alert.revised``, ``round.abandoned``,
-    ``round.attention`` (something about it needs a look, though it goes on), ``delivery.dead``
-    and ``delivery.recovered`` (of ``sink``, which takes nothing, or does again),
-    ``test``, or, in the log only, ``notice.`` and the kind of a
-    :class:`~monitor.domain.report.NoticeRow`.
-
-    ``at`` is when it happened; ``alert`` and ``since`` are the id of the alert and when it fired.
-    ``window_start`` and ``window_end`` are the time of the predictions that the round looked at.
-    ``to_do`` is what helps, ``promise`` how often such a notice may be false.
-    ``link`` leads to the round in MLflow; it is put in when the notice is first delivered, so that
-    one ``id`` always comes with the same content.
+    ``id`` is stable: a notice that arrives twice carries it twice, with the same content. ``event``
+    is ``alert.firing``, ``.resolved`` or ``.revised``, ``round.abandoned`` or ``.attention``,
+    ``delivery.dead`` or ``.recovered`` (of ``sink``), ``test``, or, in the log only, ``notice.``
+    and the kind of a `monitor.domain.report.NoticeRow`. ``alert`` and ``since`` are the id of the
+    alert and when it fired. ``promise`` is how often such a notice may be false.
     """
 
     id: str

@@ -1,7 +1,4 @@
-"""What the rounds need from outside, as small protocols.
-
-`monitor.testing` has a contract suite for sources and labelers and a stand-in for each port.
-"""
+"""What the rounds need from outside, as small protocols; `monitor.testing` has their contracts."""
 
 from __future__ import annotations
 
@@ -27,9 +24,9 @@ class Source(Protocol):
         """Count every stratum and return its first ``at_most`` items by md5(seed, id), one read.
 
         Candidates come sorted by ``md5(seed + "|" + id)`` as lower-case hex of UTF-8 bytes; the
-        same window, strata and seed always give the same frame. Rows that cannot be used are
-        counted per reason and in no stratum. Where the source has segment columns, each stratum
-        is also counted by their values, of which the largest are kept (`monitor.domain.segments`).
+        same arguments always give the same frame. Rows that cannot be used are counted per reason
+        and in no stratum. Each stratum is also counted by its segments' largest values
+        (`monitor.domain.segments`).
 
         Raises `SourceRefused` if the data cannot be used at all: no file, no such column, wrong
         type; `SourceUnavailable` if the source does not answer now.
@@ -70,8 +67,8 @@ class SharesScans(Protocol):
     def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
         """Read a window once for these scans by sources of the same table, with this seed.
 
-        The sources find then what they would have found in the table, until it is seen to change
-        or they `release` it. A source that the table cannot serve is left out.
+        The sources then find what they would have found in the table, until it is seen to change or
+        they `release` it. A source that the table cannot serve is left out.
 
         Raises `MonitorError` if it cannot be read; each source then scans by itself.
         """
@@ -101,8 +98,7 @@ def as_counted(source: Source, snapshot: str | None) -> Source:
 class TruthTable(Protocol):
     """Where the truth about items stands, in columns of a table; as a text, its name for people.
 
-    ``timeout`` is how long one reading may take, for anyone who waits for it, and ``advice`` what
-    somebody can do where it takes longer.
+    ``timeout`` limits one reading, and ``advice`` says what to do where it takes longer.
     """
 
     timeout: timedelta
@@ -260,8 +256,8 @@ class Labeler(Protocol):
 class Watchable(Protocol):
     """A labeler that detects cheaply whether there may be news, so that it need not be asked.
 
-    Labelers of one ``place`` share their ``state``: any text that is another one whenever
-    `Labeler.collect` may bring something else, but for time going by.
+    Labelers of one ``place`` share their ``state``: it changes whenever `Labeler.collect` may bring
+    something else, but for time going by.
     """
 
     @property

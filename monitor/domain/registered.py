@@ -1,8 +1,7 @@
 """Registered models: their URIs, and which version an alias named for a window.
 
-MLflow does not keep when an alias was moved. So it is looked at often, and what each look found is
-kept: a move lies between the last look that found the old version and the first that found the new
-one.
+MLflow does not keep when an alias was moved: a move lies between the last look that found the old
+version and the first that found the new one.
 """
 
 from __future__ import annotations
@@ -75,12 +74,9 @@ class AliasMove:
 class NamedVersions:
     """What an alias named for a window, as far as the looks at it tell.
 
-    versions: One, where it did not move inside the window; more, in order, where it did or may
-        have; none if it never named any.
-    moves: The moves that lie or may lie inside the window.
-    last_check: When it was last looked at; None if never.
-    is_removed: Whether that look found that it names none any more.
-    ever: All versions that it was found to name, at any time.
+    ``versions``: more than one, in order, where it did or may have moved inside the window; none if
+    it never named any. ``is_removed``: the last look found that it names none any more. ``ever``:
+    all that it was found to name, at any time.
     """
 
     versions: tuple[str, ...] = ()
@@ -93,8 +89,8 @@ class NamedVersions:
 def named_in(window: Window, observations: Sequence[AliasObservation]) -> NamedVersions:
     """Find which versions an alias named for a window.
 
-    What is before the first look is taken to be of the version that it found. An alias that is
-    deleted leaves what is in use as it is, so the version it named last counts on.
+    What is before the first look counts as the version that it found, after the alias was deleted
+    as the last.
     """
     if not observations:
         return NamedVersions()
@@ -129,9 +125,7 @@ def _last_name(observations: Sequence[AliasObservation]) -> list[str]:
 
 
 def spellings(version: str | None) -> tuple[str | None, ...]:
-    """Return the texts of a version: a whole number is also written as a fraction, ``7.0``.
-
-    Files and databases do so once a value of a column is missing.
+    """Return the texts of a version: files and databases also write a whole number as ``7.0``.
 
     >>> spellings("7"), spellings("7.0"), spellings("1.10")
     (('7', '7.0'), ('7', '7.0'), ('1.10',))

@@ -1,15 +1,12 @@
-"""What a round publishes: the payloads of effects, JSON-ready and complete.
-
-A handler needs nothing but the payload, so delivering late, twice, or by another process gives
-the same result.
-"""
+"""What a round publishes: the payloads of effects, JSON-ready and all that a handler needs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ConfigDict, Field
 
@@ -19,12 +16,15 @@ from monitor.domain.judge import Ends, JudgeRow
 from monitor.domain.sample_settings import Explored
 from monitor.domain.setting_types import Report
 
+if TYPE_CHECKING:
+    from monitor.domain.class_report import ClassReport
+    from monitor.domain.model import Window
+
 
 class Status(StrEnum):
-    """How a monitor stands, in one word; the gravest that holds, from `ALERT` to `OK`.
+    """How a monitor stands; the gravest that holds.
 
-    ``stale``: there is no estimate of late, or something outside is down. ``attention``: there is
-    one, or will be, but something about the round needs a look.
+    ``stale``: there is no estimate of late, or something outside is down.
     """
 
     ALERT = "alert"
@@ -50,11 +50,7 @@ class Matter(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """Something about a round of a monitor that needs a look.
-
-    ``reason`` is the sentence of a concern of a ``kind``, or why the round or the ``metric`` has no
-    estimate.
-    """
+    """What about a round needs a look: why it has no estimate, or the sentence of a concern."""
 
     monitor: str
     round: int
@@ -67,9 +63,9 @@ class Attention:
 class EstimateRow(Report):
     """One estimate; ``point`` and ends are None if it is undefined, with the ``reason``.
 
-    Where answers are missing, the ends are worst-case bounds: they reach from the low end if the
-    missing answers were the worst for the metric to the high end if they were the best. They then
-    are in ``bound_low`` and ``bound_high`` too, which are None if no answer is missing.
+    Where answers are missing, the ends are worst-case bounds, which then are in ``bound_low`` and
+    ``bound_high`` too: from the low end if these answers were the worst for the metric to the high
+    end if they were the best.
     """
 
     metric: str
@@ -86,16 +82,15 @@ class EstimateRow(Report):
 
     @property
     def is_worst_case(self) -> bool:
-        """Whether the ends are worst-case bounds; older versions kept these beside the interval."""
+        """Whether the ends are worst-case bounds."""
         return self.bound_low is not None and self.bound_low == self.low
 
 
 class DecidingRow(Report):
-    """A predicted class whose labels decide a metric and are worth few of one answer.
+    """A predicted class whose labels decide a metric and are worth few of its rarer ``answer``.
 
-    ``answer`` is the rarer one, ``positive`` or ``negative``, and ``worth`` how many of it.
-    ``moves`` is how far one such label moves the metric, where the labels of one stratum decide;
-    None elsewhere, and in reports of versions that did not look at single strata.
+    ``worth`` is how many of it. ``moves`` is how far one such label moves the metric, where the
+    labels of one stratum decide.
     """
 
     predicted: str
@@ -105,9 +100,8 @@ class DecidingRow(Report):
 
 
 class ReportedEstimate(EstimateRow):
-    """An estimate as a report has it, with the classes whose few labels decide it.
+    """An estimate with the classes whose few labels decide it.
 
-    ``caution`` is empty where none does; reports of versions before it was kept do not have it.
     ``answered_low`` and ``answered_high`` are the interval if the missing answers were like the
     others; None if none is missing.
     """
@@ -120,9 +114,9 @@ class ReportedEstimate(EstimateRow):
 class StratumRow(Report):
     """One stratum as a version of a round saw it.
 
-    ``first_wave`` is how many of the planned items went out before the others; None if all went
-    out at once. ``judged`` is how many items of a judge's sample are in it, by which ``size`` is
-    estimated; None if that was counted.
+    ``first_wave`` counts the planned items that went out first; None if all went out at once.
+    ``judged`` counts the items of a judge's sample by which ``size`` is estimated; None if it was
+    counted.
     """
 
     stratum: str
@@ -154,12 +148,10 @@ class OwnEstimate(NamedTuple):
 class SegmentRow(Report):
     """Precision or recall of one segment in this round alone, of the window's own items.
 
-    ``point``, ``low`` and ``high`` borrow from the labels of the other segments, the three that
-    begin with ``alone`` come from the segment's own labels only (None in rounds that closed before
-    they were kept). ``segment`` is the column and ``value`` its value; ``flagged`` counts the
-    predicted positives of its ``size`` items. ``more_round`` and ``more_segment`` are the labels
-    that ``margin`` still needs: added to the whole round, drawn as it was (None: no number
-    suffices), or to items of the segment only. All three are None if the metric does not exist.
+    ``point`` and ends borrow from the labels of the other segments, the three ``alone`` do not.
+    ``more_round`` and ``more_segment`` are the labels that ``margin`` still needs: added to the
+    whole round (None: no number suffices), or to the segment only. All three are None if the metric
+    does not exist.
     """
 
     segment: str
@@ -196,9 +188,8 @@ class ErrorCount(NamedTuple):
 class WorseSegmentRow(Report):
     """A segment, or a pair of them, with more errors than the rest of its strata.
 
-    ``segment`` has the value of each column, ``metric`` what is worse: ``precision``, ``recall`` or
-    ``both``. ``flagged`` and ``passed`` count its labels in the last ``rounds`` rounds, ``odds``
-    are the odds of error there against the rest (``high`` is None above 8).
+    ``metric`` is what is worse: ``precision``, ``recall`` or ``both``. ``odds`` are the odds of
+    error in the last ``rounds`` rounds against the rest (``high`` is None above 8).
     """
 
     segment: dict[str, str]
@@ -213,10 +204,10 @@ class WorseSegmentRow(Report):
 
 
 class SegmentSearchRow(Report):
-    """How many segments and pairs were searched, over how many rounds, and the ``worse`` ones.
+    """How many segments and pairs were searched, and the ``worse`` ones.
 
-    Of these the share ``level`` is expected to be named wrongly, at most, and as many intervals
-    to miss.
+    Of these the share ``level`` is expected to be named wrongly, at most, and as many intervals to
+    miss.
     """
 
     searched: int
@@ -233,8 +224,7 @@ that they seldom tell whether a limit is kept (benchmarks/missing_answers.py).""
 class AnswersRow(Report):
     """How many answers a round wanted and got, and how long after its opening they came.
 
-    ``half_hours``, ``most_hours`` and ``last_hours`` are the times by which half, nine in ten and
-    all of the answers had come, ``open_hours`` runs to the closing.
+    Half, nine in ten and all of them had come by ``half_hours``, ``most_hours`` and ``last_hours``.
     """
 
     wanted: int
@@ -259,9 +249,9 @@ class AnswersRow(Report):
 class AgreementRow(Report):
     """How far people agreed on the items that two or more of them answered with 1 or 0.
 
-    ``disagreement`` weighs the strata: the share of the window's items on which two people would
-    differ. Kappa (Cohen's where the same two people answered all, else Fleiss') and
-    Krippendorff's alpha speak of the sample; None if all answers are the same.
+    ``disagreement`` is the share of the window's items on which two people would differ. Kappa
+    (Cohen's, or Fleiss' of more than two people) and Krippendorff's alpha speak of the sample; None
+    if all answers are the same.
     """
 
     items: int
@@ -281,9 +271,8 @@ class AgreementRow(Report):
 class GoldRow(Report):
     """How many answers to gold items, whose truth is known, are right: now and before.
 
-    ``before`` counts the earlier rounds of the history. ``chance`` is the probability of so few
-    right ones, or fewer, if people answer as before (Fisher's exact test); None if nobody answered
-    any before.
+    ``chance`` is the probability of so few right ones, or fewer, if people answer as before
+    (Fisher's exact test); None if nobody answered any before.
     """
 
     right: int
@@ -296,9 +285,8 @@ class GoldRow(Report):
 class CheckRow(Report):
     """How a column labels items whose truth people say, in the last ``rounds`` with this one.
 
-    ``labels`` names the predicted class and ``items`` counts the checked ones of this round. Of
-    the positive items ``tp`` are labeled 1 and ``fn`` 0, of the negative ones ``tn`` 0 and ``fp``
-    1. ``sensitivity`` and ``specificity`` are the shares that are right; None if there is no item.
+    ``labels`` names the predicted class and ``items`` counts the checked ones of this round. Of the
+    positive items ``tp`` are labeled 1, of the negative ones ``tn`` 0.
     """
 
     labels: str
@@ -313,11 +301,10 @@ class CheckRow(Report):
 
 
 class EvidenceRow(Report):
-    """Evidence against one limit: it fires when it reaches ``log_threshold``.
+    """Evidence against one limit at the round's end: it fires when it reaches ``log_threshold``.
 
-    ``log_evidence`` is that at the round's end; it may have been higher within the round.
-
-    ``state`` is an :class:`~monitor.domain.alerting.EvidenceState`; None in older reports.
+    It may have been higher within the round. ``state`` is an
+    `monitor.domain.alerting.EvidenceState`.
     """
 
     metric: str
@@ -331,10 +318,10 @@ class EvidenceRow(Report):
 class RecoveryRow(Report):
     """How far an open alert is from its end, as of the last closing.
 
-    ``evidence`` that the metric keeps its limit again, of the ``rounds`` since the firing; the
-    alert ends when it reaches ``ends_at``. ``level`` is the metric with earlier rounds, None if
-    it is not estimable. If it stays there the alert ends ``within`` so many more rounds with
-    probability ``share``; None if it is beyond the limit, or that takes over ``at_most`` rounds.
+    ``evidence`` of the ``rounds`` since the firing that the limit is kept again ends the alert at
+    ``ends_at``. ``level`` is the metric with earlier rounds. If it stays there the alert ends
+    ``within`` so many more rounds with probability ``share``; None if it is beyond the limit, or
+    that takes over ``at_most`` rounds.
     """
 
     rounds: int
@@ -347,10 +334,9 @@ class RecoveryRow(Report):
 
 
 class AlertRow(Report):
-    """An alert that is open, or changed in this round.
+    """An alert that is open, or changed in this round; the window is of the round that fired it.
 
-    The window belongs to the round that fired the alert; times are None in older reports.
-    ``recovery`` is None once the alert has ended, and in older reports.
+    ``recovery`` is None once the alert has ended.
     """
 
     id: str
@@ -377,8 +363,7 @@ class ProvisionalMetric(Report):
 class ProvisionalRow(Report):
     """What a round showed while its labels still came.
 
-    ``matured`` is the share of the positive labels that had come, as earlier rounds got theirs;
-    ``reason`` says why there is no number.
+    ``matured`` is the share of the positive labels that had come, as earlier rounds got theirs.
     """
 
     at: datetime
@@ -390,17 +375,11 @@ class ProvisionalRow(Report):
 class NoticeRow(Report):
     """Something unusual about a round that is worth a look and no alarm.
 
-    ``kind`` is ``frame`` (the window holds other items; ``value`` is the population stability
-    index), ``predictive`` (the labels found something unexpected; ``value`` is the metric they
-    found), ``changed`` (a predicted class changed just now; ``value`` is its probability),
-    ``recurring`` (earlier rounds asked about most items; ``value`` is their share), ``judge`` (it
-    says yes more or less often; ``value`` is how many times as often) or
-    ``disagreement`` (people label alike too seldom; ``value`` is Krippendorff's alpha), ``gold``
-    (people answer gold items worse than before; ``value`` is the share that is right),
-    ``segment`` (one has more errors than the rest; ``value`` is the odds ratio), or ``threshold``
-    (the one in use does not surely keep its target; ``value`` is the p-value).
-    ``subject`` is the population, the metric, the class, the items, the verdicts, the
-    labels or the segment.
+    ``value``, by ``kind``: ``frame`` the population stability index, ``predictive`` the metric that
+    labels found, ``changed`` the probability that a class changed, ``recurring`` the share of items
+    asked about before, ``judge`` how many times as often it says yes, ``disagreement``
+    Krippendorff's alpha, ``gold`` the share that is right, ``segment`` the odds ratio,
+    ``threshold`` the p-value.
     """
 
     kind: str
@@ -412,8 +391,8 @@ class NoticeRow(Report):
 class CauseRow(Report):
     """Why precision in this round alone differs from the earlier rounds of its history, pooled.
 
-    Each value is (point, low, high). The points of ``by_prevalence`` (positives became rarer or
-    more frequent) and ``by_classifier`` (TPR or FPR moved) add up to the point of ``change``.
+    Values are (point, low, high). The points of ``by_prevalence`` (positives became rarer or more
+    frequent) and ``by_classifier`` (TPR or FPR moved) add up to the point of ``change``.
     """
 
     rounds: int
@@ -436,8 +415,8 @@ class CauseRow(Report):
 class RestatedRow(Report):
     """A version that a person asked for, after the time for late labels was over.
 
-    ``rounds`` are the numbers of those that were restated, and ``own`` is whether this is one of
-    them; else it only pools one. ``before`` are precision and recall of version ``replaces``.
+    ``own`` is whether this is one of the restated ``rounds``; else it only pools one. ``before``
+    are precision and recall of version ``replaces``.
     """
 
     version: int
@@ -466,19 +445,12 @@ class TimelinePoint(Report):
 class RoundReport(Report):
     """A closed or abandoned round, as one version of it stands.
 
-    ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
-    and in quiet times; None if its way of pooling was not measured. ``strata`` are the score
-    bands; ``cells`` what labels were drawn from, empty where that is the bands. ``snapshot`` is the
-    state of the source that it was drawn from, where that can be read again. ``explored`` counts
-    items that were drawn beside the sample and that no estimate of the round rests on. ``restated``
-    are the restatements up to this version, the oldest first, and ``program`` is the release that
-    computed it; None in reports of releases that did not say. ``registered`` is
-    the version that the alias in ``model`` named for the window; None if there is no alias, or
-    no single version. ``recurring`` counts the drawn items that evidence leaves out, since a round
-    that closed before had asked about them. ``proposed_unlabeled`` counts the missing answers of
-    the rounds that ``proposed_limits`` rest on. ``provisional`` is the first estimate that it
-    showed before its labels had matured. ``next_round`` is missing in older reports, which may
-    also have parts that are no longer read.
+    ``pooled_coverage`` is how often pooled intervals held the truth when simulated: after changes,
+    and in quiet times. ``strata`` are score bands; ``cells`` what labels were drawn from, empty
+    where that is the bands. No estimate rests on what is ``explored``. ``registered`` is the
+    version that the alias in ``model`` named for the window, if a single one. ``recurring`` counts
+    drawn items that evidence leaves out, since an earlier round had asked about them, and
+    ``proposed_unlabeled`` the missing answers of the rounds behind ``proposed_limits``.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -565,11 +537,44 @@ class RoundReport(Report):
 class NextRoundRow(Report):
     """What the settings of a round ask of the one after it.
 
-    It is due at ``slot``, asks for ``max_labels`` at most, fewer where these reach the ``margins``
-    (half-widths by metric), 0 where all are counted, and people have ``hours`` to answer.
+    ``max_labels`` at most, fewer where these reach the ``margins`` (half-widths), 0 where all are
+    counted. People have ``hours`` to answer.
     """
 
     slot: datetime
     max_labels: int
     margins: dict[str, float]
     hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPage:
+    """One version of a round, with its report once it has closed.
+
+    ``version`` is 0 before the first estimate; ``drawn`` are then the strata that labels were asked
+    of, ``provisional`` is what it shows. ``bad_rows`` counts rows left out, by reason, ``notes``
+    the irregular rows that count.
+    """
+
+    monitor: str
+    round: int
+    slot: datetime
+    window: Window
+    state: str
+    reason: str | None
+    version: int
+    latest_version: int
+    restated: Sequence[RestatedRow]
+    restated_since: Sequence[int]
+    partial: bool
+    second_wave_at: datetime | None
+    snapshot: str | None
+    report: RoundReport | None
+    drawn: Sequence[StratumRow]
+    provisional: ProvisionalRow | None
+    classes: ClassReport | None
+    concerns: Sequence[str]
+    bad_rows: Mapping[str, int]
+    notes: Mapping[str, int]
+    events: Sequence[Mapping[str, Any]]
+    settings: Mapping[str, Any]

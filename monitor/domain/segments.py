@@ -1,7 +1,6 @@
 """Segments: values of a column, such as a country, for which results are shown by themselves.
 
-Every source counts the values of each stratum; that only the largest are kept, what the rest is
-called, and that values show as they are, is decided here for all of them.
+For all sources alike: only the largest are kept, and values show as they are.
 """
 
 from __future__ import annotations
@@ -52,9 +51,6 @@ def folded(sizes: Mapping[str, int], largest: frozenset[str]) -> dict[str, int]:
 
 def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     """Bring the sizes of a stratum to a total, by largest remainders.
-
-    Rows whose id comes twice count once, and where a stratum is too large to look at each id the
-    repeated ones are spread over its values in proportion.
 
     >>> scaled({"CZ": 60, "SK": 41}, 100)
     {'CZ': 59, 'SK': 41}

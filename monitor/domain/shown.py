@@ -1,7 +1,7 @@
-"""What people are shown of an item: texts, and what is no plain text, under the names of columns.
+"""What people are shown of an item: texts and other kinds, under the names of columns.
 
-A text is a text. Anything else is a mapping, ready for JSON, with its ``kind`` and its ``value``;
-what cannot be shown has a ``problem`` in place of the value, which is a sentence.
+What is no text is a mapping, ready for JSON, with its ``kind`` and its ``value``, or a ``problem``:
+a sentence on why it cannot be shown.
 """
 
 from __future__ import annotations

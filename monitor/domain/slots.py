@@ -19,17 +19,16 @@ if TYPE_CHECKING:
 
 
 _MANY = 366  # a year of days, seven of weeks
-_FIRST = datetime(2024, 1, 1, tzinfo=UTC)  # a Monday
+_FIRST = datetime.fromisoformat("2024-01-01")  # a Monday
 _LONGEST_CHANGE = timedelta(days=1)  # of a clock: Apia left out a day in 2011
 
 
 def slots_after(schedule: Schedule, after: datetime) -> Iterator[datetime]:
     """Every slot later than ``after``, in UTC, ascending and never twice.
 
-    Slots are wall-clock times of ``schedule.time_zone`` and follow daylight saving as Debian's
-    cron does. Where minute and hour are both given, a slot inside the skipped hour comes at its
-    end, and one inside the repeated hour once. Where either begins with ``*``, slots come
-    whenever the clock shows their time: never in the skipped hour, twice in the repeated one.
+    Slots follow daylight saving as Debian's cron does. Where minute and hour are both given, one
+    inside the skipped hour comes at its end, and one inside the repeated hour once. Where either
+    begins with ``*``, slots come whenever the clock shows their time.
     """
     return _instants(schedule.cron, schedule.time_zone, after, reverse=False)
 
@@ -61,10 +60,7 @@ def _is_at_set_times(cron: str) -> bool:
 
 
 def _first_wall(zone: ZoneInfo, start: datetime, *, reverse: bool) -> datetime:
-    """Where to begin on the wall clock so that no instant beyond ``start`` is left out.
-
-    If the clock is set back between the two, it shows some times again.
-    """
+    """Where to begin on the wall clock, which may show times again, to leave out no instant."""
     local = start.astimezone(zone)
     beyond = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
     change = (_offset(beyond) - _offset(local)) * (1 if reverse else -1)
@@ -109,41 +105,18 @@ def slots_between(schedule: Schedule, after: datetime, until: datetime) -> list[
 
 
 def rounds_per(schedule: Schedule, span: timedelta) -> float:
-    """How many rounds fall into a time of this length, in the mean over many rounds.
-
-    Counted from one fixed Monday on, so that the answer never depends on today.
-    """
-    return span / _mean_gap(schedule.cron, schedule.time_zone)
+    """How many rounds fall into a time of this length, in the mean over many rounds."""
+    minute, hour, *days = schedule.cron.split()
+    # Hundreds of monitors differ in their time of day, but hardly in their days.
+    time = "0 0" if minute.isdigit() and hour.isdigit() else f"{minute} {hour}"
+    return span / _mean_gap(f"{time} {' '.join(days)}")
 
 
 @lru_cache(maxsize=4096)
-def _mean_gap(cron: str, time_zone: str) -> timedelta:
-    first, last, count = _ends_of_many(cron, time_zone)
-    return (last - first) / (count - 1)
-
-
-def _ends_of_many(cron: str, time_zone: str) -> tuple[datetime, datetime, int]:
-    """First and last of many slots, and how many; of one slot a day only these are computed."""
-    minute, hour, *days = cron.split()
-    if not (minute.isdigit() and hour.isdigit()):
-        slots = list(islice(_instants(cron, time_zone, _FIRST, reverse=False), _MANY))
-        return slots[0], slots[-1], len(slots)
-    zone, walls = ZoneInfo(time_zone), _days(" ".join(days))
-    time = timedelta(hours=int(hour), minutes=int(minute))
-    begin = next(i for i, day in enumerate(walls) if _after_the_gap(day + time, zone) > _FIRST)
-    chosen = walls[begin : begin + _MANY]
-    first, last = (_after_the_gap(day + time, zone) for day in (chosen[0], chosen[-1]))
-    return first, last, len(chosen)
-
-
-@lru_cache(maxsize=256)
-def _days(cron_days: str) -> tuple[datetime, ...]:
-    """Midnights on the wall of enough days, from the day before on: it may have begun already.
-
-    Hundreds of monitors differ in their time of day, but hardly in their days.
-    """
-    start = _FIRST.replace(tzinfo=None) - timedelta(days=1, minutes=1)
-    return tuple(islice(CronSim(f"0 0 {cron_days}", start), _MANY + 2))
+def _mean_gap(cron: str) -> timedelta:
+    """Mean time between slots on the wall clock, from one fixed Monday on: never as of today."""
+    walls = list(islice(CronSim(cron, _FIRST), _MANY))
+    return (walls[-1] - walls[0]) / (len(walls) - 1)
 
 
 def newest_slot(schedule: Schedule, now: datetime) -> datetime:

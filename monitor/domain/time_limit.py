@@ -1,7 +1,6 @@
 """Reading that may never end, as from a network mount that is gone, with an end to the waiting.
 
-Nothing can end a thread that waits for a disk. So reading has its own thread, which is asked
-to stop and then left behind: it does no harm, and ends with the process.
+Nothing can end a thread that waits for a disk. So it is left behind, and ends with the process.
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ OF_FILES = (
 def within(limit: timedelta, location: str, read: Callable[[], T], advice: str = OF_FILES) -> T:
     """Read, and wait for it no longer than this; where one still hangs, none is started.
 
-    location: Where it is read from, for people, and to know it again.
-    advice: What somebody can do where it does not answer.
+    ``location`` names the place for people, and to know it again.
 
     Raises `SourceUnavailable` if nothing came in time.
     """

@@ -9,11 +9,7 @@ from monitor.domain.values import BLANKS
 
 
 class TruthColumns(NamedTuple):
-    """Which columns of a table have the truth.
-
-    ``table`` is named as the source names its own; None is the table of the predictions.
-    ``time`` is when a row became known, if a column has that.
-    """
+    """Which columns of a table have the truth; ``table`` None: the predictions'."""
 
     table: str | None
     id: str
@@ -29,10 +25,7 @@ UNORDERED = -1  # Stands for a time that cannot be compared with the others of i
 
 
 class TruthRow(NamedTuple):
-    """A value found for an item, and when it became known.
-
-    ``known`` are microseconds since 1970, 0 where there is no time, or `UNORDERED`.
-    """
+    """A value of an item, and when it became known: microseconds since 1970, 0 or `UNORDERED`."""
 
     value: str
     known: int

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 
 
 def rounded_below(threshold: float | None) -> float | None:
-    """Return the threshold as a 32-bit number has it, where that is less than the threshold.
+    """Return the threshold as a 32-bit number has it, where that is less; else None.
 
-    A model that writes 32-bit scores compares them with such a threshold, so a score of exactly
-    this value is at the threshold. Elsewhere rounding moves no score below it: None.
+    A model that writes 32-bit scores compares them with it: such a score is at the threshold.
 
     >>> rounded_below(0.7), rounded_below(0.1), rounded_below(0.5)
     (0.699999988079071, None, None)
@@ -53,9 +52,7 @@ _LONGEST = 40  # characters of one value
 
 
 def synonyms(text: str) -> tuple[str, ...]:
-    """Return the ways to write a value in lower case, all words for true or false among them.
-
-    A letter never writes another: ``t`` beside ``y`` is another category.
+    """Return the ways to write a value in lower case; a letter never writes another letter.
 
     >>> synonyms(" Prod"), synonyms("True")
     (('prod',), ('true', 't', 'yes', 'y', '1', '1.0'))

@@ -1,7 +1,7 @@
 """Characters that do not show, or that steer, made visible: what is stored is what is read.
 
 PostgreSQL holds no NUL in a text, a terminal obeys an escape, some characters turn the direction of
-reading, and two values that look alike but are not would be two lines that nobody can distinguish.
+reading, and values that look alike would be lines that nobody can distinguish.
 """
 
 from __future__ import annotations

@@ -48,8 +48,9 @@ def make_whole(
     unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
         unfinished.unlink(missing_ok=True)
-        # Made with its mode before anything is in it: no moment at which others can read it.
-        unfinished.touch(mode=mode)
+        # Made with its mode before anything is in it: no moment at which others can read it. And
+        # made anew: a link that somebody planted under this name is not followed.
+        unfinished.touch(mode=mode, exist_ok=False)
         fill(unfinished)
         if path.exists():
             shutil.copymode(path, unfinished)

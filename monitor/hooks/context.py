@@ -1,4 +1,4 @@
-"""What a handler may need besides the settings of its hook."""
+"""What a handler may need besides the settings of its hook, and how it reads and words a notice."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
 from monitor.domain.ports import Clock, utc_now
+from monitor.domain.visible import clean
 
 Link = Callable[[Notice], str | None]
 """Finds where the round of a notice shows in MLflow; None where there is no page."""
@@ -48,3 +49,18 @@ def read_notice(payload: Mapping[str, Any], link: Link) -> Notice:
     if notice.link is not None:
         return notice.model_copy(update={"link": notice.link or None})
     return notice.model_copy(update={"link": link(notice)})
+
+
+def body(notice: Notice, safe: Callable[[str], str] = str) -> list[str]:
+    """Describe what happened, what to do, where to look and what is promised, a paragraph each.
+
+    ``safe`` is applied to all but the link.
+    """
+    parts = [safe(clean(notice.sentence))]
+    if notice.to_do:
+        parts.append(safe(f"What to do: {clean(notice.to_do)}"))
+    if notice.link:
+        parts.append(f"In MLflow: {notice.link}")
+    if notice.promise:
+        parts.append(safe(clean(notice.promise)))
+    return parts

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import structlog
 
-from monitor.domain.setting_types import Settings
-from monitor.hooks.context import Link, no_link, read_notice
-from monitor.hooks.texts import clean
+from monitor.domain.adapters import HookSettings
+from monitor.domain.visible import clean
+from monitor.hooks.context import read_notice
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -20,14 +20,10 @@ if TYPE_CHECKING:
 _CALM = ("alert.resolved", "delivery.recovered", "notice.", "test")  # Begin events that need nobody
 
 
-class LogSettings(Settings):
+class LogSettings(HookSettings):
     """A hook that writes to the log; nothing to set."""
 
     kind: Literal["log"] = "log"
-
-    def handler(self, context: HookContext) -> LogHandler:
-        """Build what delivers to this hook."""
-        return LogHandler(link=context.link)
 
 
 class LogHandler:
@@ -36,9 +32,11 @@ class LogHandler:
     logger: Where lines go; by default logfmt on standard error, regardless of the host's setup.
     """
 
-    def __init__(self, logger: FilteringBoundLogger | None = None, link: Link = no_link) -> None:
+    def __init__(
+        self, _: LogSettings, context: HookContext, logger: FilteringBoundLogger | None = None
+    ) -> None:
         self._logger = logger
-        self._link = link
+        self._link = context.link
 
     def deliver(self, effect: Effect) -> str:
         """Write the notice and return its id; a repeat writes the line again."""

@@ -1,4 +1,4 @@
-"""Posting to a hook: one address, no redirect, no proxy, and an end in time."""
+"""HTTP: one address, no redirect, no proxy, and an end in time and size; and posting to a hook."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ import httpx
 
 from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
+from monitor.domain.visible import clean
 from monitor.hooks.receiver import Receiver, may_pass
 from monitor.hooks.ssrf import AddressRefused, GuardedBackend
-from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     import ssl
-
-    from monitor.domain.errors import DeliveryFailed
 
 _ANSWER = 2000  # bytes of an answer that are read
 _SUCCESS = range(200, 300)
@@ -45,39 +43,44 @@ _ERROR = 400
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """The answer of a receiver; ``text`` is its beginning."""
+    """The answer of a server; ``text`` is its beginning."""
 
     status: int
     retry_after: timedelta | None
     text: str
 
 
-def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
-    """Post and return the status of the answer, which is a success.
+class NoAnswer(Exception):
+    """No answer came, or no whole one: the text says why, after the name of who was asked."""
 
-    No redirect is followed and no proxy of the environment is used, so that the peer that is
-    checked is the peer that gets the notice.
+    def __init__(self, why: str, *, timed_out: bool = False) -> None:
+        super().__init__(why)
+        self.timed_out = timed_out
+
+
+def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
+    """Post a notice as JSON and return the status of the answer, which is a success.
 
     Raises `DeliveryFailed` if the receiver did not take it, or may not have taken it.
     """
+    headers = {"content-type": "application/json", "user-agent": "mlflow-pr-monitor", **headers}
+    seconds = receiver.timeout.total_seconds()
     try:
         with closing(Connections(allow_private=receiver.allow_private)) as connections:
-            answer = connections.sent(receiver, headers, body)
+            answer = connections.ask("POST", receiver.url, headers, body, seconds)
     except AddressRefused as error:
         raise receiver.failed(str(error), lasting=True) from None
-    except httpcore.TimeoutException as error:
-        reason = f"it did not answer within {receiver.timeout.total_seconds():g} s"
-        raise receiver.failed(reason) from error
-    except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
-        reason = f"the connection failed ({clean(str(error), 200)})"
-        raise receiver.failed(reason) from error
+    except NoAnswer as error:
+        raise receiver.failed(str(error)) from error
+    text = f": {clean(answer.text, 300)}" if receiver.repeats and answer.text.strip() else ""
     if answer.status not in _SUCCESS:
-        raise _refused(receiver, answer)
-    _check_taken(receiver, answer)
-    return answer.status
-
-
-def _check_taken(receiver: Receiver, answer: HttpAnswer) -> None:
+        passes = may_pass(answer.status)
+        raise receiver.failed(
+            _refusal(answer.status) + text,
+            sink_down=passes,
+            lasting=not passes,
+            retry_after=answer.retry_after if passes else None,
+        )
     if _is_page(answer.text):
         reason = (
             f"it answered {answer.status} with a web page, as a proxy does that asks to sign in; "
@@ -85,24 +88,17 @@ def _check_taken(receiver: Receiver, answer: HttpAnswer) -> None:
         )
         raise receiver.failed(reason)
     if (denial := _denial_in(answer.text)) is not None:
-        text = f": {clean(answer.text, 300)}" if receiver.repeats else ""
         reason = f"it answered {answer.status}, but said {denial}{text}"
         raise receiver.failed(reason, sink_down=False)
-
-
-def _refused(receiver: Receiver, answer: HttpAnswer) -> DeliveryFailed:
-    passes = may_pass(answer.status)
-    text = f": {clean(answer.text, 300)}" if receiver.repeats and answer.text.strip() else ""
-    return receiver.failed(
-        _refusal(answer.status) + text,
-        sink_down=passes,
-        lasting=not passes,
-        retry_after=answer.retry_after if passes else None,
-    )
+    return answer.status
 
 
 class Connections:
-    """Connections that stay open from one post of a thread to its next, and close with this."""
+    """Connections that stay open from one request of a thread to its next, and close with this.
+
+    No redirect is followed and no proxy of the environment is used, so that the peer that is
+    checked is the peer that gets the request.
+    """
 
     def __init__(self, *, allow_private: bool, trust: ssl.SSLContext | None = None) -> None:
         self._backend = GuardedBackend(allow_private=allow_private)
@@ -114,45 +110,53 @@ class Connections:
 
     __del__ = close
 
-    def sent(
+    def ask(
         self,
-        receiver: Receiver,
+        method: str,
+        url: str,
         headers: Mapping[str, str],
         body: str | None,
+        seconds: float,
         *,
         at_most: int = _ANSWER,
         whole: bool = False,
     ) -> HttpAnswer:
-        """Post, or ask without a body, and return the answer.
+        """Make a request, and return the answer that came within so many seconds.
 
         At most so many bytes of it are read. Of a success that breaks off what came of it counts,
         unless it has to be ``whole``.
 
-        Raises `AddressRefused`, or an error of httpcore or the operating system, without an answer.
+        Raises `AddressRefused`, or `NoAnswer`.
         """
-        seconds = receiver.timeout.total_seconds()
         self._backend.end_in(seconds)
-        with self._pool.stream(
-            "GET" if body is None else "POST",
-            receiver.url,
-            headers=[("host", urlsplit(receiver.url).netloc), *headers.items()],
-            content=None if body is None else body.encode(),
-            extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
-        ) as response:
-            answers = {
-                name.lower().decode(): value.decode("latin-1") for name, value in response.headers
-            }
-            status = int(response.status)
-            return HttpAnswer(
-                status=status,
-                retry_after=retry_after(answers, utc_now()),
-                text=_beginning(response, at_most, whole=whole or status not in _SUCCESS),
-            )
+        try:
+            with self._pool.stream(
+                method,
+                url,
+                headers=[("host", urlsplit(url).netloc), *headers.items()],
+                content=None if body is None else body.encode(),
+                extensions={
+                    "timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)
+                },
+            ) as response:
+                named = {
+                    name.lower().decode(): value.decode("latin-1")
+                    for name, value in response.headers
+                }
+                whole = whole or response.status not in _SUCCESS
+                text = _beginning(response, at_most, whole=whole)
+                return HttpAnswer(response.status, retry_after(named, utc_now()), text)
+        except httpcore.TimeoutException as error:
+            why = f"it did not answer within {seconds:g} s"
+            raise NoAnswer(why, timed_out=True) from error
+        except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
+            why = f"the connection failed ({clean(str(error), 200)})"
+            raise NoAnswer(why) from error
 
 
 @cache
 def _trust() -> ssl.SSLContext:
-    """Load the certificates that are trusted, which takes longer than to post."""
+    """Load the certificates that are trusted, which takes longer than to ask."""
     return httpx.create_ssl_context()
 
 

@@ -7,11 +7,21 @@ from datetime import timedelta
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, SecretStr
 
 from monitor.domain.errors import DeliveryFailed, SettingRefused
 from monitor.domain.setting_types import Duration
 
+
+def _fits_in_a_header(value: SecretStr) -> SecretStr:
+    text = value.get_secret_value()
+    if not text or not text.isascii() or not text.isprintable():
+        message = "it must be one line of ASCII characters; copy it again"
+        raise ValueError(message)
+    return value
+
+
+HeaderSecret = Annotated[SecretStr, AfterValidator(_fits_in_a_header)]
 Timeout = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(seconds=60))]
 
 _MAY_PASS = {408, 425, 429}  # too slow, too early, too many: what a later try may not meet

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 
+from monitor.domain.adapters import HookSettings
 from monitor.domain.errors import SettingRefused
-from monitor.domain.setting_types import Settings
 from monitor.hooks.context import read_notice
-from monitor.hooks.receiver import Receiver, Timeout, address, check_url
+from monitor.hooks.receiver import Receiver, Timeout, check_url
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect
@@ -30,7 +30,7 @@ _PREFIX = "whsec_"
 _SHORTEST_SECRET = 24  # bytes, as the specification asks
 
 
-class WebhookSettings(Settings):
+class WebhookSettings(HookSettings):
     """Where notices go, and the secret that signs them.
 
     ``url`` is kept as a secret, since many receivers put their token into the path.
@@ -55,15 +55,6 @@ class WebhookSettings(Settings):
     def _a_url_that_can_be_posted_to(self) -> WebhookSettings:
         check_url(self.url.get_secret_value(), allow_private=self.allow_private)
         return self
-
-    @property
-    def address(self) -> str:
-        """The receiver without path, query or user: safe to show."""
-        return address(self.url.get_secret_value())
-
-    def handler(self, context: HookContext) -> WebhookHandler:
-        """Build what delivers to this hook."""
-        return WebhookHandler(self, context)
 
 
 def signing_key(secret: str) -> bytes:
@@ -116,8 +107,6 @@ class WebhookHandler:
         timestamp = str(int(self._context.clock().timestamp()))
         key = signing_key(self._settings.secret.get_secret_value())
         return {
-            "content-type": "application/json",
-            "user-agent": "mlflow-pr-monitor",
             "webhook-id": notice_id,
             "webhook-timestamp": timestamp,
             "webhook-signature": signature(key, f"{notice_id}.{timestamp}.{body}"),

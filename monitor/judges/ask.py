@@ -33,12 +33,6 @@ _SILENT, _FAILED, _ENOUGH = 1, 10, 50
 verdict in between, no more is asked."""
 
 _FEWEST_SECONDS = 0.05
-_CHARACTERS_OF_TOKEN = 4
-
-
-def estimated_tokens(*texts: str) -> int:
-    """Tokens of some texts, about, where an endpoint does not count them."""
-    return sum(map(len, texts)) // _CHARACTERS_OF_TOKEN + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import Any
 
 from monitor.domain.errors import LabelsRefused
 from monitor.files.atomic_write import make_whole
-from monitor.labeling import tool_rows, workbook
 from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_names, text_of
+from monitor.labeling.formats import tool_of, workbooks
 from monitor.labeling.reading import (
     MOST_BYTES,
     cells_up_to,
@@ -26,7 +26,7 @@ from monitor.labeling.reading import (
     opened,
     printable,
     read_header,
-    sheet_header,
+    read_sheet,
 )
 
 RETAINED_COLUMNS = frozenset({*OWN_COLUMNS, LABELED_AT})
@@ -67,16 +67,14 @@ class _Blanking:
 
     def of_workbook(self, path: Path) -> bytes | None:
         """Write a workbook anew with the cells alone: texts may be in any other part of it too."""
-        name = printable(path.name)
         with opened(path) as stream:
-            rows = workbook.sheet_rows(name, stream, MOST_BYTES)
-        header = sheet_header(name, rows[0] if rows else ())
+            header, rows = read_sheet(printable(path.name), stream)
         values = [[cell.value for cell in row] for row in rows[1:]]
         blanked = [self._row(row, header) for row in values]
         if [[*map(text_of, row)] for row in blanked] == [[*map(text_of, row)] for row in values]:
             return None
         titles = ["" if cell.value is None else str(cell.value) for cell in rows[0]]
-        return workbook.workbook_bytes(titles, blanked)
+        return workbooks().workbook_bytes(titles, blanked)
 
     def of_text(self, path: Path) -> bytes | None:
         """Empty cells of any length; a file that names no such task is not looked through."""
@@ -116,11 +114,13 @@ class _Blanking:
             cells = _cells(json.loads(line))
         except (ValueError, RecursionError):
             return line
-        if str(tool_rows.key_of(cells) or cells.get("task")) not in self.keys:
+        tool = tool_of(cells)
+        if str(cells.get("task") if tool is None else tool.key(cells)) not in self.keys:
             return line
-        blanked = tool_rows.blanked(cells, self.retained)
-        if blanked is None:
+        if tool is None:
             blanked = {name: value for name, value in cells.items() if name in self.retained}
+        else:
+            blanked = tool.blanked(cells, self.retained)
         return line if blanked == cells else json.dumps(blanked, ensure_ascii=False)
 
 

@@ -97,17 +97,12 @@ def asking_header(question: str | None) -> str:
     return "label" if question is None else f"{ASKS} {' '.join(question.split())}"
 
 
-def is_answer_column(column: str) -> bool:
-    """Whether a column holds the answers by its name, with a question or without."""
-    return _own_name(column) == "label"
+def own_name(column: str) -> str | None:
+    """Name that the program reads a column by, in any case; None for a column that was shown.
 
-
-def is_ours(column: str) -> bool:
-    """Whether a column name is one that the program reads, in upper or lower case."""
-    return _own_name(column) is not None
-
-
-def _own_name(column: str) -> str | None:
+    >>> own_name("Label: Is it?"), own_name(" TASK "), own_name("text")
+    ('label', 'task', None)
+    """
     plain = column.strip().lower()
     if plain.startswith(ASKS):
         return "label"
@@ -117,19 +112,18 @@ def _own_name(column: str) -> str | None:
 def own_names(names: Sequence[str]) -> list[str]:
     """Column names, with the names that the program reads in its own spelling.
 
-    Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown. A column
-    that asks the question holds the answers.
+    Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown.
     """
     exact = set(names)
     columns = [_matching_name(name, exact) for name in names]
     for column, times in Counter(columns).items():
-        if times > 1 and is_ours(column):
+        if times > 1 and own_name(column) is not None:
             message = f"has the column {column} {times} times; keep one"
             raise LabelsRefused(message)
     return columns
 
 
 def _matching_name(name: str, exact: Collection[str]) -> str:
-    ours = _own_name(name)
+    ours = own_name(name)
     asks = name.strip().lower().startswith(ASKS)
     return ours if ours is not None and (asks or ours not in exact) else name

@@ -158,8 +158,8 @@ class ColumnSettings(Labeling):
 class ValueCounts:
     """Number of rows that have a truth, and of rows with a doubtful value, by value.
 
-    ``unknown`` values mean nothing; ``case_variants`` of a ``positive`` count as negative.
-    ``missing`` are words for a missing value, which count as no truth.
+    ``unknown`` values mean nothing, ``case_variants`` of a ``positive`` count as negative, and
+    ``missing`` are words for a missing value.
     """
 
     rows: int
@@ -169,10 +169,7 @@ class ValueCounts:
 
 
 class ValueMeanings:
-    """Give values their meaning by ``positive``, ``negative`` and ``unlisted_means``.
-
-    ``missing`` are the words for a missing value that neither list has.
-    """
+    """Give values their meaning; ``missing`` are words for a missing value that no list has."""
 
     def __init__(self, settings: ColumnSettings) -> None:
         self.positives = frozenset(all_texts(settings.positive))
@@ -185,8 +182,7 @@ class ValueMeanings:
     def of(self, text: str) -> Answer | None:
         """Return what a value means; None if it is neither positive nor negative.
 
-        Where negatives are not listed, one that is a positive value but for its case, or may stand
-        for a missing one, is not negative, unless other classes are.
+        With no list of negatives, one that may stand for a positive or a missing one is neither.
         """
         if text in self.positives:
             return Answer.POSITIVE
@@ -209,29 +205,21 @@ class ValueMeanings:
 class ColumnLabeler:
     """A `Labeler` that reads the truth for the items asked for, in one scan.
 
-    Labelers of the same columns of the same table share it where they are told ahead (`expect`).
-
     Each reading returns all that is true now: an item without an answer is withdrawn, which the
     store ignores unless there was one before.
 
-    clock: Decides whether an item has matured.
-    source: The files or the source of predictions that the truth is read from.
-
-    Raises `SettingRefused` if it has no truth.
+    source: The files or the source of predictions that the truth is read from. Raises
+        `SettingRefused` if it has none.
     """
 
     name = COLUMN
     asks_people = False
 
-    def __init__(
-        self,
-        settings: ColumnSettings,
-        source: object,
-        *,
-        clock: Clock = utc_now,
-    ) -> None:
+    def __init__(self, settings: ColumnSettings, source: object, *, clock: Clock = utc_now) -> None:
+        if not isinstance(source, HasTruths):
+            raise SettingRefused(setting="path", why=NO_TRUTHS)
         self.settings = settings
-        self.truths = _truths_of(settings, source)
+        self.truths: TruthTable = source.truths(settings.columns)
         self._clock = clock
         self._meanings = ValueMeanings(settings)
         self._shared = shared_by(self.reading)
@@ -242,8 +230,7 @@ class ColumnLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Return the answer of every task, unless neither rows nor maturity changed.
 
-        Raises `LabelsRefused` if no value that there is means anything: then it is not the row that
-        is wrong.
+        Raises `LabelsRefused` if no value that there is means anything.
         """
         if not tasks:
             return Collected(cursor=cursor, anew=False)
@@ -325,7 +312,7 @@ class ColumnLabeler:
     def census_state(self, window: Window) -> str:
         """Text that differs between states of the table and of a window's maturity.
 
-        Where nothing cheap tells whether rows changed, they may have every hour.
+        Where nothing cheap tells whether rows changed, it differs every hour.
         """
         now = self._clock()
         state = self.truths.state(now)
@@ -384,11 +371,12 @@ class ColumnLabeler:
         self, similar: Mapping[str, int], missing: Mapping[str, int]
     ) -> list[str]:
         """Name values that are negative by their case alone, and words for a missing value."""
-        negative = f"{self._held(similar)}, which differs from what is positive only in upper and "
-        negative += "lower case, and so means negative; is it meant?"
-        no_label = f"{self._held(missing)}, which counts as no label; if it is one, list it under "
-        no_label += _LISTS
-        return [*([negative] if similar else []), *([no_label] if missing else [])]
+        hints = {
+            "differs from what is positive only in upper and lower case, and so means negative; is "
+            "it meant?": similar,
+            f"counts as no label; if it is one, list it under {_LISTS}": missing,
+        }
+        return [f"{self._held(held)}, which {hint}" for hint, held in hints.items() if held]
 
     def _held(self, values: Mapping[str, int]) -> str:
         column = f"column {self.settings.value!r} (labeling.value)"
@@ -410,10 +398,7 @@ class ColumnLabeler:
         return self.missing_is_negative and self.settings.similar_ids == "refuse"
 
     def near_misses(self, ids: Collection[str]) -> list[NearMiss]:
-        """Return items that have a truth only by an id in another form.
-
-        Only forms that are made from the id are looked up (`monitor.domain.id_forms`).
-        """
+        """Return items that have a truth only by an id in another form."""
         truths = self._within(lambda: self.truths.of(ids))
         written = self._within(
             lambda: self.truths.some_ids(_STYLED) or self.truths.examples(_STYLED)
@@ -509,16 +494,7 @@ class ColumnLabeler:
         return self._clock() >= predicted_before + self.settings.matures
 
     def _marker(self, tasks: Mapping[str, Task], state: object) -> str:
-        """Text that differs between states of the table, tasks and maturity.
-
-        The settings count too: one that is corrected gives the same rows another meaning.
-        """
+        """Text that differs between states of the table, tasks, maturity and settings."""
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
         settings = self.settings.model_dump_json()
         return hashlib.sha256(json.dumps([state, matured, settings]).encode()).hexdigest()
-
-
-def _truths_of(settings: ColumnSettings, source: object) -> TruthTable:
-    if not isinstance(source, HasTruths):
-        raise SettingRefused(setting="path", why=NO_TRUTHS)
-    return source.truths(settings.columns)

@@ -18,9 +18,10 @@ from monitor.domain.model import Collected, Task
 from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
-from monitor.labeling import folder_scan, workbook
+from monitor.labeling import folder_scan
 from monitor.labeling.blanking import RETAINED_COLUMNS, WITHOUT_NOTES, blank
 from monitor.labeling.folder_scan import FileCursor, FileStamp, FolderScan, file_stamp
+from monitor.labeling.formats import workbooks
 from monitor.labeling.label_files import Format, file_ending, read_keys, read_labels, write_tasks
 
 __all__ = ["FilesLabeler", "FilesSettings", "read_labels", "write_tasks"]
@@ -44,11 +45,10 @@ class FilesSettings(Labeling):
 
 
 class FilesLabeler:
-    """A `Labeler` over a folder.
+    """A `Labeler` over a folder, in which no file that people may have filled is written over.
 
-    Tasks of a round are in ``<folder>/<round>.csv``; tasks added later in ``<round>.part2.csv``
-    and so on, second copies for another person in ``<round>.second.csv``. A file that people may
-    have filled is never written over.
+    Tasks of a round are in ``<round>.csv``; tasks added later in ``<round>.part2.csv`` and so on,
+    second copies for another person in ``<round>.second.csv``.
     """
 
     name = "files"
@@ -92,7 +92,7 @@ class FilesLabeler:
     def make_folder(self) -> None:
         """Make the folders for task files and filled ones."""
         if self.settings.format == "xlsx":
-            workbook.check_installed()
+            workbooks().check_installed()
         try:
             self.filled.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):
@@ -110,10 +110,8 @@ class FilesLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Read the filled files, all of them if any changed since the cursor.
 
-        A file that somebody writes at this moment is left for the next time. An answer without a
-        time is as old as its file, so the same folder always gives the same events,
-        and of two files the one saved last counts. A file that cannot be read now is tried again,
-        though the file does not change.
+        An answer without a time is as old as its file, so the same folder always gives the same
+        events, and of two files the one saved last counts.
         """
         self._check_folder()
         previous, stamps = FileCursor.of(cursor), self._stamps()
@@ -133,11 +131,7 @@ class FilesLabeler:
         )
 
     def _check_folder(self) -> None:
-        """Refuse a folder that is gone, unlike one without files.
-
-        Else a round whose deadline passes while a share is not mounted would close without the
-        labels that are there.
-        """
+        """Refuse a folder that is gone, as while a share is not mounted: its labels are there."""
         if self.filled.is_symlink():
             message = (
                 f"labeling.folder: {self.filled} is a link, which is not followed; make it a "
@@ -167,10 +161,7 @@ class FilesLabeler:
         return {path: file_stamp(path) for path in self._filled_files()}
 
     def _state(self, stamps: Mapping[Path, FileStamp], tasks: Mapping[str, Task]) -> str:
-        """Text that differs between states of the folder and the tasks; no file is read.
-
-        That a file has come to stand still for long is another state.
-        """
+        """Text that differs between states of the folder and the tasks; no file is read."""
         files = [[path.name, *stamp, stamp.stood()] for path, stamp in stamps.items()]
         plain = json.dumps([self.place, files, sorted(tasks)])
         return hashlib.sha256(plain.encode()).hexdigest()
@@ -183,10 +174,7 @@ class FilesLabeler:
             self._blanked(path, keys, RETAINED_COLUMNS)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
-        """Take the shown content of these tasks out of the round's files and out of filled ones.
-
-        Notes of annotators go with it.
-        """
+        """Take the shown content of these tasks, and notes, out of the round's and filled files."""
         return tuple(
             str(path)
             for path in [*self._parts(round_name), *self._filled_files()]

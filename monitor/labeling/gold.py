@@ -13,16 +13,13 @@ from monitor.labeling.reading import LONGEST_CELL, cells_up_to, read_text
 from monitor.storage.pages.control_store import GoldItem
 
 TRUTH = "truth"
-MOST_BYTES = 10 * 2**20
+MOST_BYTES = 10_000_000
 MOST_ITEMS = 1000
 
 
 def read_gold(path: Path) -> list[GoldItem]:
     """Read gold items: column ``truth`` has 1 or 0, and people see the others under their names."""
-    too_long = f"{MOST_BYTES // 2**20} MB; leave items out"
-    not_utf8 = "in the spreadsheet choose 'CSV UTF-8'"
-    text = read_text(path, "labeling.gold", MOST_BYTES, too_long=too_long, not_utf8=not_utf8)
-    return _items(path, text)
+    return _items(path, read_text(path, "labeling.gold", MOST_BYTES))
 
 
 def _items(path: Path, text: str) -> list[GoldItem]:

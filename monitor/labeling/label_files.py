@@ -11,7 +11,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,12 +19,11 @@ from typing import IO, Literal
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.labels import CLOCK_TOLERANCE
-from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
+from monitor.domain.model import Collected, LabelEvent, Refusal, Task
 from monitor.domain.ports import utc_now
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.files.atomic_write import make_whole, write_whole
-from monitor.labeling import workbook
 from monitor.labeling.cells import (
     LABELED_AT,
     OWN_COLUMNS,
@@ -35,6 +34,7 @@ from monitor.labeling.cells import (
     text_of,
     time_of,
 )
+from monitor.labeling.formats import tool, workbooks
 from monitor.labeling.moved_rows import (
     column_of,
     differing,
@@ -43,7 +43,6 @@ from monitor.labeling.moved_rows import (
     sorted_answers,
 )
 from monitor.labeling.reading import LONGEST_CELL, Line, printable, read_lines
-from monitor.labeling.tool_rows import TOOLS
 from monitor.presentation.numbers import minute_text
 
 Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
@@ -74,10 +73,8 @@ def write_tasks(
 ) -> None:
     """Write tasks for people to label: shuffled, blind, with empty cells to fill.
 
-    The header of the answer column is the question, so that it cannot be taken for an
-    answer, sorted away or lost. A path appears whole or not at all, if ``new`` never in place of
-    another. Tasks come in the order of their places, which reveals nothing about their stratum and
-    is the same on every export.
+    The header of the answer column is the question. A path appears whole or not at all, if ``new``
+    never in place of another.
     """
     shuffled = sorted(tasks, key=export_order)
     shown_question = None if question is None else visible_lines(question)
@@ -86,9 +83,10 @@ def write_tasks(
             message = "a workbook is a file of its own; name one"
             raise TypeError(message)
         names = _shown_names(shuffled)
-        longest = workbook.LONGEST_TEXT
-        rows = [[task.key, *_texts(task, names, longest), "", "", ""] for task in shuffled]
-        content = workbook.workbook_bytes(_header(names, shown_question), rows)
+        books = workbooks()
+        texts = (_texts(task, names, books.LONGEST_TEXT) for task in shuffled)
+        rows = [[task.key, *shown, "", "", ""] for task, shown in zip(shuffled, texts, strict=True)]
+        content = books.workbook_bytes(_header(names, shown_question), rows)
         make_whole(target, lambda unfinished: unfinished.write_bytes(content), new=new)
         return
     write = _write_csv if format == "csv" else partial(_write_jsonl, format=format)
@@ -134,11 +132,11 @@ def _write_jsonl(
         shown = {
             visible_lines(name): readable(plain_text(value)) for name, value in task.shown.items()
         }
-        if (tool := TOOLS.get(format)) is not None:
+        if (of_tool := tool(format)) is not None:
             # As one text, which tools show: with names where it has parts.
             parts = [f"{name}: {text}" for name, text in shown.items()]
             text = "\n\n".join(parts if len(shown) > 1 else shown.values())
-            row = tool(task, text, question)
+            row = of_tool.row(task, text, question)
         else:
             asks = {} if question is None else {"question": question}
             row = {"task": task.key, **asks, "shown": shown, **dict.fromkeys(OWN_COLUMNS[1:])}
@@ -155,9 +153,7 @@ def read_labels(
 ) -> Collected:
     """Read a filled file; each row is an event, a refusal, or not answered yet.
 
-    path: A ``.csv``, ``.xlsx`` or ``.jsonl`` file with at least the columns ``task`` and ``label``;
-        ``annotator`` (else one unnamed person) and ``labeled_at`` are optional. Or a ``.jsonl``
-        file of Prodigy, doccano or Argilla.
+    path: A file with the columns ``task`` and ``label`` at least, or of a labeling tool.
     tasks: The tasks that may be answered, by key.
     unknown_hint: Says in a refusal where an unknown key was looked for.
     follow: Whether the file may be a link.
@@ -186,16 +182,16 @@ def read_file(
 
 @dataclass(frozen=True, slots=True)
 class _AnsweredRow:
+    """An answered row; ``differing`` are shown cells that are not its task's.
+
+    None of them were compared where that is None.
+    """
+
     number: int
-    key: str = ""
-    answer: Answer | None = None
-    annotator: str = ""
-    at: datetime | None = None
-    missing: tuple[str, ...] = ()
-    cut: bool = False
-    problem: str | None = None
-    differing: tuple[tuple[str, str], ...] | None = None
-    """Shown cells that are not the task's; None where there was nothing to compare."""
+    event: LabelEvent
+    missing: tuple[str, ...]
+    cut: bool
+    differing: tuple[tuple[str, str], ...] | None
 
 
 @dataclass(slots=True)
@@ -207,120 +203,121 @@ class _FileRows:
     unknown_hint: str
     now: datetime
     rows: list[_AnsweredRow] = field(default_factory=list)
+    refused: list[tuple[int, str]] = field(default_factory=list)  # number of the row, and why
     used: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)  # Of all known tasks in the file, answered or not
-    first: dict[tuple[object, ...], _AnsweredRow] = field(default_factory=dict)
 
     def add(self, line: Line) -> None:
         """Note a row."""
-        try:
-            row = _row(line)
-        except ValueError as problem:
-            row = _AnsweredRow(line.number, problem=str(problem))
         self.used |= {name for name in ("annotator", LABELED_AT) if text_of(line.cells.get(name))}
         key = text_of(line.cells.get("task"))
-        if key in self.tasks:
+        task = self.tasks.get(key)
+        if task is not None:
             self.keys.add(key)
+        try:
+            event = _event(line, key, task)
+        except ValueError as problem:
+            self.refused.append((line.number, str(problem)))
+            return
+        if event is not None:
             # The tasks of other rounds stand for themselves by their keys alone.
-            if row is not None and self.tasks[key].key == key:
-                row = replace(row, differing=differing(self.tasks[key], line.cells))
-        if row is not None:
-            self.rows.append(row)
+            is_own = task is not None and task.key == key
+            shown = differing(task, line.cells) if task is not None and is_own else None
+            self.rows.append(_AnsweredRow(line.number, event, line.missing, line.cut, shown))
 
     def reading(self) -> tuple[Collected, LabelEvent | None]:
         """Combine the rows, and return with them the answer of a cut last one."""
-        unknown = [row for row in self._readable() if row.key not in self.tasks]
+        unknown = [row.event.task_key for row in self.rows if row.event.task_key not in self.tasks]
         if unknown and not self.keys:
-            return self._refused_whole(unknown, self._no_task_exists(unknown)), None
-        moved = self._moved()
-        if moved and 2 * len(moved) >= (compared := len(self._compared())):
-            rows = list(moved.values())
-            return self._refused_whole(self._readable(), _sorted_reason(rows, compared)), None
-        answered = [row for row in self._readable() if row.answer is not None]
-        keyed = [row for row in answered if row.key in self.tasks]
-        if sorted_answers([(self.tasks[row.key], str(row.answer)) for row in keyed]):
-            return self._refused_whole(answered, _SORTED_ANSWERS), None
+            return self._refused_whole(len(unknown), self._no_task_exists(unknown)), None
+        moved, compared = self._moved()
+        if moved and 2 * len(moved) >= compared:
+            reason = _sorted_reason(list(moved.values()), compared)
+            return self._refused_whole(len(self.rows), reason), None
+        keyed = [row.event for row in self.rows if row.event.task_key in self.tasks]
+        if sorted_answers([(self.tasks[one.task_key], str(one.answer)) for one in keyed]):
+            return self._refused_whole(len(self.rows), _SORTED_ANSWERS), None
         events: list[LabelEvent] = []
-        refused: list[Refusal] = []
         cut: LabelEvent | None = None
+        first: dict[tuple[object, ...], _AnsweredRow] = {}
         for row in self.rows:
-            try:
-                event = self._event(row, moved.get(row.number))
-            except ValueError as problem:
-                refused.append(self._refusal(row, str(problem)))
-                continue
-            events.append(event)
-            cut = event if row.cut else None
-        return Collected(tuple(events), tuple(refused)), cut
+            problem = self._problem(row, moved.get(row.number)) or _twice_reason(first, row)
+            if problem is None:
+                events.append(row.event)
+                cut = row.event if row.cut else None
+            else:
+                self.refused.append((row.number, problem))
+        return Collected(tuple(events), self._refusals()), cut
 
-    def _readable(self) -> list[_AnsweredRow]:
-        return [row for row in self.rows if row.problem is None]
+    def _refusals(self) -> tuple[Refusal, ...]:
+        return tuple(
+            Refusal(f"{self.name} row {number}", why) for number, why in sorted(self.refused)
+        )
 
-    def _compared(self) -> list[_AnsweredRow]:
-        return [row for row in self._readable() if row.differing is not None]
+    def _refused_whole(self, rows: int, reason: str) -> Collected:
+        refusal = Refusal(self.name, reason, rows=rows, is_problem=True)
+        return Collected((), (refusal, *self._refusals()), problems=(str(refusal),))
 
-    def _moved(self) -> dict[int, str]:
-        """Find the rows that show another task of the file, by number, and the column that does."""
-        rows = self._compared()
-        if not any(row.differing for row in rows):
-            return {}
-        tasks = (self.tasks[key] for key in self.keys)
-        columns = moved_columns([row.differing or () for row in rows], tasks)
-        return {row.number: column for row, column in zip(rows, columns, strict=True) if column}
+    def _moved(self) -> tuple[dict[int, str], int]:
+        """Find the rows that show another task of the file, by number, and the column that does.
 
-    def _refused_whole(self, rows: Sequence[_AnsweredRow], reason: str) -> Collected:
-        refusal = Refusal(self.name, reason, rows=len(rows), is_problem=True)
-        unread = [self._refusal(row, row.problem) for row in self.rows if row.problem is not None]
-        return Collected((), (refusal, *unread), problems=(str(refusal),))
+        Returns with them how many rows were compared.
+        """
+        compared = [(row.number, row.differing) for row in self.rows if row.differing is not None]
+        columns: list[str | None] = []
+        if any(cells for _, cells in compared):
+            tasks = (self.tasks[key] for key in self.keys)
+            columns = moved_columns([cells for _, cells in compared], tasks)
+        pairs = zip(compared, columns, strict=False)
+        return {number: column for (number, _), column in pairs if column}, len(compared)
 
-    def _refusal(self, row: _AnsweredRow, problem: str) -> Refusal:
-        return Refusal(f"{self.name} row {row.number}", problem)
-
-    def _event(self, row: _AnsweredRow, moved: str | None) -> LabelEvent:
-        """Make the event of a row; a ValueError has the reason why it is missing."""
-        if row.problem is not None or row.answer is None:
-            raise ValueError(row.problem)
-        if row.key not in self.tasks:
-            message = f"there is no task {row.key[:80]!r}" if row.key else "the task key is empty"
+    def _problem(self, row: _AnsweredRow, moved: str | None) -> str | None:
+        """Describe why a row is no answer, by the other rows and the tasks; None if it is one."""
+        event = row.event
+        if event.task_key not in self.tasks:
+            what = f"there is no task {event.task_key[:80]!r}"
             hint = f"; {self.unknown_hint}" if self.unknown_hint else ""
-            message += f"{hint}; copy the column task as it was exported"
-            raise ValueError(message)
-        self._check_whole(row)
-        if moved is not None:
-            message = (
-                f"shows the {printable(moved)[:80]} of another task: was it moved or sorted by "
-                "itself? Copy the row as it was exported"
-            )
-            raise ValueError(message)
-        if row.at is not None and row.at > self.now + CLOCK_TOLERANCE:
-            raise ValueError(_future_reason(row.at, self.now))
-        # Who answered a second copy without saying so is somebody else.
-        slot = self.tasks[row.key].slot
-        annotator = row.annotator or (UNNAMED if slot <= 1 else f"{UNNAMED} {slot}")
-        event = LabelEvent(row.key, annotator, row.answer, at=row.at)
-        first = self.first.setdefault((event.task_key, annotator, event.at), row)
-        if first is not row:
-            raise ValueError(_twice_reason(first, row))
-        return event
-
-    def _check_whole(self, row: _AnsweredRow) -> None:
-        """Refuse a row that lacks cells, except of an empty column, which spreadsheets omit."""
+            what = what if event.task_key else "the task key is empty"
+            return f"{what}{hint}; copy the column task as it was exported"
+        # Of an empty column spreadsheets omit cells.
         lacking = row.missing if row.cut else [name for name in row.missing if name in self.used]
         if lacking:
-            message = (
+            return (
                 f"has no cell for the column {printable(lacking[0])[:80]}: is the row whole? Save "
                 "the file again"
             )
-            raise ValueError(message)
+        if moved is not None:
+            return (
+                f"shows the {printable(moved)[:80]} of another task: was it moved or sorted by "
+                "itself? Copy the row as it was exported"
+            )
+        if event.at is not None and event.at > self.now + CLOCK_TOLERANCE:
+            return _future_reason(event.at, self.now)
+        return None
 
-    def _no_task_exists(self, unknown: Sequence[_AnsweredRow]) -> str:
-        example = next((row.key for row in unknown if row.key), "")
+    def _no_task_exists(self, unknown: Sequence[str]) -> str:
+        example = next(filter(None, unknown), "")
         hint = f"; {self.unknown_hint}" if self.unknown_hint else ""
         return (
             f"no task in it is known: {len(unknown)} answered row{'' if len(unknown) == 1 else 's'}"
             f", such as {example[:80]!r}{hint}; keys come from the column task of task "
             "files and of pr-monitor labels export, so copy it as it was exported"
         )
+
+
+def _event(line: Line, key: str, task: Task | None) -> LabelEvent | None:
+    """Read the answer of a row; None if it has none. A ValueError has what is wrong with it."""
+    if line.problem is not None:
+        raise ValueError(line.problem)
+    answer = answer_of(line.cells.get("label"))
+    if answer is None:
+        return None
+    annotator, at = annotator_of(line.cells.get("annotator")), time_of(line.cells.get(LABELED_AT))
+    # Who answered a second copy without saying so is somebody else.
+    slot = 1 if task is None else task.slot
+    return LabelEvent(
+        key, annotator or (UNNAMED if slot <= 1 else f"{UNNAMED} {slot}"), answer, at=at
+    )
 
 
 def _sorted_reason(columns: Sequence[str], compared: int) -> str:
@@ -348,24 +345,17 @@ def _future_reason(at: datetime, now: datetime) -> str:
     )
 
 
-def _row(line: Line) -> _AnsweredRow | None:
-    """Read the cells of a row; None if it is not answered. A ValueError has what is wrong."""
-    if line.problem is not None:
-        raise ValueError(line.problem)
-    answer = answer_of(line.cells.get("label"))
-    if answer is None:
+def _twice_reason(first: dict[tuple[object, ...], _AnsweredRow], row: _AnsweredRow) -> str | None:
+    """Describe how a row repeats another one, which is noted in ``first``; None if it does not."""
+    event = row.event
+    before = first.setdefault((event.task_key, event.annotator, event.at), row)
+    if before is row:
         return None
-    annotator, at = annotator_of(line.cells.get("annotator")), time_of(line.cells.get(LABELED_AT))
-    key = text_of(line.cells.get("task"))
-    return _AnsweredRow(line.number, key, answer, annotator, at, line.missing, line.cut)
-
-
-def _twice_reason(first: _AnsweredRow, row: _AnsweredRow) -> str:
-    if first.answer == row.answer:
-        return f"repeats row {first.number}: the same task, annotator and label"
+    if before.event.answer == event.answer:
+        return f"repeats row {before.number}: the same task, annotator and label"
     return (
-        f"contradicts row {first.number}, which says {str(first.answer)!r} for the same task and "
-        "annotator and counts; keep one row per task, or name both annotators"
+        f"contradicts row {before.number}, which says {str(before.event.answer)!r} for the same "
+        "task and annotator and counts; keep one row per task, or name both annotators"
     )
 
 

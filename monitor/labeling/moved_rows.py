@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
-from monitor.labeling.cells import is_ours, text_of
+from monitor.labeling.cells import own_name, text_of
 
 if TYPE_CHECKING:
     from monitor.domain.model import Task
@@ -26,7 +26,7 @@ _COMPARED = 200  # Characters compared: a workbook cuts long texts, and all diff
 
 def column_of(name: str) -> str:
     """Name the column of a task file that shows something of an item, beside ours."""
-    return visible_lines(f"shown {name}" if is_ours(name) else name)
+    return visible_lines(name if own_name(name) is None else f"shown {name}")
 
 
 def differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], ...] | None:
@@ -47,10 +47,10 @@ def differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], ..
 def moved_columns(
     rows: Sequence[tuple[tuple[str, str], ...]], tasks: Iterable[Task]
 ) -> list[str | None]:
-    """Find for each row the first shown column with a cell of another of these tasks.
+    """Find for each row the first shown column with a cell of another of these tasks, if any.
 
-    None for a row without one. What differs in another way, such as a date that the spreadsheet
-    writes differently, says nothing.
+    What differs in another way, such as a date that the spreadsheet writes differently, says
+    nothing.
     """
     names = {name for row in rows for name, _ in row}
     shown = {

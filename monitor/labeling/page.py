@@ -107,20 +107,13 @@ class PageLabeler:
         """Read the guideline; None if the config names none."""
         if self.settings.guideline is None:
             return None
-        text = read_text(
-            self._folder / self.settings.guideline,
-            "labeling.guideline",
-            MOST_BYTES,
-            too_long=f"{MOST_BYTES // 1000} kB; people read it before they answer",
-            not_utf8="save it as a text file in UTF-8",
-        )
-        return visible_lines(text)
+        path = self._folder / self.settings.guideline
+        return visible_lines(read_text(path, "labeling.guideline", MOST_BYTES))
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Bring all that was said about these tasks, if any of it is new.
 
-        Read whole each time there is news: a cursor on ids could pass over an answer whose
-        transaction ended after a later one.
+        A cursor on ids could pass over an answer whose transaction ended after a later one.
         """
         with self._database.read() as connection:
             answer = _statements_of(connection, sorted(tasks))

@@ -34,7 +34,7 @@ class PageSettings(Labeling):
     gold_feedback: bool = False
 
     @model_validator(mode="after")
-    def _a_class_answers_no_yes_or_no(self) -> PageSettings:
+    def _fits_together(self) -> PageSettings:
         reasons = {
             "gold": "the truth of a gold item is yes or no, and people are asked for the class",
             "audit": (
@@ -45,10 +45,6 @@ class PageSettings(Labeling):
         for name, why in reasons.items():
             if self.answer == "class" and getattr(self, name) is not None:
                 raise SettingRefused(setting=name, why=f"{why}; leave it out, or answer: class")
-        return self
-
-    @model_validator(mode="after")
-    def _of_gold_items(self) -> PageSettings:
         # By value: the settings that a round keeps name all of them.
         for name in ("gold_share", "gold_feedback"):
             if self.gold is None and getattr(self, name) != type(self).model_fields[name].default:

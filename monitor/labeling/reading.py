@@ -1,8 +1,7 @@
-"""Rows of label files, read one after the other, so that no file takes much memory.
+"""Rows of label files: CSV, a workbook, or JSON objects on lines, ours or a labeling tool's.
 
-A file is CSV, a workbook, or JSON objects on lines: ours, or a labeling tool's.
-
-What a file holds that is refused as a whole is repeated nowhere: it may be no label file at all.
+They are read one after the other, so that no file takes much memory. What a file holds that is
+refused as a whole is repeated nowhere: it may be no label file at all.
 """
 
 from __future__ import annotations
@@ -18,27 +17,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.labeling import tool_rows, workbook
-from monitor.labeling.cells import (
-    LABELED_AT,
-    OWN_COLUMNS,
-    is_answer_column,
-    is_ours,
-    own_names,
-    unescape,
-)
-
-if TYPE_CHECKING:
-    from monitor.labeling.workbook import SheetRow
+from monitor.labeling.cells import LABELED_AT, OWN_COLUMNS, own_name, own_names, unescape
+from monitor.labeling.formats import SheetRow, tool_of, workbooks
 
 KINDS = ".csv, .xlsx or .jsonl"
 MOST_BYTES = 64 * 2**20  # a label file of 200,000 tasks is about 20 MB without its texts
 LONGEST_CELL = 2**20  # characters; a spreadsheet holds 32,767
 _MEGABYTES = f"{LONGEST_CELL / 2**20:.0f}"
 LONGEST_ROW = 8 * 2**20  # bytes
+_NEEDED = {"task", "label"}
+_NO_LABEL_ROW = "is not an object with the keys task and label"
+_TOO_LONG = f"has a cell of more than {_MEGABYTES} MB; empty it"
 _CSV_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LIMIT = threading.RLock()  # Held to read CSV: the limit of its cells is one for the whole process
 
@@ -108,22 +100,21 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
             raise _unreadable(path, error) from error
 
 
-def read_text(path: Path, setting: str, most: int, *, too_long: str, not_utf8: str) -> str:
+def read_text(path: Path, setting: str, most: int) -> str:
     """Read a file that a setting names, of up to so many bytes.
 
-    Raises `LabelsRefused` with the setting and the path; ``too_long`` says how long it may be and
-    what to do then, and ``not_utf8`` how to save it.
+    Raises `LabelsRefused` with the setting and the path.
     """
     about = f"{setting}: {path}"
     try:
         with path.open("rb") as stream:
             content = stream.read(most + 1)
         if len(content) > most:
-            message = f"{about} is longer than {too_long}"
+            message = f"{about} is longer than {most / 1e6:g} MB; shorten it"
             raise LabelsRefused(message)
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{about} is not UTF-8 (at byte {error.start}); {not_utf8}"
+        message = f"{about} is not UTF-8 (at byte {error.start}); save it as UTF-8"
         raise LabelsRefused(message) from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -156,7 +147,7 @@ def ends_whole(path: Path) -> bool:
     try:
         with opened(path) as stream:
             if is_workbook(path):
-                return workbook.is_whole(stream, MOST_BYTES)
+                return workbooks().is_whole(stream, MOST_BYTES)
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(0, size - LONGEST_ROW))
             end = stream.read() if is_jsonl(path) else _last_byte(stream)
@@ -190,55 +181,36 @@ def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
         raise LabelsRefused(message)
     with opened(path, follow=follow) as stream:
         if is_workbook(path):
-            sheet = workbook.sheet_rows(name, stream, MOST_BYTES)
-            header = sheet_header(name, sheet[0] if sheet else ())
-            yield from (
-                _sheet_line(number, header, row)
-                for number, row in enumerate(sheet[1:], start=2)
-                if row
-            )
+            yield from _sheet_lines(name, stream)
             return
         cut = not _last_byte(stream).endswith((b"\n", b"\r"))
         stream.seek(0)
-        lines = _Texts(name, stream)
-        rows = _jsonl_lines(lines) if is_jsonl(path) else _csv_lines(name, lines)
+        texts = _text_lines(name, stream)
+        rows = _jsonl_lines(texts) if is_jsonl(path) else _csv_lines(name, texts)
         for line, following in pairwise(chain(rows, [None])):
             if line is not None:
                 yield replace(line, cut=cut) if following is None else line
 
 
-@dataclass(slots=True)
-class _Texts:
-    """Lines of a stream as text; ``characters`` counts those given since it was last set."""
-
-    name: str
-    stream: IO[bytes]
-    characters: int = 0
-    at: int = 0
-
-    def lines(self) -> Iterator[str]:
-        """Give line after line, as line feeds end them."""
-        while line := self.stream.readline(LONGEST_ROW + 1):
-            if len(line) > LONGEST_ROW:
-                message = (
-                    f"{self.name} has a row of more than {LONGEST_ROW / 2**20:.0f} MB, so nothing "
-                    "of it is taken; keep only the columns task, label and annotator"
-                )
-                raise LabelsRefused(message)
-            text = self._decoded(line)
-            self.at += len(line)
-            self.characters += len(text)
-            yield text
-
-    def _decoded(self, line: bytes) -> str:
+def _text_lines(name: str, stream: IO[bytes]) -> Iterator[str]:
+    """Give line after line, as line feeds end them."""
+    at = 0
+    while line := stream.readline(LONGEST_ROW + 1):
+        if len(line) > LONGEST_ROW:
+            message = (
+                f"{name} has a row of more than {LONGEST_ROW / 2**20:.0f} MB, so nothing of it is "
+                "taken; keep only the columns task, label and annotator"
+            )
+            raise LabelsRefused(message)
         try:
-            return line.decode("utf-8-sig" if self.at == 0 else "utf-8")
+            yield line.decode("utf-8" if at else "utf-8-sig")
         except UnicodeDecodeError as error:
             message = (
-                f"{self.name} is not UTF-8 (at byte {self.at + error.start}); in the spreadsheet "
-                "choose 'CSV UTF-8' when saving"
+                f"{name} is not UTF-8 (at byte {at + error.start}); in the spreadsheet choose "
+                "'CSV UTF-8' when saving"
             )
             raise LabelsRefused(message) from error
+        at += len(line)
 
 
 @contextmanager
@@ -252,22 +224,20 @@ def cells_up_to(characters: int) -> Iterator[None]:
             csv.field_size_limit(previous)
 
 
-def _csv_lines(name: str, texts: _Texts) -> Iterator[Line]:
+def _csv_lines(name: str, texts: Iterable[str]) -> Iterator[Line]:
     with cells_up_to(LONGEST_CELL):
         number = 0
         try:
-            lines = (line for text in texts.lines() for line in _CSV_LINE.findall(text))
+            lines = (line for text in texts for line in _CSV_LINE.findall(text))
             header, separator, seen = read_header(name, lines)
-            texts.characters = 0
             # Strict, since a quote that is never closed would else swallow all rows after it.
             rows = csv.reader(chain(seen, lines), delimiter=separator, strict=True)
             for number, row in enumerate(rows, start=1):
-                texts.characters = 0
                 if number > 1 and any(cell.strip() for cell in row):
                     yield _csv_line(number, header, row)
         except csv.Error as error:
             message = f"{name} is not readable CSV: {error}; save it again as CSV UTF-8"
-            if texts.characters > LONGEST_CELL:
+            if "field limit" in str(error):
                 message = f"{name} row {number + 1} has a cell of more than {_MEGABYTES} MB, so "
                 message += "nothing of the file is taken; empty it"
             raise LabelsRefused(message) from error
@@ -280,25 +250,31 @@ def _csv_line(number: int, header: list[str], row: list[str]) -> Line:
     return Line(number, dict(zip(header, row, strict=False)), missing=tuple(header[len(row) :]))
 
 
-def sheet_header(name: str, row: SheetRow) -> list[str]:
-    """Columns of a sheet by its first row."""
-    cells = ["" if cell.value is None else str(cell.value).strip() for cell in row]
-    if not {"task", "label"} <= {cell.lower() for cell in _own_or_same(cells)}:
-        raise LabelsRefused(_lacks_columns(name, [cells]))
-    return _named(name, cells)
+def read_sheet(name: str, stream: IO[bytes]) -> tuple[list[str], list[SheetRow]]:
+    """Read a workbook: the columns, and all rows with the header as the first."""
+    rows = workbooks().sheet_rows(name, stream, MOST_BYTES)
+    cells = ["" if cell.value is None else str(cell.value).strip() for cell in rows[0] if rows]
+    return _columns(name, [cells]), rows
 
 
-def _sheet_line(number: int, header: Sequence[str], row: SheetRow) -> Line:
+def _sheet_lines(name: str, stream: IO[bytes]) -> Iterator[Line]:
+    header, rows = read_sheet(name, stream)
+    for number, row in enumerate(rows[1:], start=2):
+        if row:
+            problem = _sheet_problem(header, row)
+            cells = dict(zip(header, (cell.value for cell in row), strict=False))
+            yield Line(number, {} if problem else cells, problem)
+
+
+def _sheet_problem(header: Sequence[str], row: SheetRow) -> str | None:
     if len(row) > len(header):
-        return Line(number, {}, "has a cell beside the columns; empty it, or give it a header")
+        return "has a cell beside the columns; empty it, or give it a header"
     for column, cell in zip(header, row, strict=False):
-        if is_ours(column) and cell.is_formula:
-            problem = f"{column} is a formula, which is not computed; write the value itself"
-            return Line(number, {}, problem)
+        if own_name(column) is not None and cell.is_formula:
+            return f"{column} is a formula, which is not computed; write the value itself"
         if isinstance(cell.value, str) and len(cell.value) > LONGEST_CELL:
-            problem = f"has a cell of more than {_MEGABYTES} MB; empty it"
-            return Line(number, {}, problem)
-    return Line(number, dict(zip(header, (cell.value for cell in row), strict=False)))
+            return _TOO_LONG
+    return None
 
 
 def read_header(name: str, lines: Iterable[str]) -> tuple[list[str], str, list[str]]:
@@ -317,42 +293,36 @@ def read_header(name: str, lines: Iterable[str]) -> tuple[list[str], str, list[s
     for separator in ",;\t":
         first = next(csv.reader(chain(list(seen), more()), delimiter=separator), [])
         readings.append([unescape(cell.strip()) for cell in first])
-        if {"task", "label"} <= {cell.lower() for cell in _own_or_same(readings[-1])}:
-            return _named(name, readings[-1]), separator, seen
-    raise LabelsRefused(_lacks_columns(name, readings))
+        if {*map(own_name, readings[-1])} >= _NEEDED:
+            return _columns(name, readings[-1:]), separator, seen
+    return _columns(name, readings), ",", seen
 
 
-def _own_or_same(header: Sequence[str]) -> list[str]:
-    return ["label" if is_answer_column(cell) else cell for cell in header]
-
-
-def _named(name: str, header: Sequence[str]) -> list[str]:
+def _columns(name: str, readings: Sequence[Sequence[str]]) -> list[str]:
+    """Names of the columns by the last reading of a header, which lacks none."""
+    missing = _NEEDED - {own_name(cell) for cells in readings for cell in cells}
+    if not {*map(own_name, readings[-1])} >= _NEEDED:
+        columns = " and ".join(sorted(missing, reverse=True) or sorted(_NEEDED, reverse=True))
+        message = (
+            f"{name} has no column {columns}; the first row of a label file names the columns task "
+            f"and label, and may name {', '.join((*OWN_COLUMNS[2:], LABELED_AT))} and others"
+        )
+        raise LabelsRefused(message)
     try:
-        return own_names(header)
+        return own_names(readings[-1])
     except LabelsRefused as error:
         message = f"{name} {error}"
         raise LabelsRefused(message) from error
 
 
-def _lacks_columns(name: str, readings: Sequence[Sequence[str]]) -> str:
-    columns = {cell.lower() for cells in readings for cell in cells}
-    missing = " and ".join(column for column in ("task", "label") if column not in columns)
-    return (
-        f"{name} has no column {missing}; the first row of a label file names the columns task and "
-        f"label, and may name {', '.join((*OWN_COLUMNS[2:], LABELED_AT))} and others"
-    )
-
-
-_NO_LABEL_ROW = "is not an object with the keys task and label"
-
-
-def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
-    for number, text in enumerate(texts.lines(), start=1):
+def _jsonl_lines(texts: Iterable[str]) -> Iterator[Line]:
+    for number, text in enumerate(texts, start=1):
         if not text.strip():
             continue
         try:
             row = _json(text)
-            answers = tool_rows.answers_in(row) or [_jsonl_cells(row)]
+            tool = tool_of(row)
+            answers = [_jsonl_cells(row)] if tool is None else tool.answers(row)
         except LabelsRefused as problem:
             yield Line(number, {}, str(problem))
         else:
@@ -362,12 +332,10 @@ def _jsonl_lines(texts: _Texts) -> Iterator[Line]:
 def _jsonl_cells(row: dict[str, Any]) -> dict[str, Any]:
     """Cells of a row by column; `LabelsRefused` has what is wrong with it."""
     cells = dict(zip(own_names(list(row)), row.values(), strict=True))
-    if not {"task", "label"} <= cells.keys():
+    if not cells.keys() >= _NEEDED:
         raise LabelsRefused(_NO_LABEL_ROW)
-    cells["label"] = tool_rows.one_label(cells["label"])
     if any(isinstance(cell, str) and len(cell) > LONGEST_CELL for cell in cells.values()):
-        message = f"has a cell of more than {_MEGABYTES} MB; empty it"
-        raise LabelsRefused(message)
+        raise LabelsRefused(_TOO_LONG)
     return cells
 
 

@@ -1,8 +1,7 @@
 """One reading of a table with the truth for all monitors that ask about it in one pass.
 
-A pass states ahead which items it will ask about. The first labeler to ask reads the
-table for all of them, and the others take theirs from what it found, as long as it is in the same
-state. The rows are dropped once all have asked.
+A pass states ahead which items it will ask about. The first labeler to ask reads the table for all
+of them, and the others take theirs from what it found while the table is in the same state.
 """
 
 from __future__ import annotations
@@ -29,10 +28,7 @@ class _CachedTruths:
 
 @dataclass(slots=True, weakref_slot=True)
 class SharedTruths:
-    """What the labelers of one table and its columns share.
-
-    It never answers of an item that was not read, nor of a table that has changed since.
-    """
+    """What the labelers of one table and its columns share."""
 
     _cached: _CachedTruths = field(default_factory=_CachedTruths)
     _readers: int = 0
@@ -60,30 +56,22 @@ class SharedTruths:
     ) -> Truths:
         """Give the truths of some items as they are in this state of the table.
 
-        Another's reading is waited for with some patience; one that hangs keeps nobody from
-        reading alone.
+        Who waits for another's reading for too long reads alone.
         """
         is_expected = self._cached.items.issuperset(items)
         if not is_expected or not self._reading.acquire(timeout=wait_limit.total_seconds()):
             return read(items)
         try:
-            cached = self._read_once(items, state, read)
+            cached = self._cached
+            if cached.state != state or not cached.items.issuperset(items):
+                all_items = cached.items.union(items)
+                cached, before = _CachedTruths(all_items, state, read(all_items)), cached
+                with self._counting:
+                    if self._cached is before:
+                        self._cached = cached
         finally:
             self._reading.release()
         return {item: cached.found[item] for item in items if item in cached.found}
-
-    def _read_once(
-        self, items: Collection[str], state: object, read: Callable[[Collection[str]], Truths]
-    ) -> _CachedTruths:
-        cached = self._cached
-        if cached.state == state and cached.items.issuperset(items):
-            return cached
-        items_to_read = cached.items.union(items)
-        now = _CachedTruths(items_to_read, state, read(items_to_read))
-        with self._counting:
-            if self._cached is cached:
-                self._cached = now
-        return now
 
 
 _all: WeakValueDictionary[str, SharedTruths] = WeakValueDictionary()
@@ -93,7 +81,4 @@ _all_lock = threading.Lock()
 def shared_by(reading: str) -> SharedTruths:
     """Give what all labelers of one reading share, which ends with the last of them."""
     with _all_lock:
-        shared = _all.get(reading)
-        if shared is None:
-            shared = _all[reading] = SharedTruths()
-        return shared
+        return _all.setdefault(reading, SharedTruths())

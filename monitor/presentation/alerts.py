@@ -133,8 +133,9 @@ def _where(alert: Limited, recovery: RecoveryRow) -> str:
 
 def _gathered(recovery: RecoveryRow) -> str:
     if not recovery.rounds:
-        needed = f"evidence of recovery of {recovery.ends_at:g}"
-        return f"No later round has closed yet, and {needed} ends the alert"
+        # True at any later time too: a report stays as it was when its round closed.
+        begins = "Evidence of recovery comes from rounds after the one that fired"
+        return f"{begins}, and {recovery.ends_at:g} ends the alert"
     return capital(_recovery_text(recovery.evidence, recovery.rounds, recovery.ends_at))
 
 
@@ -186,10 +187,7 @@ def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
 def alert_to_do(
     alert_id: str, metric: str, *, monitor: str, number: int, is_open: bool = False
 ) -> str:
-    """Describe what anyone who is called may do, the cheapest first.
-
-    An open round shows no counts.
-    """
+    """Describe what anyone who is called may do; an open round shows no counts."""
     steps = " ".join([*remedies([metric]), end_alert_text(alert_id)])
     if is_open:
         return steps

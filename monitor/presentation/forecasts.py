@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from monitor.stats.design.plausible_scores import SHIFT, STRETCH, PlausibleScores
+from monitor.stats.design.planning import SHIFT, STRETCH, PlausibleScores
 
 if TYPE_CHECKING:
     from monitor.stats.detection.scenario import Misses
@@ -63,7 +63,7 @@ def assured_text(
 def plausible_text(plausible: PlausibleScores, assured: Mapping[str, float]) -> str:
     """Describe what a plan by scores assumes, and what it may come to where that is wrong.
 
-    >>> from monitor.stats.design.plausible_scores import PlausibleScores
+    >>> from monitor.stats.design.planning import PlausibleScores
     >>> text = plausible_text(PlausibleScores({"recall": (0.0, 1.0)}, (294, 3165)), {"recall": 0.8})
     >>> text.split(": ")[1]
     'recall 0.00 to 1.00; 294 to 3,165 labels are needed.'

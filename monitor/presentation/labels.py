@@ -36,7 +36,7 @@ def unreached_sentence(
 ) -> str:
     """State that a truth has rows of flagged items alone, where a missing row means negative.
 
-    ``flagged`` has how many have a row, and how many were looked up, ``passed`` how many were.
+    ``flagged`` has how many have a row, and how many were looked up.
     """
     where = "the window" if windows == 1 else f"{windows} windows"
     seen = f"{flagged[0]} of {flagged[1]} flagged items of {where} have a row, and "

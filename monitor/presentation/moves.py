@@ -1,7 +1,4 @@
-"""Why a round opened, moved, waits, or stays as it is: what its events and its reason say.
-
-Kept in the store for people to read; no code reads it back to decide anything. Without a full stop.
-"""
+"""Why a round opened, moved, waits, or stays: for people, without a full stop. Not read by code."""
 
 from __future__ import annotations
 
@@ -41,8 +38,7 @@ def closed_reason(
 ) -> str:
     """State that a round has all its answers, or that its time is over.
 
-    ``copies`` and ``checks`` are second copies and checks of a column: answered, and planned.
-    ``cut_short`` is whether its second wave never went out.
+    ``copies`` and ``checks`` are answered, and planned; ``cut_short``: no second wave went out.
 
     >>> closed_reason(answered=200, expected=200)
     'all labels are in'
@@ -69,9 +65,7 @@ NO_SECOND_WAVE = "no second wave goes out: the deadline has passed"
 
 
 def drawn_reason(drawn: int, items: int, *, later: int = 0, counted: int = 0) -> str:
-    """Return how many items of a window go out, and how many more may.
-
-    ``counted`` are those whose labels are counted, which go out to nobody.
+    """Return how many items of a window go out, and how many more may; ``counted`` never do.
 
     >>> drawn_reason(200, 3500)
     'drew 200 of 3500 predictions'
@@ -104,9 +98,7 @@ def waves_sentence(first: int, planned: int, *, second_at: datetime | None) -> s
 
 
 def second_wave_reason(drawn: int, *, answered: int, expected: int, removed: int = 0) -> str:
-    """State that the second wave of a round goes out, and after how much of the first.
-
-    ``removed`` items were to go out and cannot be shown to anybody any more.
+    """State that the second wave goes out, without the ``removed`` items that cannot be shown.
 
     >>> second_wave_reason(300, answered=180, expected=200)
     'the second wave went out: 300 items, by 180 of 200 answers to the first'

@@ -54,6 +54,18 @@ def range_text(low: float, high: float, digits: int = 3) -> str:
     return f"[{', '.join(fixed_texts((low, high), digits))}]"
 
 
+def score_range_text(low: float | None, high: float | None) -> str:
+    """Describe which scores a stratum holds.
+
+    >>> score_range_text(0.5, 0.7), score_range_text(None, 0.1), score_range_text(None, None)
+    ('0.5 to 0.7', '… to 0.1', 'all')
+    """
+    if low is None and high is None:
+        return "all"
+    ends = ("…" if end is None else f"{end:.3g}" for end in (low, high))
+    return " to ".join(ends)
+
+
 def difference_text(estimate: PointAndInterval) -> str:
     """Write a difference and its interval, with their signs: ``-0.020 [-0.041, +0.003]``."""
     if estimate.point is None or estimate.low is None or estimate.high is None:

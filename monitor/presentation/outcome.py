@@ -64,14 +64,15 @@ def meaning_sentences(report: RoundReport) -> list[str]:
     precision = _own(report, "precision")
     if precision is not None and report.flagged:
         sentences.append(
-            f"Of the {report.flagged:,} flagged predictions of this window about "
-            f"{_items(precision, report.flagged)} are right."
+            f"In this round alone, about {_items(precision, report.flagged)} of the "
+            f"{report.flagged:,} flagged predictions are right."
         )
     prevalence = _own(report, "prevalence")
     if prevalence is not None and report.size:
         sentences.append(
-            f"Of all {report.size:,} predictions about {_items(prevalence, report.size)} are "
-            "actually positive; recall is the share of these that is flagged."
+            f"In this round alone, about {_items(prevalence, report.size)} of all "
+            f"{report.size:,} predictions are actually positive; recall is the share of these that "
+            "is flagged."
         )
     return sentences
 
@@ -248,10 +249,17 @@ def _weighted(report: RoundReport) -> str:
 
 
 def _estimated(report: RoundReport) -> str:
+    level = percent_text(report.level)
+    point = "the point is that of the labels scaled up to the window"
+    if any(row.is_worst_case for row in report.estimates):
+        return (
+            "Answers are missing, so intervals are worst-case bounds: each reaches from the low "
+            f"end of a {level} posterior interval if the missing answers were the worst for the "
+            f"metric to the high end if they were the best; {point}."
+        )
     return (
-        f"An interval holds the true value with probability {percent_text(report.level)} by a "
-        "Bayesian posterior of the strata's rates, for one metric at a time; the point is that of "
-        "the labels scaled up to the window."
+        f"An interval holds the true value with probability {level} by a Bayesian posterior of the "
+        f"strata's rates, for one metric at a time; {point}."
     )
 
 

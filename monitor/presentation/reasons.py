@@ -1,7 +1,4 @@
-"""What the codes of the statistics say in words, without a full stop.
-
-Loads the statistics: what has to start fast loads this module only when it needs it.
-"""
+"""What the codes of the statistics say in words, without a full stop; loads the statistics."""
 
 from __future__ import annotations
 

@@ -18,11 +18,7 @@ _BEST_FIRST = (("pooled", "rate"), ("round", "window"))
 
 
 def restated_text(row: RestatedRow) -> str:
-    """Describe who restated a round, when and why, and what stood there before.
-
-    Such as ``restated 2025-06-02 by ana: a label file was wrong; before: precision 0.83 (0.78 to
-    0.88), recall 0.60 (0.48 to 0.71)``.
-    """
+    """Describe who restated a round, when and why, and what stood there before."""
     what = "restated" if row.own else f"pools {_rounds(row.rounds)}, restated"
     text = f"{what} {row.at:%Y-%m-%d} by {row.by}: {row.reason.strip().rstrip('.')}"
     replaced = (f"{metric} {best_text(row.before, metric)}" for metric in ("precision", "recall"))

@@ -1,13 +1,12 @@
 """A round as a document: titled sections of tables and lines, each line without its full stop.
 
-`pr-monitor show`, the status pages, the HTML report and the note of a run in MLflow render the
-same sections in the same order.
+All readers render the same sections: `pr-monitor show`, status pages, HTML report, MLflow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +26,7 @@ from monitor.presentation.estimates import (
     answered_text,
     caution_lines,
     caution_text,
+    missing_text,
     pooled_intervals_text,
     provisional_line,
     reason_text,
@@ -35,17 +35,17 @@ from monitor.presentation.estimates import (
 from monitor.presentation.judge import SEGMENTS_OF_JUDGED, judge_lines, judge_tables
 from monitor.presentation.moves import waves_sentence
 from monitor.presentation.notices import gold_sentence
-from monitor.presentation.numbers import bound_sign, interval_text, limits_text, minute_text
+from monitor.presentation.numbers import (
+    bound_sign,
+    interval_text,
+    limits_text,
+    minute_text,
+    range_text,
+    score_range_text,
+    span_text,
+)
 from monitor.presentation.outcome import headline_metrics, window_text
 from monitor.presentation.restatements import restated_since_text, restated_text
-from monitor.presentation.rows import (
-    BANDS_OF_CELLS,
-    agreement_sentence,
-    answers_sentence,
-    checks_sentence,
-    next_round_sentences,
-    score_range_text,
-)
 from monitor.presentation.segments import (
     explored_sentence,
     search_line,
@@ -57,15 +57,20 @@ from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
     from monitor.domain.class_report import ClassReport
+    from monitor.domain.judge import Ends
     from monitor.domain.report import (
+        AgreementRow,
         AlertRow,
+        AnswersRow,
+        CheckRow,
         EstimateRow,
         EvidenceRow,
+        NextRoundRow,
         ReportedEstimate,
+        RoundPage,
         RoundReport,
         StratumRow,
     )
-    from monitor.domain.round_page import RoundPage
 
 OWN = ("round", "window")  # Basis and estimand of the estimates of a round alone
 
@@ -76,6 +81,11 @@ _COLUMNS = {
     _CORRECTED: ("corrected", "window"),
 }
 _FIRST = ("precision", "recall", "f1")
+
+_BANDS_OF_CELLS = (
+    "labels are drawn from score cells, finer than these bands and at rates of their own: "
+    "positive / labeled is not a band's rate"
+)
 
 
 class SectionKind(StrEnum):
@@ -109,11 +119,7 @@ class Section(NamedTuple):
 def round_sections(
     report: RoundReport, *, classes: ClassReport | None = None, every_metric: bool = False
 ) -> list[Section]:
-    """Lay out a report, without the sections that would be empty.
-
-    The estimates cover the headline metrics and those with a limit; ``every_metric`` adds the
-    others.
-    """
+    """Lay out a report, without empty sections; ``every_metric`` or the headline's."""
     sections = [
         _attention(report.concerns, report),
         Section(SectionKind.CAUSES, "Against earlier rounds", lines=_causes(report)),
@@ -159,7 +165,9 @@ def next_round_section(report: RoundReport) -> Section:
         if row is not None and row.low is not None and row.high is not None
     }
     return Section(
-        SectionKind.NEXT_ROUND, "Next round", lines=next_round_sentences(report.next_round, reached)
+        SectionKind.NEXT_ROUND,
+        "Next round",
+        lines=_next_round_sentences(report.next_round, reached),
     )
 
 
@@ -354,12 +362,12 @@ def _counts(report: RoundReport) -> Section:
         lines.append(answers)
     if report.agreement is not None:
         lines.append(f"agreement: {agreement_sentence(report.agreement)}")
-    lines += map(checks_sentence, report.checks)
+    lines += map(_checks_sentence, report.checks)
     return _strata(report.strata, lines, counted=True)
 
 
 def _counted_lines(report: RoundReport) -> list[str]:
-    caution = [BANDS_OF_CELLS] if len(report.cells) > len(report.strata) else []
+    caution = [_BANDS_OF_CELLS] if len(report.cells) > len(report.strata) else []
     return [*caution, *_drawn_lines(report.strata, None)]
 
 
@@ -427,3 +435,102 @@ def _version_text(report: RoundReport) -> str:
     newest = report.restated[-1].version if report.restated else None
     why = "restated" if newest == report.version else "corrected by later labels"
     return f"version {report.version}: {why}, earlier ones are in report-v*.json"
+
+
+def _next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float]) -> list[str]:
+    """Describe the next round; ``reached`` are the half-widths of this one, by metric."""
+    if row is None:
+        return []
+    due = f"It is due {minute_text(row.slot)} UTC"
+    waits = f"waits {span_text(timedelta(hours=row.hours))} for them"
+    if not row.max_labels:
+        return [f"{due}, counts the labels of all items, and {waits}"]
+    if not row.margins:
+        return [f"{due}, asks for {row.max_labels:,} labels, and {waits}"]
+    margins = " and ".join(f"{metric} ±{half:g}" for metric, half in row.margins.items())
+    text = " and ".join(
+        f"{metric} ±{reached[metric]:.3f}" for metric in row.margins if metric in reached
+    )
+    return [
+        f"{due}, asks for as many labels as {margins} need, {row.max_labels:,} at most, and "
+        f"{waits}",
+        *([f"This round reached {text}"] if text else []),
+    ]
+
+
+def answers_sentence(row: AnswersRow) -> str | None:
+    """Return how many answers are missing and when the others came; None if all are there."""
+    if not row.missing:
+        return None
+    unanswered = row.missing - row.declined
+    missing = f"{missing_text(row)}: {unanswered} not given, {row.declined} “cannot tell”"
+    ends = (row.half_hours, row.most_hours, row.last_hours)
+    if None in ends or row.open_hours is None:
+        return missing
+    half, most, last = (span_text(timedelta(hours=end or 0.0)) for end in ends)
+    return (
+        f"{missing}; half of the others came within {half}, nine in ten within {most}, the last "
+        f"after {last}; the round closed after {span_text(timedelta(hours=row.open_hours))}"
+    )
+
+
+def agreement_sentence(row: AgreementRow) -> str:
+    """Return how far the people who label a round agree."""
+    parts = [
+        f"{row.annotators} people, {row.items} items with two answers, {row.disagreed} of "
+        "them contradicting"
+    ]
+    ends = (row.disagreement, row.disagreement_low, row.disagreement_high)
+    if None not in ends:
+        share, low, high = (100 * (end or 0.0) for end in ends)
+        parts.append(
+            f"two people would differ on {share:.1f} % {range_text(low, high, 1)} of the window"
+        )
+    return "; ".join([*parts, *_coefficients(row)])
+
+
+def _checks_sentence(row: CheckRow) -> str:
+    r"""Return how good the labels of a column are, by the people who check them.
+
+    >>> from monitor.domain.report import CheckRow
+    >>> row = CheckRow(
+    ...     labels="flagged", items=40, rounds=3, tp=84, fn=6, tn=30, fp=0,
+    ...     sensitivity=(0.933, 0.869, 0.971), specificity=None
+    ... )
+    >>> print(_checks_sentence(row).replace("; ", "\n"))
+    the column's labels of flagged items: 84 of 90 positive ones right (93.3 % [86.9, 97.1])
+    30 of 30 negative ones right
+    people checked 40 items in this round, and in 2 before it
+    """
+    of_class = (
+        ("positive", row.tp, row.fn, row.sensitivity),
+        ("negative", row.tn, row.fp, row.specificity),
+    )
+    rates = "; ".join(
+        f"{right} of {right + wrong} {name} ones right{_percent(ends)}"
+        for name, right, wrong, ends in of_class
+    )
+    before = f", and in {row.rounds - 1} before it" if row.rounds > 1 else ""
+    checked = f"people checked {row.items} items in this round{before}"
+    return f"the column's labels of {row.labels} items: {rates}; {checked}"
+
+
+def _percent(ends: Ends | None) -> str:
+    if ends is None:
+        return ""
+    point, low, high = (100 * end for end in ends)
+    return f" ({point:.1f} % {range_text(low, high, 1)})"
+
+
+def _coefficients(row: AgreementRow) -> list[str]:
+    if row.alpha is None:
+        return ["no kappa or alpha, since all answers are the same"]
+    coefficients = (
+        ("kappa", row.kappa, row.kappa_low, row.kappa_high),
+        ("alpha", row.alpha, row.alpha_low, row.alpha_high),
+    )
+    return [
+        f"{name} {value:.2f} {range_text(low, high, 2)}"
+        for name, value, low, high in coefficients
+        if value is not None and low is not None and high is not None
+    ]

@@ -33,9 +33,7 @@ def round_sentence(
 ) -> str:
     """Describe what a closed round found, by metric, and whether an alert is open.
 
-    own, pooled: Of the round alone and with earlier rounds, by metric.
-    few: Metrics that few labels decide.
-    alerts: As `alerts_text` or `learning_text` says it.
+    ``few``: metrics that few labels decide.
     """
     decided = f" (few labels decide {' and '.join(few)})" if few else ""
     return (
@@ -161,8 +159,7 @@ def remarks_text(
 ) -> str:
     """Describe in a list of rounds what is special about the estimates of one.
 
-    ``worst_case`` is whether intervals are worst-case bounds, since answers are missing; the
-    intervals of a partial round are. ``restated`` is whether a person asked for a version.
+    ``worst_case``: intervals are worst-case bounds, as always in a partial round.
 
     >>> remarks_text(1), remarks_text(2, partial=True)
     ('', 'version 2, partial')

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from monitor.presentation.estimates import answered_at_random_text, reason_text
 from monitor.presentation.numbers import evidence_text, interval_text, percent_text, plural
-from monitor.presentation.rows import OWN_LABELS, needs_text
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
     from monitor.domain.report import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
     from monitor.domain.sample_settings import Explored
+
+_OWN_LABELS = "its labels alone"  # The line under a segment's, which borrows from no other
 
 
 def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
@@ -34,6 +35,17 @@ def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
     return tables
 
 
+def _needs_text(row: SegmentRow) -> str | None:
+    """Return how many labels a segment's margin still needs; None if that means nothing."""
+    if row.margin is None or row.more_segment is None:
+        return None
+    margin = f"{row.metric} ±{row.margin:g}"
+    if row.more_segment == 0:
+        return f"{margin}: reached"
+    more = "out of reach" if row.more_round is None else f"{row.more_round} more"
+    return f"{margin}: {more}, or {row.more_segment} of its own"
+
+
 def _grouped(
     rows: Iterable[SegmentRow], key: Callable[[SegmentRow], str]
 ) -> dict[str, list[SegmentRow]]:
@@ -47,7 +59,7 @@ def _grouped(
 def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:
     first = rows[0]
     intervals = {row.metric: interval_text(row) for row in rows}
-    needs = "; ".join(filter(None, map(needs_text, rows)))
+    needs = "; ".join(filter(None, map(_needs_text, rows)))
     counts = [f"{count:,}" for count in (first.size, first.flagged, first.labeled)]
     return [value, *counts, intervals["precision"], intervals["recall"], needs or "-"]
 
@@ -57,9 +69,10 @@ def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:
     alone = {row.metric: row.alone for row in rows}
     if all(estimate.point is None for estimate in alone.values()):
         return []
-    return [OWN_LABELS, "", "", "", *map(interval_text, (alone["precision"], alone["recall"])), ""]
+    return [_OWN_LABELS, "", "", "", *map(interval_text, (alone["precision"], alone["recall"])), ""]
 
 
+_MOST_ODDS = 8  # That are tried (`monitor.stats.detection.worse_segments`)
 _WORSE = {
     "precision": "precision is lower than in",
     "recall": "recall is lower than in",
@@ -75,10 +88,13 @@ def segment_name(row: WorseSegmentRow) -> str:
 def explored_sentence(explored: Explored) -> str:
     """Describe what a round explores, and whether that is fewer items than planned."""
     items = sum(explored.items.values())
-    fewer = "" if items == explored.planned else f" of the {explored.planned:,} planned"
+    fewer, why = "", ""
+    if items < explored.planned:
+        fewer = f" of the {explored.planned:,} planned"
+        why = "; no more of it were in line to be drawn"
     return (
         f"{items:,} more items{fewer} are of {explored.column} {explored.value}, which looks worst "
-        "by the rounds before: they count for this segment alone"
+        f"by the rounds before: they count for this segment alone{why}"
     )
 
 
@@ -131,5 +147,9 @@ def _count_text(count: ErrorCount) -> str:
 
 
 def _odds_text(row: WorseSegmentRow) -> str:
-    high = "8 or more" if row.high is None else f"{row.high:.1f}"
-    return f"{row.odds:.1f} [{row.low:.1f}, {high}]"
+    return f"{_up_to_most(row.odds)} [{row.low:.1f}, {_up_to_most(row.high)}]"
+
+
+def _up_to_most(odds: float | None) -> str:
+    """Write odds; at the largest that are tried they may be any larger."""
+    return "8 or more" if odds is None or round(odds, 1) >= _MOST_ODDS else f"{odds:.1f}"

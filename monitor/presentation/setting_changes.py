@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
+from monitor.domain.settings import Begins, Change, Difference, HistoryStart
 from monitor.presentation.numbers import minute_text
 
 _FIRST = {
@@ -30,7 +30,7 @@ _STARTS = {
 def difference_text(difference: Difference) -> str:
     """Write a setting with its two values.
 
-    >>> from monitor.domain.setting_changes import Difference
+    >>> from monitor.domain.settings import Difference
     >>> difference_text(Difference("model", None, "models:/mail/7"))
     'model not set -> models:/mail/7'
     """

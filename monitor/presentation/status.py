@@ -1,7 +1,4 @@
-"""How a monitor stands: what is wrong with its rounds, what is coming, and what is worth knowing.
-
-Every function gives one line of `pr-monitor status`, without a full stop.
-"""
+"""How a monitor stands, in lines of `pr-monitor status` without a full stop."""
 
 from __future__ import annotations
 
@@ -146,10 +143,7 @@ def lost_round_line(monitor: str, due: datetime, *, store: str) -> str:
 
 
 def unwatched_line(number: int, *, had_limits: bool) -> str:
-    """Return the sentence that the last round could not watch the limits that are set.
-
-    ``had_limits`` is whether any were set when it closed.
-    """
+    """State that the last round watches no limit; ``had_limits``: some were set when it closed."""
     if not had_limits:
         return (
             f"round {number} closed, or showed a provisional estimate, before the limits were set; "
@@ -196,9 +190,7 @@ def last_named_line(model: str, observation: AliasObservation) -> str:
 
 
 def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
-    """Describe irregular rows of a window, excluded rows first.
-
-    ``issues`` has, by what they are, how many there are and whether they were left out.
+    """Describe irregular rows: how many, and whether they were left out, excluded rows first.
 
     >>> row_lines({"score NaN": (3, True), "the table grew": (1, False), "id missing": (1, True)})
     ['bad rows left out: 3 score NaN, 1 id missing', 'the table grew']

@@ -14,10 +14,7 @@ NARROWEST = 20
 
 
 class Table(NamedTuple):
-    """Rows of cells under a head; ``title`` names it within its section, ``lines`` explain it.
-
-    ``right`` holds the positions of columns with numbers, such as ``"023"``.
-    """
+    """Rows of cells under a head, numbers in the columns ``right``; ``lines`` explain it."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -33,9 +30,7 @@ def table_lines(
     right: str = "",
     columns: int | None = None,
 ) -> list[str]:
-    """Lay out a table, columns named in ``right`` (by position, ``"023"``) as numbers.
-
-    The last column goes on below itself where ``columns`` are too few for it.
+    """Lay out a table; the last column goes on below itself where ``columns`` are too few.
 
     >>> for line in table_lines(["round", "state"], [["1", "closed"], ["12", "open"]], right="0"):
     ...     print(line)

@@ -87,10 +87,7 @@ def gap_sentence(window: Window, newest: datetime) -> str:
 def ended_before_sentence(
     window: Window, newest: datetime, rerun: tuple[str, datetime] | None
 ) -> str:
-    """Return the sentence that predictions end before a window.
-
-    ``rerun`` names the monitor, and the slot whose window has the newest; None if that was run.
-    """
+    """State that predictions end before a window; ``rerun`` is the slot that has the newest."""
     ended = f"{_end_of(window, newest)} (is the source up to date?)"
     return ended if rerun is None else f"{ended}; {run_command(*rerun)} runs the window of that one"
 

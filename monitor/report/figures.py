@@ -12,7 +12,7 @@ from monitor.drawing.legend import Key, alert_symbol, restated_symbol
 from monitor.drawing.panel import DASHED, Box, Panel
 from monitor.drawing.scales import Linear, Time
 from monitor.drawing.svg import QUIET, element, picture, text_at
-from monitor.presentation.rows import score_range_text
+from monitor.presentation.numbers import score_range_text
 
 if TYPE_CHECKING:
     from monitor.domain.report import RoundReport, StratumRow, TimelinePoint

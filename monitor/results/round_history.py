@@ -11,7 +11,7 @@ from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.table import Table
 from monitor.report.figures import metric_svg
 from monitor.results.result import Picture, Result
-from monitor.rounds.reporting.surroundings import read_monitor_timeline
+from monitor.rounds.reporting.report import read_monitor_timeline
 from monitor.stats.core.counts import Interval
 from monitor.storage.results.estimate_store import latest_estimates
 from monitor.storage.tables import estimates

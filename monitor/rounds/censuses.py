@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 def first_censuses(
     context: MonitorContext, round_: Round, frame: Frame
 ) -> tuple[Frame, dict[int, Census]]:
-    """Count the labels of a scanned window that are counted whole, by part.
+    """Count the labels of a scanned window that are counted whole, by part; strata get its sizes.
 
-    The strata get the sizes that were counted with the labels: exact ones also where ids come
-    twice. Raises `SourceUnavailable` if the predictions changed since the scan.
+    Raises `SourceUnavailable` if the predictions changed since the scan.
     """
     result: dict[int, Census] = {}
     whole = round_.settings.counted_whole

@@ -1,8 +1,7 @@
 """Long steps: they keep their claim alive, and let others scan while they only wait.
 
-A claim runs out, so that the round of a worker that vanished goes on elsewhere. A scan of a large
-table may take longer than that; without a heartbeat another worker would begin the same scan, and
-the first one's work would be refused at its end.
+A claim runs out, so that the round of a worker that vanished goes on elsewhere. A scan may take
+longer than that, so a thread renews the claim.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Precision and recall over the classes of a block, once the rounds of a window have all ended.
 
-Each class has its own monitor, whose rounds close by themselves: in any order, at any time,
-and again when labels change. Who ends or corrects one checks whether all of its window have
-ended; if so, the averages are computed from the labels that are stored and written as an effect.
-The effect's key holds the state of all these rounds, so several processes write the same state
-once. What a process did not get to before it was killed, or for an error, is made up for by
-the next look at any monitor of the block.
+Who ends or corrects one checks whether all of its window have ended; if so, the averages are
+written as an effect, whose key holds the state of all these rounds: so several processes write it
+once. What a process did not get to is made up for by the next look at any monitor of the block.
 """
 
 from __future__ import annotations
@@ -57,9 +54,9 @@ def index_among(
 ) -> ClassPosition:
     """Place a window by the reports that the block has of it and of those around it.
 
-    Rounds are numbered from the first of their monitor. When the first classes of a block leave,
-    the highest number of a window falls back, and MLflow would have two windows at one step. So
-    windows are counted on from the one before by the rounds of any monitor that has one in both.
+    Windows are counted on from the one before by the rounds of any monitor that has one in both:
+    when classes leave, the highest round's number falls back, and MLflow would have two windows at
+    one step.
     """
     same = class_store.report_of_block(connection, block, slot)
     previous = class_store.report_before(connection, block, slot)
@@ -130,9 +127,8 @@ class _BlockState:
 def lost_windows(context: MonitorContext) -> dict[datetime, ClassVersion]:
     """Find the windows, newest first, whose averages nobody may have come to.
 
-    The process that was to publish them may have been killed. Those whose rounds may take labels
-    are looked at whenever one has moved; older ones, which a backfill or a restatement may have
-    come to, once in a process, if no report is as new as their rounds.
+    Those whose rounds may take labels are looked at whenever one has moved; older ones once in a
+    process, if no report is as new as their rounds.
     """
     if not context.class_monitors:
         return {}
@@ -166,11 +162,7 @@ def publish_lost(context: MonitorContext, slot: datetime, marker: ClassVersion) 
 
 
 def publish_classes(context: MonitorContext, slots: Iterable[datetime]) -> None:
-    """Publish the averages of a block's windows whose rounds have all ended, once per state.
-
-    Nothing is done where the monitor is of no block of classes, or a round has not ended or is to
-    be corrected first: anyone who does that comes here.
-    """
+    """Publish the averages of a block's windows whose rounds have all ended, once per state."""
     if context.class_monitors:
         for slot in slots:
             _publish(context, slot)

@@ -18,7 +18,7 @@ from monitor.rounds.estimation.tally import classes_without_label, lacks_second_
 from monitor.rounds.labels import truth_reach
 from monitor.rounds.labels.collect import send
 from monitor.rounds.provisional import follow_labels, showed_estimate
-from monitor.rounds.sampling import second_wave
+from monitor.rounds.sampling.round_sample import hand_out_rest, is_due
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
@@ -51,8 +51,8 @@ class LabelingState:
 
 def advance_labeling(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
     """Assign the second wave of a round, or close it; nothing if it is not time for either."""
-    if second_wave.is_due(state.round, state.labels, context.clock()):
-        if second_wave.hand_out_rest(context, state.round, state.labels, claim):
+    if is_due(state.round, state.labels, context.clock()):
+        if hand_out_rest(context, state.round, state.labels, claim):
             send(context, state.round, claim)
             return
         with context.database.read() as connection:  # its first wave is all of it now
@@ -108,11 +108,7 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
 
 
 def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
-    """Read the evidence of an open round if answers came since; docs/method.md says of which.
-
-    Not of one whose labels are counted, are corrected by checks, or may join wrongly and are
-    checked at the closing.
-    """
+    """Read the evidence of an open round if answers came since; docs/method.md says of which."""
     round_, labels = state.round, state.labels
     settings = round_.settings.model_copy(update={"limits": context.settings.round.limits})
     if (
@@ -170,10 +166,7 @@ def _behind(state: LabelingState) -> set[int]:
 
 
 def _refuse_half_labeled(round_: Round, now: datetime, answered: int, planned: int) -> None:
-    """Keep what one labeler said while the labels of another, of all flagged items, may come late.
-
-    Raises `LabelsRefused` for as long as labels may be late.
-    """
+    """Raise `LabelsRefused` while another labeler may still label all flagged items."""
     several = len(parts_of(round_.settings.labeling)) > 1
     end = (round_.deadline or now) + round_.settings.late_labels
     if several and answered and now < end:
@@ -183,9 +176,8 @@ def _refuse_half_labeled(round_: Round, now: datetime, answered: int, planned: i
 def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim) -> None:
     """Let a closing round be watched by the limits that the config has now.
 
-    Those that it was opened with may be none, or older. Nobody is shown an estimate of an open
-    round, so the limits are fixed before what they judge (docs/method.md); one that showed a
-    provisional estimate keeps its own.
+    Nobody is shown an estimate of an open round, so they are fixed before what they judge
+    (docs/method.md); one that showed a provisional estimate keeps its own.
     """
     limits = context.settings.round.limits
     if limits != round_.settings.limits and not showed_estimate(context, round_):
@@ -195,11 +187,7 @@ def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim
 
 
 def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[str, str]:
-    """Check how the truth of a round's items joins, where that is in a table.
-
-    Raises `LabelsRefused` if a missing row means negative, and it has no row of any passed item, or
-    has an item's row by an id in another form.
-    """
+    """Check how the truth of a round's items joins; raises `LabelsRefused` if that is in doubt."""
     readers = truth_reach.truth_readers(context.labelers_of(state.round.settings))
 
     def read_concerns() -> dict[str, str]:

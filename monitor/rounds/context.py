@@ -1,14 +1,15 @@
-"""What the steps of one monitor work with."""
+"""What the steps of one monitor work with, and what its process remembers between passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.label_parts import AssignedLabeler
-from monitor.rounds.grace import ScanBackoff
+from monitor.domain.slots import slots_after
+from monitor.domain.state import RoundState
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,13 +20,61 @@ if TYPE_CHECKING:
     from monitor.domain.settings import MonitorSettings, RoundSettings
     from monitor.storage.database import Database
     from monitor.storage.results.class_store import ClassVersion
+    from monitor.storage.rounds.round_store import Round
+
+SHORTEST = timedelta(hours=6)  # Somebody has to notice it and fix it
+SOONEST, LATEST = timedelta(minutes=1), timedelta(minutes=15)  # Between two scans
+
+
+def waits_until(round_: Round, first_scan: datetime) -> datetime:
+    """When a round gives up: never later than the next slot, so that no two rounds wait.
+
+    Nor does a backfill wait, unless its first scan was refused outright.
+    """
+    grace = round_.settings.grace
+    if grace is None:  # a monthly table takes longer to be fixed than a daily one
+        grace = max(SHORTEST, (round_.window.end - round_.window.start) / 4)
+    if round_.settings.origin == "backfill":
+        return first_scan if round_.first_look_at is None else first_scan + grace
+    following = next(slots_after(round_.settings.schedule, round_.slot))
+    return max(first_scan, min(first_scan + grace, following))
+
+
+def gives_up_at(round_: Round) -> datetime | None:
+    """When an open round whose predictions were looked at in vain gives up; None for others."""
+    if round_.state is not RoundState.OPEN or round_.first_look_at is None:
+        return None
+    return waits_until(round_, round_.first_look_at)
+
+
+class ScanBackoff:
+    """What was wrong at the last scan of each round that waits; it is scanned ever more rarely."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[datetime, str]] = {}
+
+    def note(self, round_: Round, now: datetime, why: str) -> None:
+        """Remember a scan in vain."""
+        self._last[round_.id] = now, why
+
+    def forget(self, round_: Round) -> None:
+        """Forget a round that waits no longer."""
+        self._last.pop(round_.id, None)
+
+    def still(self, round_: Round, now: datetime) -> str | None:
+        """Return what the last scan found if it is too early for another; None if one is due."""
+        if round_.id not in self._last or round_.first_look_at is None:
+            return None
+        at, why = self._last[round_.id]
+        pause = min(LATEST, max(SOONEST, (at - round_.first_look_at) / 4))
+        # A clock that was set back makes the age of the last look negative: then look.
+        return why if timedelta(0) <= now - at < pause else None
 
 
 class SettledWindows:
-    """Remembers how windows stood when their averages were found written; the block shares one.
+    """How windows stood when their averages were found written; the monitors of a block share one.
 
-    So a look at each of 30 monitors reads no window again that nobody has touched. Memory may be
-    lost at any time: then all windows are looked at, whenever they were due.
+    Memory may be lost at any time: then all windows are looked at.
     """
 
     def __init__(self) -> None:
@@ -75,15 +124,10 @@ class NewestSeen:
 class MonitorContext:
     """One monitor: its settings, its store, and the adapters built for it.
 
-    ``reference`` reads labeled items from before launch where the config names a file of them.
-    ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
-    ``labeler`` serves every round. ``parts`` are the labelers of the next round; without them
-    ``labeler`` is. ``tries`` remembers looks in vain, and ``newest_seen`` what no store may forget.
-    ``runs`` shows the rounds that MLflow has, should the store have forgotten some;
-    ``aliases`` looks up which version of a model an alias names. ``class_monitors`` has, where the
-    monitor is one of a block of classes, the name of each class's monitor, and ``settled`` the
-    windows whose averages need no look, in common with these. ``judge`` is asked for verdicts where
-    the config has such a one.
+    ``reference`` reads labeled items from before launch. ``labelers`` gives the labelers of a round
+    by its settings, ``parts`` are for the next round; without them ``labeler`` serves all.
+    ``runs`` shows the rounds that MLflow has. ``class_monitors`` has the name of each class's
+    monitor in a block of classes.
     """
 
     settings: MonitorSettings

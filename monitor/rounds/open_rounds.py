@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import provisional_line
 from monitor.presentation.status import closing_line, open_round_line, second_wave_line
-from monitor.rounds.grace import gives_up_at
+from monitor.rounds.context import gives_up_at
 from monitor.storage.overview import many_rounds
 from monitor.storage.rounds import round_store
 

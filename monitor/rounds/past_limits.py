@@ -51,9 +51,8 @@ def missed_limits(
 ) -> dict[str, str]:
     """Return a sentence for each new or changed limit that the newest closed rounds miss, by kind.
 
-    The own interval of the newest round has to lie beyond the limit, and the points of those before
-    it. That is outside of the promise on false alarms, and opens no alert: a person may have
-    chosen the limit knowing these estimates.
+    That is outside of the promise on false alarms, and opens no alert: a person may have chosen the
+    limit knowing these estimates.
     """
     if last is None or last.history_id is None:
         return {}
@@ -111,8 +110,7 @@ def proposed_limits(
         return _LimitProposal({}, 0)
     # scipy takes half a second
     from monitor.rounds.estimation.estimate import propose_limits, unlabeled_of  # noqa: PLC0415
-    from monitor.rounds.estimation.history import before_launch  # noqa: PLC0415
-    from monitor.rounds.estimation.pooled_labels import cells_to_pool  # noqa: PLC0415
+    from monitor.rounds.estimation.history import before_launch, cells_to_pool  # noqa: PLC0415
     from monitor.rounds.estimation.tally import Tally  # noqa: PLC0415
 
     history = frame_store.read_history(connection, last.history_id)

@@ -44,8 +44,7 @@ SHORTEST = timedelta(days=1)  # labels that mature sooner are waited for
 FOLLOWED = 26  # the newest rounds that have closed, and open ones, that delays are learned from
 READINGS = 100  # of a round until it matures
 COARSE = 0.1
-"""Share of the time to maturity by which a round has to be looked at, to tell when its first labels
-came."""
+"""Share of the time to maturity by which a round is first looked at, to date its labels."""
 
 LEAST_FIT = 0.001
 """Probability below which labels are said to come as they never did."""
@@ -115,10 +114,7 @@ def follow_labels(
     *,
     closes: bool = False,
 ) -> None:
-    """Count the labels of a round that mature, and estimate it early unless it ``closes`` now.
-
-    Not of one in two waves: when the labels of its second would have come nobody has seen.
-    """
+    """Count the labels of a round that mature, and estimate it early unless it ``closes`` now."""
     columns, now = followed_classes(round_.settings), context.clock()
     has_waves = any(part.first_wave is not None for part in labels.strata)
     if not columns or has_waves or now < round_.window.end:
@@ -154,10 +150,7 @@ def follow_labels(
 def _dated(
     context: MonitorContext, round_: Round, labels: RoundLabels, columns: Followed
 ) -> list[PositiveCount]:
-    """Return what would have been read before the first look, where all positive rows have a time.
-
-    Strata that are counted whole have no items to look up.
-    """
+    """Return the readings before the first look, where all positive rows have a time."""
     flagged = {one.stratum.name: one.stratum.flagged for one in labels.strata}
     own = [one for one in labels.labeled if one.positive and flagged[one.stratum] in columns]
     if labels.censuses or not own:
@@ -188,10 +181,7 @@ def showed_estimate(context: MonitorContext, round_: Round) -> bool:
 
 
 def followed_classes(settings: RoundSettings) -> Followed:
-    """Return the predicted classes that one column labels over a day or more.
-
-    Who checks it, until when, and for which items else it is asked tells nothing of its labels.
-    """
+    """Return the predicted classes that one column labels over a day or more."""
     parts = parts_of(settings.labeling)
     of_class = {flagged: parts[part] for flagged, part in column_classes(settings.labeling).items()}
     return {
@@ -225,8 +215,7 @@ def early_row(
 ) -> ProvisionalRow:
     """Estimate a window by the share of its labels that has come; says why if that is unknown.
 
-    counts: Its labels, where an item of a column that has none yet counts as negative.
-    rounds: Those of the same columns that were followed; this one comes last.
+    In ``counts`` an item without a label yet is negative. Of ``rounds`` this one comes last.
     """
     now, age = rounds[-1].readings[-1].at, rounds[-1].age(rounds[-1].readings[-1].at)
     if any(column.get("missing_means") != "negative" for column in columns.values()):

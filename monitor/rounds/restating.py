@@ -1,11 +1,11 @@
 """Restating old rounds when a person asks for it: changed labels, or a newer method.
 
-Late labels correct a round by themselves; this is for what comes after. All that a history gets is
-written at once, so anyone who is stopped asks again, and nothing is done twice.
+All that a history gets is written at once, so anyone who is stopped asks again.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +17,10 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import InputRefused, TryLater
-from monitor.domain.labels import current_answers
-from monitor.domain.model import Collected, LabelEvent, LabelKind, Refusal, Task
+from monitor.domain.labels import Statement, current_answers
+from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
 from monitor.domain.state import RoundState
+from monitor.presentation.moves import restated_reason
 from monitor.presentation.restatements import (
     busy_text,
     not_an_annotator_text,
@@ -27,25 +28,47 @@ from monitor.presentation.restatements import (
     not_by_people_text,
     not_closed_text,
     not_final_text,
+    uncounted_text,
+    unlabeled_text,
 )
 from monitor.presentation.rounds import no_round_text
 from monitor.rounds import versions
 from monitor.rounds.claims import claimed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
-from monitor.rounds.estimation.restated import RestatedRound, Restatement
+from monitor.rounds.estimation.alerts import read_stored_readings
+from monitor.rounds.estimation.batch import (
+    BatchEvidence,
+    HistoryBatch,
+    write_readings,
+    write_versions,
+)
+from monitor.rounds.estimation.supplements import read_supplements
+from monitor.rounds.estimation.tally import classes_without_label
 from monitor.rounds.labels.collect import tasks_of_people
 from monitor.rounds.labels.endpoints import without_same_person
+from monitor.rounds.reporting.concerns import note_missing
 from monitor.storage.labels import label_store
-from monitor.storage.rounds import round_store
+from monitor.storage.results import alert_store, estimate_store, restatement_store
+from monitor.storage.results.restatement_store import read_restated
+from monitor.storage.rounds import round_claims, round_store, round_transitions
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from monitor.domain.label_parts import AssignedLabeler
+    from monitor.domain.report import EstimateRow
     from monitor.rounds.context import MonitorContext
+    from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
 
+    NewRows = Mapping[int, Sequence[dict[str, Any]]]
+    """Rows of label events to be stored, by round."""
+
 log = structlog.get_logger("monitor.rounds")
+
+_SAME = 1e-9  # Numbers of two machines differ by less, those of two methods by more
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +102,21 @@ class RestateRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class RestatedRound:
+    """A round and its new version; ``own`` unless it only pools one that was restated.
+
+    ``labels`` counts the answers that changed.
+    """
+
+    round: Round
+    version: int
+    own: bool
+    labels: int
+    before: list[EstimateRow]
+    after: list[EstimateRow]
+
+
+@dataclass(frozen=True, slots=True)
 class RestateOutcome:
     """The rounds that get a new version, and rows of label files that were refused."""
 
@@ -91,11 +129,9 @@ def restate(
 ) -> RestateOutcome:
     """Restate closed rounds that take no labels any more, each history at once.
 
-    Safe to repeat: where every number comes out as it is, there is no new version.
-
-    Raises `InputRefused` if a round that is named cannot be restated, or nobody of the name that is
-    to be taken out labeled any; then none is; `TryLater` if another worker has one of them, or late
-    labels are still to be counted.
+    Where every number comes out as it is, there is no new version. Raises `InputRefused` if a named
+    round cannot be restated, or the named annotator labeled none; `TryLater` if another worker has
+    one of them, or late labels are still to be counted.
     """
     rounds = _chosen(context, restatement)
     events, refused = _changed_labels(context, restatement, rounds)
@@ -212,7 +248,7 @@ def _by_column(context: MonitorContext, round_: Round) -> list[AssignedLabeler]:
 def _withdrawn(
     context: MonitorContext, rounds: Sequence[Round], annotator: str
 ) -> dict[int, list[LabelEvent]]:
-    """Take back what an annotator said in some rounds; who was taken out before is known still."""
+    """Take back what an annotator said in some rounds."""
     ids = [round_.id for round_ in rounds]
     with context.database.read() as connection:
         stored = label_store.all_statements(connection, ids)
@@ -246,18 +282,129 @@ def _restate_history(
 
     def act(claim: Claim) -> None:
         changes = _changes(context, rounds, events)
-        restated_rounds = tuple(
-            round_ for round_ in rounds if request.names_rounds or round_.id in changes
-        )
-        if restated_rounds:
-            restatement = Restatement(restated_rounds, request.by, request.why, changes)
-            restated[:] = versions.restate(context, restatement, claim, dry_run=dry_run)
+        chosen = [round_ for round_ in rounds if request.names_rounds or round_.id in changes]
+        if chosen:
+            batch = _read_batch(context, chosen, changes)
+            ids = {round_.id for round_ in chosen}
+            restated[:] = _publish(context, request, batch, ids, changes, claim, dry_run=dry_run)
 
     with claimed(context.database, rounds[0].id) as claim:
         if claim is None:
             raise TryLater(busy_text(rounds[0].monitor, rounds[0].number))
         retried(partial(act, claim))
     return restated
+
+
+def _read_batch(context: MonitorContext, chosen: Sequence[Round], changes: NewRows) -> HistoryBatch:
+    """Read the batch of the first round, with the new statements; the others stay as stored."""
+    ids = {round_.id for round_ in chosen}
+
+    def revised(
+        rounds: list[Round], labels: dict[int, RoundLabels]
+    ) -> tuple[list[Round], dict[int, RoundLabels]]:
+        for round_ in rounds:
+            if round_.id in ids and round_.is_changed:
+                raise TryLater(uncounted_text(round_.monitor, round_.number))
+        counted = [
+            replace(each, estimated_revision=None if each.id in ids else each.label_revision)
+            for each in rounds
+        ]
+        return counted, {
+            round_id: _with_statements(of_round, changes.get(round_id, ()))
+            for round_id, of_round in labels.items()
+        }
+
+    batch = versions.read_batch(context, chosen[0], revised=revised)
+    for member in batch.affected:
+        if member.round.id in ids and classes_without_label(member.tally.strata):
+            raise InputRefused(unlabeled_text(member.round.monitor, member.round.number))
+    return batch
+
+
+def _publish(
+    context: MonitorContext,
+    request: RestateRequest,
+    batch: HistoryBatch,
+    own: set[int],
+    changes: NewRows,
+    claim: Claim,
+    *,
+    dry_run: bool,
+) -> list[RestatedRound]:
+    """Give ``own`` rounds of a history, and those that pool one, a new version.
+
+    Evidence and alerts stay as they are, even if labels changed. Returns the rounds with
+    their new versions; none if every number comes out as it was. ``dry_run`` writes nothing.
+    """
+    estimates = versions.estimate_batch(context, batch)
+    with context.database.read() as connection:
+        outcome = [
+            RestatedRound(
+                member.round,
+                member.version,
+                member.round.id in own,
+                len(changes.get(member.round.id, ())),
+                estimate_store.read_estimates(connection, member.round.id, member.round.version),
+                list(estimates[member.round.id].rows),
+            )
+            for member in batch.affected
+        ]
+    if not changes and all(_same(each.before, each.after) for each in outcome):
+        return []
+    if dry_run:
+        return outcome
+    supplements = read_supplements(context.database, batch, restating=own)
+    now = context.clock()
+    due = batch.affected[0]
+    with context.database.write() as connection:
+        round_claims.hold(connection, claim)
+        write_versions(connection, batch, estimates, supplements)
+        _write(connection, request, batch, own, changes, now)
+        readings = read_stored_readings(connection, batch.affected)
+        write_readings(connection, batch.affected, readings)
+        for member in batch.affected:
+            if member.round.id in own:
+                note_missing(connection, member.round, member.tally, now)
+        alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
+        batch = replace(batch, restated=read_restated(connection, monitor_id=due.round.monitor_id))
+        reason = restated_reason(due.version, request.by, request.why)
+        evidence = BatchEvidence(readings, alerts=alerts)
+        versions.publish(connection, batch, estimates, supplements, evidence, reason, now)
+    return outcome
+
+
+def _write(
+    connection: Connection,
+    request: RestateRequest,
+    batch: HistoryBatch,
+    own: set[int],
+    changes: NewRows,
+    now: datetime,
+) -> None:
+    """Store the new labels and who restated what, and make the new versions the latest ones."""
+    label_store.insert_rows(connection, [row for rows in changes.values() for row in rows])
+    restatement_store.add_restatement(
+        connection,
+        batch.affected[0].round.monitor_id,
+        at=now,
+        by=request.by,
+        reason=request.why,
+        versions=[
+            (each.round.id, each.version, each.round.version, each.round.id in own)
+            for each in batch.affected
+        ],
+    )
+    named = [member for member in batch.affected if member.round.id in own]
+    for member in named:
+        reason = restated_reason(member.version, request.by, request.why)
+        round_transitions.note_event(connection, member.round, reason, now)
+    # Storing labels raises it by one; whatever else came in meanwhile is still to count.
+    revisions = [
+        (each.round.id, each.round.label_revision + bool(changes.get(each.round.id)))
+        for each in named
+    ]
+    latest = [(each.round.id, each.version, each.tally.is_partial) for each in batch.affected]
+    restatement_store.set_versions(connection, latest, revisions)
 
 
 def _changes(
@@ -276,3 +423,34 @@ def _changes(
                 own = [event for event in of_round if tasks[event.task_key].part == part]
                 rows[round_.id] += label_store.new_rows(connection, name, own, context.clock())
     return {round_id: of_round for round_id, of_round in rows.items() if of_round}
+
+
+def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> RoundLabels:
+    items = {item.id for item in labels.items}
+    answers = {item: list(statements) for item, statements in labels.said.items()}
+    checks = {one.id: one for one in labels.checks}
+    for row in rows:
+        item, answer = row["item_id"], None if row["answer"] is None else Answer(row["answer"])
+        statement = Statement(row["at"], row["annotator"], LabelKind(row["kind"]), answer)
+        if item in checks:  # people say of it how good the column is
+            checks[item] = checks[item].plus(statement)
+        elif item in items:
+            answers.setdefault(item, []).append(statement)
+    explored = None if labels.explored is None else _with_statements(labels.explored, rows)
+    return replace(labels, said=answers, checks=tuple(checks.values()), explored=explored)
+
+
+def _same(before: Sequence[EstimateRow], after: Sequence[EstimateRow]) -> bool:
+    old, new = (
+        {(row.metric, row.estimand, row.basis): (row.point, row.low, row.high) for row in rows}
+        for rows in (before, after)
+    )
+    return old.keys() == new.keys() and all(
+        _close(one, other) for key in old for one, other in zip(old[key], new[key], strict=True)
+    )
+
+
+def _close(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=0, abs_tol=_SAME)

@@ -1,10 +1,8 @@
 """After a restore: what MLflow shows and the store has forgotten is done again.
 
-A backup is older than what people have seen of its rounds since. MLflow still has their runs, by
-keys that begin with the store's id, and the answers lie where labels come from. So the slots that
-the store lost are opened as if they were due, with versions above those that MLflow shows: it keeps
-the larger of two values at one step and time. Seeds come from the store's id and the slot, so the
-same items are drawn and the answers fit again.
+The slots that the store lost are opened as if they were due, with versions above those that MLflow
+shows: it keeps the larger of two values at one step and time. Seeds come from the store's id and
+the slot, so the same items are drawn, and answers that lie where labels come from fit again.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import RESTORED
 from monitor.rounds import run
-from monitor.rounds.opening.slots import free_window, number_of
+from monitor.rounds.opening.due import free_window, number_of
 from monitor.rounds.reporting.enqueue import notify
 from monitor.rounds.reporting.notices import forgotten_notice
 from monitor.storage.results import alert_store, concern_store
@@ -64,10 +62,8 @@ class ForgottenRound:
 def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
     """Open the slots of a monitor that a restored store lost, above the versions MLflow shows.
 
-    What the store has to know is in one transaction; MLflow's runs of those rounds are deleted
-    after it. Safe to repeat: nothing is lost a second time.
-
-    Raises `DeliveryFailed` if MLflow does not answer; anyone who repeats this goes on from there.
+    Safe to repeat: MLflow's runs of those rounds are deleted after the transaction. Raises
+    `DeliveryFailed` if MLflow does not answer.
     """
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
@@ -125,10 +121,9 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
 def repeat_round(
     context: MonitorContext, behind: Mapping[int, int]
 ) -> Iterator[tuple[Round, MonitorError | None]]:
-    """Take all rounds that are not done as far as they get, in slot order, one after the other.
+    """Take all rounds that are not done as far as they get, in slot order; yields what each met.
 
-    A round is planned by what the rounds before it found, so it is drawn when they have closed:
-    then it wants the labels that it wanted the first time. Yields each with what it met.
+    One after the other: a round is planned by what the closed rounds before it found.
     """
     with context.database.read() as connection:
         rounds = round_store.find_rounds(connection, context.settings.name)
@@ -169,10 +164,7 @@ def _reports(
 
 
 def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> RoundSettings:
-    """Give a round the plan that it was drawn by, and from what; none if it was never drawn.
-
-    Labels that came late, or rounds that closed in another order, would make another one.
-    """
+    """Give a round the plan that it was drawn by, and from what; none if it was never drawn."""
     strata = [] if report is None else report.get("cells") or report.get("strata", [])
     planned = {str(row["stratum"]): int(row["planned"]) for row in strata}
     first = {
@@ -196,8 +188,7 @@ def _lost(
 ) -> tuple[list[datetime], list[datetime]]:
     """Find the slots to open, in order, and the slots that have no window in today's schedule.
 
-    Those that MLflow shows and the store has not, or has as skipped; and all that came due since
-    the newest that the store knows: they may have been lost before MLflow had them.
+    What came due since the newest that the store knows may be lost before MLflow had it.
     """
     schedule = context.settings.round.schedule
     removed = {
@@ -227,9 +218,8 @@ def _open(
 ) -> bool:
     """Open the round of a lost slot; false if another worker did.
 
-    Its notices go out as for a scheduled round. Only a slot before the newest known one that
-    the store never had, not even as skipped, was filled by a backfill, which wakes nobody now
-    either.
+    A slot before the newest known one that the store never had was filled by a backfill, whose
+    notices wake nobody now either.
     """
     filled = slot not in rounds and slot < (_newest(context, rounds) or slot)
     settings = context.settings.round.model_copy(
@@ -291,10 +281,7 @@ def _end_forgotten(
     reports: Mapping[datetime, Mapping[str, Any]],
     now: datetime,
 ) -> tuple[AlertRow, ...] | None:
-    """End the alerts that nobody here will ever end, for those who were notified that they fired.
-
-    By the report of the newest estimate that MLflow shows; None if that could not be read.
-    """
+    """End the alerts of MLflow's newest report that the store does not know; None without one."""
     if newest is None:
         return ()
     if newest not in reports:

@@ -1,29 +1,36 @@
-"""Everything about one version of a round, and the last reports of blocks of classes."""
+"""Lists of rounds, everything about one version of a round, and the last reports of blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import ClassOverview, ClassReport
 from monitor.domain.errors import InputRefused
-from monitor.domain.round_page import RoundPage
+from monitor.domain.report import RoundPage
 from monitor.domain.state import RoundState
 from monitor.presentation import rounds
+from monitor.rounds.opening.setting_changes import read_changes
 from monitor.rounds.reporting.enqueue import with_concerns
-from monitor.rounds.reporting.report import band_rows
-from monitor.rounds.reporting.surroundings import read_restated_rows
+from monitor.rounds.reporting.report import band_rows, read_restated_rows
+from monitor.rounds.status import first_shown
 from monitor.storage.labels import provisional_store
+from monitor.storage.overview import many_rounds
 from monitor.storage.results import class_store, concern_store, report_store
+from monitor.storage.results.restatement_store import restated_themselves
 from monitor.storage.rounds import round_lists, round_store, round_transitions
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.report import RoundReport
+    from monitor.domain.report import EstimateRow, RoundReport
+    from monitor.domain.setting_changes import Change
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
+    from monitor.storage.rounds.round_lists import ListQuery
     from monitor.storage.rounds.round_store import Round
 
 
@@ -136,3 +143,58 @@ def _overview(connection: Connection, block: str, classes: Mapping[str, str]) ->
             if name not in rounds or not rounds[name].is_settled
         )
     return ClassOverview(block, tuple(classes), report, slot, waits)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A round, its estimates, what it is the first of, and whether it was restated."""
+
+    round: Round
+    estimates: Sequence[EstimateRow]
+    changes: Sequence[Change]
+    restated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRounds:
+    """The rounds to list, in slot order, and how many skipped ones are ``hidden``.
+
+    ``has_older``: the list begins later than the rounds do.
+    """
+
+    rows: list[Row]
+    hidden: int
+    has_older: bool
+    any_rounds: bool
+
+
+def listed(connection: Connection, query: ListQuery) -> ListedRounds:
+    """Read the rounds to list; what it takes grows with them, not with those left out."""
+    ids, has_older = round_lists.find_listed(connection, query)
+    rounds = many_rounds.read_many(connection, ids)
+    changes = _changes(connection, rounds, query)
+    restated = restated_themselves(connection, ids)
+    estimates = many_rounds.read_shown(
+        connection, [round_.id for round_ in rounds if round_.estimated_version]
+    )
+    rows = [
+        Row(
+            round_,
+            first_shown(estimates.get(round_.id, [])),
+            changes.get(round_.id, []),
+            round_.id in restated,
+        )
+        for round_ in rounds
+    ]
+    hidden = 0 if query.skipped else round_lists.count_skipped(connection, query.monitor)
+    any_rounds = bool(rows) or round_lists.has_rounds(connection, query.monitor)
+    return ListedRounds(rows, hidden, has_older, any_rounds)
+
+
+def _changes(
+    connection: Connection, rounds: Sequence[Round], query: ListQuery
+) -> dict[int, list[Change]]:
+    """Find where something new began, also with the first round listed of a monitor."""
+    first = {round_.monitor_id: round_.id for round_ in reversed(rounds)}
+    previous = many_rounds.read_before(connection, [*first.values()], skipped=query.skipped)
+    return read_changes(connection, sorted([*previous, *rounds], key=attrgetter("slot")))

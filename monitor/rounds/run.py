@@ -43,9 +43,8 @@ SETTLING = timedelta(minutes=15)
 def run(context: MonitorContext) -> None:
     """Do all that is due for one monitor: open, draw, hand out, collect, close, correct, retire.
 
-    What keeps one round from going on does not keep the others. Not even if it ends the process,
-    as a draw that needs more memory than there is: rounds that a worker left in mid-step come
-    last, each by itself, the one that waited longest first.
+    What keeps one round from going on does not keep the others, not even if it ends the process:
+    rounds that a worker left in mid-step come last, each by itself, the longest waiting first.
 
     Raises `MonitorError`, the gravest obstacle met, once everything else is done.
     """
@@ -81,7 +80,7 @@ def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
 
 
 def _advance(context: MonitorContext, due: list[Round]) -> list[MonitorError | None]:
-    """Take these rounds as far as they get, and retire what is done; returns what each step met."""
+    """Take these rounds as far as they get, and retire what is done."""
     obstacles, rounds, sent = _begin_all(context, due)
     return [
         *obstacles,
@@ -91,7 +90,7 @@ def _advance(context: MonitorContext, due: list[Round]) -> list[MonitorError | N
 
 
 def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[MonitorError | None]:
-    """Read the labels of rounds whose tasks are out, and finish them; returns what each step met.
+    """Read the labels of rounds whose tasks are out, and finish them.
 
     A round whose second wave goes out meanwhile is read again: its labels may be there already.
     """
@@ -111,11 +110,7 @@ def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[Monit
 def _begin_all(
     context: MonitorContext, due: list[Round]
 ) -> tuple[list[MonitorError | None], list[Round], UnsentRounds]:
-    """Draw rounds and hand out their tasks, of those for which it is time.
-
-    Returns what each step met, the rounds that have something to do after it, and which of their
-    tasks are out.
-    """
+    """Draw rounds and hand out their tasks; returns the rounds, and which tasks are out."""
     sent, now = _read_sent(context, due), context.clock()
     begun = [round_.id for round_ in due if _may_begin(round_, sent, now)]
     if not begun:
@@ -128,11 +123,7 @@ def _begin_all(
 def _finish_all(
     context: MonitorContext, rounds: list[Round], collected: CollectResult
 ) -> list[MonitorError | None]:
-    """Close and correct what is to be; returns what each step met.
-
-    Only rounds whose labels were read just now: at the deadline of others there may be labels
-    that nobody has seen yet.
-    """
+    """Close and correct rounds whose labels were read just now: others may have unseen ones."""
     due = [
         round_.id
         for round_ in rounds
@@ -144,10 +135,7 @@ def _finish_all(
 
 
 def _may_begin(round_: Round, sent: UnsentRounds, now: datetime) -> bool:
-    """Whether a round is to be drawn or has tasks to hand out.
-
-    Not one that a clock ahead opened, whose window is not over.
-    """
+    """Whether a round is to be drawn (not one that a clock ahead opened) or has tasks to send."""
     if round_.state is RoundState.OPEN:
         return round_.slot <= now
     return round_.state is RoundState.LABELING and round_.id in sent.not_all
@@ -170,9 +158,8 @@ def backfill(
 ) -> Iterator[tuple[datetime, Round | None]]:
     """Run every slot whose window begins at ``start`` or later, oldest first.
 
-    Stops at the first of ``end``, the present and the end of the predictions. Yields
-    each slot with its round once that has ended, or has all it can get now; None if the slot
-    had ended before.
+    Stops at the first of ``end``, the present and the end of the predictions. Yields each slot with
+    its round, or None if that had ended before.
 
     Raises `MonitorError`, the gravest obstacle met, once all slots were gone through.
     """
@@ -231,10 +218,7 @@ def begin(context: MonitorContext, round_id: int) -> None:
 
 
 def finish(context: MonitorContext, round_id: int) -> None:
-    """Close a round whose labels are in or late, or correct one whose labels changed.
-
-    One that goes out in two waves goes on with its second.
-    """
+    """Send a second wave, close a round whose labels are in or late, or correct one."""
 
     def step(claim: Claim) -> None:
         with context.database.read() as connection:

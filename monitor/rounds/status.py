@@ -24,12 +24,11 @@ from monitor.presentation import status as lines
 from monitor.presentation.delivery import dead_line
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.restatements import restated_text
-from monitor.rounds.grace import gives_up_at
+from monitor.rounds.context import gives_up_at
 from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline, second_wave_lines
 from monitor.rounds.past_limits import is_missed_limit, missed_limits, proposed_limits
 from monitor.rounds.reporting.notices import notice_id
-from monitor.rounds.reporting.report import SHOWN
-from monitor.rounds.reporting.surroundings import read_restated_rows
+from monitor.rounds.reporting.report import SHOWN, read_restated_rows
 from monitor.storage.database import Database, in_chunks
 from monitor.storage.labels import label_notes, provisional_store
 from monitor.storage.outbox import effect_admin, effect_store
@@ -59,11 +58,9 @@ ValueT = TypeVar("ValueT")
 class Overview:
     """One monitor at one moment.
 
-    ``worst_case`` says that answers are missing and what that makes of the intervals; None if
-    none are. ``problems`` need somebody, ``concerns`` need a look, ``notes`` are worth knowing.
-
-    ``firing_notices`` has, by the id of each open alert, the notice that was sent when it fired,
-    and ``recoveries`` how far it is from its end, as of the last closing.
+    ``worst_case`` says what missing answers make of the intervals. ``problems`` need somebody,
+    ``concerns`` need a look, ``notes`` are worth knowing. By the id of each open alert:
+    ``firing_notices`` has the notice that was sent, ``recoveries`` how far it is from its end.
     """
 
     monitor: str
@@ -350,10 +347,7 @@ def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dic
 
 
 def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, RecoveryRow]:
-    """Read how far open alerts are from their end, by their ids.
-
-    Omits an alert if no round has closed since the upgrade from an older version.
-    """
+    """Read how far open alerts are from their end, by their ids, as of the last closing."""
     if not alerts:
         return {}
     newest = alert_store.newest_rounds(connection, [alert.id for alert in alerts])

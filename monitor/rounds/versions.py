@@ -1,12 +1,13 @@
-"""Closing, correcting, restating: counts, estimates, evidence, alert moves and effects in one go.
+"""Closing and correcting: counts, estimates, evidence, alert moves and effects in one go.
 
 A batch is computed from one state of the store and written only if the history is still in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from monitor.domain.label_parts import checks_of
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import early_text
-from monitor.presentation.moves import corrected_reason, overtaken_reason, restated_reason
+from monitor.presentation.moves import corrected_reason, overtaken_reason
 from monitor.rounds.estimation import anomalies
 from monitor.rounds.estimation.alerts import (
     after_moves,
@@ -23,13 +24,13 @@ from monitor.rounds.estimation.alerts import (
     find_disputes,
     fire_early,
     freeze_evidence,
-    read_stored_readings,
 )
 from monitor.rounds.estimation.batch import (
     BatchEvidence,
     Estimates,
     HistoryBatch,
     Member,
+    read_unrestated,
     set_versions,
     with_stored_own_rows,
     write_readings,
@@ -37,18 +38,14 @@ from monitor.rounds.estimation.batch import (
 )
 from monitor.rounds.estimation.curves import inverted_order, with_pictures
 from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
-from monitor.rounds.estimation.evidence import classifier_evidence
-from monitor.rounds.estimation.history import HistoryState, before_launch, history_states
-from monitor.rounds.estimation.label_errors import checked_labels
-from monitor.rounds.estimation.pooled_labels import cells_to_pool
-from monitor.rounds.estimation.recovery import recovery_rows
-from monitor.rounds.estimation.restated import (
-    RestatedRound,
-    Restatement,
-    is_as_estimated,
-    read_stored,
-    read_unrestated,
+from monitor.rounds.estimation.evidence import classifier_evidence, recovery_rows
+from monitor.rounds.estimation.history import (
+    HistoryState,
+    before_launch,
+    cells_to_pool,
+    history_states,
 )
+from monitor.rounds.estimation.label_errors import checked_labels
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
 from monitor.rounds.reporting.concerns import (
@@ -79,10 +76,13 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import Pooling
     from monitor.rounds.context import MonitorContext
+    from monitor.rounds.estimation.supplements import Supplements
     from monitor.storage.labels.check_store import PastChecks
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
+
+    Labels = dict[int, RoundLabels]
+    """Labels of rounds, by their id."""
 
 
 def close(
@@ -96,11 +96,10 @@ def close(
 ) -> None:
     """Close a round: its first version, frozen evidence, alert moves and effects.
 
-    ``labels`` are its labels if they were read already; newer ones count. ``concerns`` are
-    sentences about them by their kind.
+    ``labels`` are its labels if they were read already. ``concerns`` are sentences by their kind.
     """
-    batch = _read_batch(context, round_, round_labels=labels)
-    estimates = _shown(context, batch)
+    batch = read_batch(context, round_, round_labels=labels)
+    estimates = estimate_batch(context, batch)
     supplements = read_supplements(context.database, batch)
     disputes = find_disputes(batch.affected[0], batch.labels[round_.id])
     inverted = inverted_order(context.database, batch, estimates[round_.id].pictures)
@@ -136,13 +135,11 @@ def close(
         )
         alerts = after_moves(alerts, revised)
         write_readings(connection, later, corrected)
-        readings_by_round = {closed.id: readings} | corrected
-        recoveries = recovery_rows(connection, batch, estimates, alerts)
-        evidence = BatchEvidence(readings_by_round, (*moves, *revised), tuple(alerts), recoveries)
         noted = dict(concerns) if inverted is None else {**concerns, INVERTED: inverted}
         for kind, sentence in noted.items():
             note(connection, closed, kind, sentence, now)
-        enqueue(connection, batch, estimates, evidence, supplements, reason, now)
+        evidence = BatchEvidence({closed.id: readings} | corrected, [*moves, *revised], alerts)
+        publish(connection, batch, estimates, supplements, evidence, reason, now)
 
 
 def correct(
@@ -154,10 +151,10 @@ def correct(
 ) -> None:
     """Give a closed round, and those that pool it, a new version from labels that came late.
 
-    Label events that leave all counts as they were (a second annotator agrees) make none, unless
-    ``above`` has, by round id, versions that MLflow shows and the store has forgotten.
+    Label events that leave all counts as they were make none, unless ``above`` has, by round id,
+    versions that MLflow shows and the store has forgotten.
     """
-    batch = _read_batch(context, round_, above)
+    batch = read_batch(context, round_, above)
     disputes = find_disputes(batch.affected[0], batch.labels[round_.id])
     if not above and _changes_nothing(context, batch):
         with context.database.write() as connection:
@@ -168,7 +165,7 @@ def correct(
                 connection, due.id, due.version, estimated_revision=due.label_revision
             )
         return
-    estimates = _shown(context, batch)
+    estimates = estimate_batch(context, batch)
     supplements = read_supplements(context.database, batch)
     now = context.clock()
     version = batch.affected[0].version
@@ -189,51 +186,26 @@ def correct(
         )
         write_readings(connection, batch.affected, readings)
         alerts = after_moves(alerts, moves)
-        recoveries = recovery_rows(connection, batch, estimates, alerts)
-        evidence = BatchEvidence(readings, tuple(moves), tuple(alerts), recoveries)
-        enqueue(connection, batch, estimates, evidence, supplements, reason, now)
+        evidence = BatchEvidence(readings, moves, alerts)
+        publish(connection, batch, estimates, supplements, evidence, reason, now)
 
 
-def restate(
-    context: MonitorContext, restatement: Restatement, claim: Claim, *, dry_run: bool = False
-) -> list[RestatedRound]:
-    """Give old rounds of a history, and those that pool one, a new version by today's labels.
+def publish(
+    connection: Connection,
+    batch: HistoryBatch,
+    estimates: Estimates,
+    supplements: Mapping[int, Supplements],
+    evidence: BatchEvidence,
+    reason: str,
+    now: datetime,
+) -> None:
+    """Report stored versions, and how far open alerts are from their end.
 
-    Evidence and alerts stay as they are, even if labels changed. Returns the rounds with
-    their new versions; none if every number comes out as it was. ``dry_run`` writes nothing.
+    ``reason`` is why the due round has a new version.
     """
-    batch = _read_batch(context, restatement.rounds[0], restating=restatement)
-    restatement.refuse_unlabeled(batch)
-    estimates = _shown(context, batch)
-    with context.database.read() as connection:
-        stored = read_stored(connection, batch)
-    if not restatement.new_rows and is_as_estimated(stored, estimates):
-        return []
-    outcome = restatement.outcome(batch, stored, estimates)
-    if dry_run:
-        return outcome
-    restating = [round_.id for round_ in restatement.rounds]
-    supplements = read_supplements(context.database, batch, restating=restating)
-    now = context.clock()
-    due = batch.affected[0]
-    with context.database.write() as connection:
-        round_claims.hold(connection, claim)
-        write_versions(connection, batch, estimates, supplements)
-        restatement.write(connection, batch, now)
-        write_readings(
-            connection, batch.affected, readings := read_stored_readings(connection, batch.affected)
-        )
-        restatement.set_versions(connection, batch)
-        for round_ in restatement.rounds:
-            tally = next(each.tally for each in batch.affected if each.round.id == round_.id)
-            note_missing(connection, round_, tally, now)
-        alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
-        recoveries = recovery_rows(connection, batch, estimates, alerts)
-        evidence = BatchEvidence(readings, alerts=tuple(alerts), recoveries=recoveries)
-        batch = replace(batch, restated=read_restated(connection, monitor_id=due.round.monitor_id))
-        reason = restated_reason(due.version, restatement.by, restatement.why)
-        enqueue(connection, batch, estimates, evidence, supplements, reason, now)
-    return outcome
+    recoveries = recovery_rows(connection, batch, estimates, evidence.alerts)
+    evidence = replace(evidence, recoveries=recoveries)
+    enqueue(connection, batch, estimates, evidence, supplements, reason, now)
 
 
 def read_early(
@@ -245,11 +217,10 @@ def read_early(
 ) -> None:
     """Read the evidence of a round that takes labels: it fires what its closing will fire anyway.
 
-    Answers that an adjudicator may still have to decide are missing, those to items ``waiting``
-    for a second person too. Of a round in two waves the first is read, since the guess for the
-    second may still change. Sizes that are estimated are read at the closing only.
+    Answers that an adjudicator may still decide count as missing, as do those to items ``waiting``
+    for a second person. Of two waves the first is read: the guess for the second may still change.
     """
-    batch = _read_batch(context, round_, round_labels=labels)
+    batch = read_batch(context, round_, round_labels=labels)
     sample = batch.labels[round_.id].without(batch.recurring[round_.id])
     due, waves = batch.affected[0], _evidence_tallies(round_, sample.settled(waiting))[:1]
     evidence = []
@@ -288,14 +259,15 @@ def abandon(context: MonitorContext, round_: Round, claim: Claim, reason: str) -
         enqueue_abandoned(connection, round_, reason, now)
 
 
-def _read_batch(
+def read_batch(
     context: MonitorContext,
     this_round: Round,
     above: Mapping[int, int] = MappingProxyType({}),
     *,
     round_labels: RoundLabels | None = None,
-    restating: Restatement | None = None,
+    revised: Callable[[list[Round], Labels], tuple[list[Round], Labels]] | None = None,
 ) -> HistoryBatch:
+    """Read a round and all later ones of its history, as labeled, or as ``revised`` has them."""
     if this_round.history_id is None:
         message = f"round {this_round.id} was not drawn, so it has no history to publish into"
         raise AssertionError(message)
@@ -314,9 +286,8 @@ def _read_batch(
         past_checks: dict[int, PastChecks] = {}
         if any(checks_of(round_.settings.labeling) for round_ in rounds):
             past_checks = in_chunks(connection, [each.id for each in past], check_store.read_past)
-    if restating is not None:
-        rounds = [restating.requested_for(round_) for round_ in rounds]
-        labels = restating.with_changes(labels)
+    if revised is not None:
+        rounds, labels = revised(rounds, labels)
     return HistoryBatch(
         store_id=store_id,
         history=history,
@@ -324,7 +295,9 @@ def _read_batch(
         affected=tuple(
             Member(
                 round_,
-                _tally(round_, labels, stored),
+                _labeled_tally(labels[round_.id])
+                if round_.is_changed
+                else Tally(stored[round_.id]),
                 max(round_.version, above.get(round_.id, 0)) + 1,
             )
             for round_ in rounds
@@ -378,17 +351,12 @@ def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:
         return is_as_stored(connection, member.round, batch.labels[member.round.id])
 
 
-def _tally(
-    round_: Round, labels: Mapping[int, RoundLabels], stored: Mapping[int, tuple[StratumTally, ...]]
-) -> Tally:
-    return _labeled_tally(labels[round_.id]) if round_.is_changed else Tally(stored[round_.id])
-
-
 def _labeled_tally(labels: RoundLabels) -> Tally:
     return Tally(tuple(labels.counts()))
 
 
-def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
+def estimate_batch(context: MonitorContext, batch: HistoryBatch) -> Estimates:
+    """Estimate each affected round; its own numbers stay where no label changed."""
     estimates = _estimated(batch)
     with context.database.read() as connection:
         estimates = with_stored_own_rows(connection, batch, estimates)

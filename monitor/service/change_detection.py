@@ -1,11 +1,8 @@
 """Which monitors need no look: nothing is due, and nothing changed since the last one.
 
-A look at a monitor costs a dozen queries and reads its tasks, at every tick (docs/project has
-the figures). So the service remembers how each monitor stood before its last look. If it stands
-the same now, its labels' place too, and no slot or deadline has come, another look would find what
-that one found. Reading this takes two queries for all monitors together. Memory may be lost at any
-time: then everything is looked at.
-`run-once`, a new process each time, keeps it in the store (below).
+A look at a monitor costs a dozen queries and reads its tasks. So a process remembers how each
+monitor and the place of its labels stood before its last look; `run-once` keeps that in the store.
+If both stand the same now, and no slot or deadline has come, another look would find nothing new.
 """
 
 from __future__ import annotations

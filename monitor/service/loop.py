@@ -20,10 +20,8 @@ import structlog
 from monitor.domain.errors import EXIT_INPUT, EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
 from monitor.domain.model import MLFLOW
 from monitor.rounds.claims import let_claims_run_out
-from monitor.rounds.delivery.dead_letters import retire_orphans
-from monitor.rounds.delivery.deliver import Delivered, deliver
-from monitor.rounds.opening.removed_monitors import end_removed_monitors
-from monitor.rounds.retention import forget_removed_monitors
+from monitor.rounds.delivery import Delivered, deliver, retire_orphans
+from monitor.rounds.opening.removed_monitors import end_removed_monitors, forget_removed_monitors
 from monitor.rounds.sampling.aliases import check_aliases
 from monitor.service import signals
 from monitor.service.change_detection import ChangeDetector, MonitorScan, last_ones
@@ -353,11 +351,11 @@ def _guarded(name: str, loop: Callable[[], None], running: Running) -> Callable[
 def _web(running: Running) -> WebServer | None:
     if (settings := running.application.config.web) is None:
         return None
-    from monitor.service.web.app import Pages  # noqa: PLC0415  few configs have pages
+    from monitor.service.web.app import watchers_app  # noqa: PLC0415  few configs have pages
     from monitor.service.web.server import WebServer  # noqa: PLC0415
 
     listen = None if settings.allow_remote else settings.address.host
-    pages = Pages(running.health, running.ready, running.metrics, listen=listen)
+    pages = watchers_app(running.health, running.ready, running.metrics, listen=listen)
     server = WebServer(pages, settings.address)
     server.start()
     return server
@@ -372,7 +370,7 @@ def _pages(running: Running) -> PagesServer | None:
         if settings.login is None:
             log.info("labeling page: this link works once", link=link, used_by=entered)
         else:
-            log.info("labeling page: people sign in", at=link, login=settings.login.kind)
+            log.info("labeling page: people sign in", at=link)
 
     config = running.application.config
     server = PagesServer(

@@ -1,15 +1,12 @@
 """Delivering to MLflow in a separate process, which ends when nothing is left to deliver.
 
-MLflow's library takes 150 MB and never returns them, and most ticks have nothing for it. So
-whenever something is due, the service (`MlflowProcess`) starts ``python -m
-monitor.service.mlflow_process``, which delivers it and ends. If that one is killed, or MLflow's
-library ends it, the service goes on, and the next tick starts another.
+MLflow's library takes 150 MB and never returns them, and most ticks have nothing for it. To the
+store the process is one more worker: however it ends, its claims are free then, and that of the
+next tick goes on with what remains.
 
 The first line of its standard input says which store and which MLflow, as JSON; when standard input
 ends, so does the process, after the delivery in flight if that comes to an end. Standard output is
-one JSON object a line: what is to be logged, or an empty one as a sign of life. To the store this
-is one more worker: however it ends, its claims are free then, and the next one goes on with what
-remains.
+one JSON object a line: what is to be logged, or an empty one as a sign of life.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ import structlog
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import MLFLOW
 from monitor.domain.ports import utc_now
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.service.obstacle_log import take_in_library_logs
 from monitor.storage.database import Database
 from monitor.storage.outbox import effect_store
@@ -48,8 +45,7 @@ _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 """Those to the service, which all of its group may get; it says itself when to stop."""
 
 GRACE = timedelta(seconds=60)
-"""How long the delivery in flight may go on once the service is stopping, or gone. What hangs for
-longer is abandoned, as the service does with its own steps: nobody would end it otherwise."""
+"""How long the delivery in flight may go on once the service is stopping, or gone."""
 
 log = structlog.get_logger("monitor.service.loop")
 

@@ -45,11 +45,6 @@ class ObstacleFilter:
 
     Two lines are of one obstacle if they have the same monitor, sink or job and the same reason,
     regardless of their event: a reason that stops a round stops its monitor, and is logged once.
-
-    Parameters
-    ----------
-    clock
-        Seconds that only grow, so that setting the time of the machine changes nothing.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -58,12 +53,9 @@ class ObstacleFilter:
         self._obstacles: dict[str, dict[str, _Obstacle]] = {}
 
     def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
-        """Return the line, with the age in ``minutes`` where it is a reminder.
+        """Return the line, with the age in ``minutes`` if it is a reminder.
 
-        Raises
-        ------
-        structlog.DropEvent
-            If the obstacle was logged within the last hour.
+        Raises `structlog.DropEvent` if the obstacle was logged within the last hour.
         """
         subject = next(
             (f"{name} {event[name]}" for name in ("monitor", "sink", "job") if name in event), ""

@@ -111,7 +111,7 @@ class Running:
         unchanged: dict[str, Any] = {}
         login = None if old.pages is None else old.pages.login
         # People's passwords go to the MLflow that the pages began with, so the runs go there, too.
-        also = ("mlflow",) if login is not None and login.kind == "mlflow" else ()
+        also = ("mlflow",) if login is not None and login.uses_mlflow else ()
         for name in (*_NEED_A_RESTART, *also):
             if getattr(config, name) != getattr(old, name):
                 unchanged[name] = getattr(old, name)

@@ -1,11 +1,9 @@
 """Reading once what several monitors of a pass read.
 
-A file with the truth of many monitors is read whole by each that asks. So before the first of them
-is looked at, its labeler learns which items the others wait for, and reads for all of them
-(`Prefetcher`). A window is read once for all monitors of a block that are about to draw from it
-(`SharedScans`). It is kept in memory for as long as these monitors are looked at, and nothing else
-depends on it: a monitor for which it does not hold, or whose window is another, scans by itself,
-and a process that is killed has read for nothing.
+`Prefetcher` tells the labeler of a file with the truth of many monitors which items the others wait
+for, before the first of them is looked at. `SharedScans` reads a window once for all monitors of a
+block that are about to draw from it. Nothing else depends on either: a monitor for which it does
+not hold reads by itself.
 """
 
 from __future__ import annotations

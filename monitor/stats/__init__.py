@@ -19,8 +19,8 @@ ValueError that names them, but by ``Counts`` itself, which takes checked arrays
 
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts, Interval
-from monitor.stats.core.draws import Draws, Estimand, JointPosterior, draw, round_posterior
-from monitor.stats.core.metrics import METRICS, Matrix, Metric, MetricValue, f_beta, metric
+from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
+from monitor.stats.core.metrics import METRICS, Matrix, Metric, metric
 from monitor.stats.core.reasons import (
     AuditAtChance,
     Contradiction,
@@ -30,7 +30,6 @@ from monitor.stats.core.reasons import (
     Unlabeled,
 )
 from monitor.stats.core.sample import LabeledSample, ScoredSample
-from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import CurveBands, curve_bands
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, Remark
@@ -38,53 +37,32 @@ from monitor.stats.design.planning import (
     LabelsNeeded,
     MarginsBought,
     PlanOptions,
-    WidthCurve,
     plan_options,
     random_sampling_labels,
-    width_curve,
 )
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
-from monitor.stats.design.restratify import EffectiveCounts, restratify
-from monitor.stats.design.score_bands import (
-    FLAGGED_BANDS,
-    PASSED_BANDS,
-    affordable_bands,
-    band_edges,
-    band_of,
-    resemble_probabilities,
-)
-from monitor.stats.detection.alternatives import alternatives, check_testable, guess, steps
+from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
+from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.delay import Detection, detection, false_alarms, smallest_drop
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
-from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits, smallest_drops
-from monitor.stats.detection.projection import project
+from monitor.stats.detection.half_space import Limit, LimitCannotBeTested
+from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits
 from monitor.stats.detection.recovery import Recovery, log_recovery_factor
-from monitor.stats.detection.recovery_delay import Ending, ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
 from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.drift.volume import ExpectedCount, expected_count
 from monitor.stats.estimation.class_averages import ClassAverage, ClassAverages, class_averages
 from monitor.stats.estimation.class_samples import ClassSample
-from monitor.stats.estimation.missing import point_range
 from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
-from monitor.stats.estimation.posterior import (
-    Basis,
-    MetricEstimate,
-    estimate,
-    estimate_matrix,
-    estimates,
-    metric_quantile,
-)
-from monitor.stats.estimation.predictive import NextEstimate, next_estimates, stratified_estimate
+from monitor.stats.estimation.posterior import MetricEstimate, estimate, estimate_matrix, estimates
+from monitor.stats.estimation.predictive import NextEstimate, next_estimates
 from monitor.stats.estimation.prevalence import PrevalenceCurve, precision_at, prevalence_curve
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
-from monitor.stats.estimation.segments import segment_estimates, segment_posterior
+from monitor.stats.estimation.segments import segment_estimates
 from monitor.stats.estimation.small_counts import DecidingClass, FewLabels, small_count_caution
 from monitor.stats.history.change_point import PoolingStep, pool, pooling_steps
-from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import with_robust_weight
 from monitor.stats.history.run_length import RunLength
 from monitor.stats.labels.agreement import (
@@ -96,7 +74,7 @@ from monitor.stats.labels.agreement import (
     krippendorff_alpha,
 )
 from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
-from monitor.stats.labels.label_error import CorrectedDraws, corrected_draws, corrected_estimates
+from monitor.stats.labels.label_error import corrected_estimates
 
 __all__ = [
     "FLAGGED_BANDS",
@@ -106,7 +84,6 @@ __all__ = [
     "AlertPower",
     "Allocation",
     "AuditAtChance",
-    "Basis",
     "BetaMixture",
     "BudgetShort",
     "ClassAudits",
@@ -115,21 +92,16 @@ __all__ = [
     "ClassSample",
     "Comparison",
     "Contradiction",
-    "CorrectedDraws",
     "Counts",
     "CurveBands",
     "DecidingClass",
     "Detection",
     "Draws",
-    "EffectiveCounts",
     "EmptyClass",
-    "Ending",
-    "Estimand",
     "Evidence",
     "ExpectedCount",
     "FewLabels",
     "FloorsLowered",
-    "HalfSpace",
     "Interval",
     "JointPosterior",
     "LabelAudit",
@@ -141,7 +113,6 @@ __all__ = [
     "Matrix",
     "Metric",
     "MetricEstimate",
-    "MetricValue",
     "MoreLabels",
     "NextEstimate",
     "NoAgreement",
@@ -162,67 +133,47 @@ __all__ = [
     "Undefined",
     "UndefinedDraws",
     "Unlabeled",
-    "WidthCurve",
     "WindowDistance",
     "Working",
-    "affordable_bands",
     "alert_power",
     "allocate",
-    "alternatives",
     "assumed_limits",
     "band_edges",
     "band_of",
-    "check_testable",
     "class_averages",
     "cohen_kappa",
     "compare",
     "compare_threshold",
-    "corrected_draws",
     "corrected_estimates",
     "curve_bands",
     "detection",
     "disagreement",
     "draw",
-    "ending",
     "estimate",
     "estimate_matrix",
     "estimates",
     "expected_count",
-    "f_beta",
     "false_alarms",
     "fleiss_kappa",
     "guess",
-    "half_space",
     "krippendorff_alpha",
     "log_e_factor",
     "log_recovery_factor",
     "log_threshold",
     "metric",
-    "metric_quantile",
     "more_labels",
     "next_estimates",
     "plan_options",
-    "point_range",
     "pool",
-    "pooled_rates",
     "pooling_steps",
     "precision_at",
     "precision_change",
     "prevalence_curve",
-    "project",
     "random_sampling_labels",
-    "resemble_probabilities",
-    "restratify",
     "round_posterior",
-    "scaled_matrix",
     "segment_estimates",
-    "segment_posterior",
     "small_count_caution",
     "smallest_drop",
-    "smallest_drops",
-    "steps",
-    "stratified_estimate",
-    "width_curve",
     "window_distances",
     "with_robust_weight",
 ]

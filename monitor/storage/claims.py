@@ -21,20 +21,13 @@ _NONE, _UNKNOWN = "-", "?"
 
 
 def worker_name(pid: int | None = None) -> str:
-    """Name a process of this machine: place, process id, start time.
-
-    The place is the boot and the process-id namespace, so that containers which share a host
-    name do not take each other's processes for their own.
-    """
+    """Name a process of this machine: boot and process-id namespace, process id, start time."""
     pid = os.getpid() if pid is None else pid
     return f"{_host()}/{pid}/{_started(pid)}"
 
 
 def is_dead(worker: str) -> bool:
-    """Whether a worker was a process of this machine that no longer runs.
-
-    False where that cannot be known: then its claim has to run out.
-    """
+    """Whether a worker was a process of this machine that no longer runs; false if unknown."""
     host, _, process = worker.partition("/")
     pid, _, started = process.partition("/")
     if host != _host() or started == _UNKNOWN or not pid.isdigit():

@@ -142,10 +142,7 @@ def insert_some(connection: Connection, table: Table, rows: Iterable[Mapping[str
 def insert_all_new(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> list[int]:
-    """Insert rows at once and return the ids of those whose unique keys no other row had.
-
-    Of several workers who insert the same row at once one gets its id.
-    """
+    """Insert rows at once and return the ids of those whose unique keys no other row had."""
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.on_conflict_do_nothing().returning(table.c.id)
     return [int(scalar) for scalar in connection.execute(added, list(rows)).scalars()]
@@ -168,11 +165,7 @@ def put_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, An
 
 
 class Database:
-    """One store: opens transactions, and raises an error people understand where it cannot.
-
-    Raises `ConfigRefused` if the address is malformed or names a database this store does not
-    support.
-    """
+    """One store: opens transactions, and raises an error people understand if it cannot."""
 
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
@@ -391,8 +384,7 @@ def _sqlite_engine(url: str) -> Engine:
 def _log_prefix(connection: sqlite3.Connection) -> None:
     """Let readers and a writer work side by side: the file remembers it.
 
-    While another writes to a new file, as when two replicas start, SQLite turns this away at once,
-    regardless of the timeout.
+    SQLite refuses this at once, regardless of the timeout, while another writes to a new file.
     """
     give_up = time.monotonic() + _LOCK_MS / 1000
     while True:

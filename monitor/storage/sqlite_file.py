@@ -17,14 +17,11 @@ def path_of(database: Database) -> Path:
 
 
 def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
-    """Copy the store as it is at one moment, while others read and write it; return its bytes.
+    """Copy the store as it is at one moment, compact, while others use it; return its bytes.
 
-    The copy is compact, so nothing from deleted rows is in it. It is checked before it appears, and
-    appears whole or not at all.
-
-    Raises `InputRefused` if the target is there, is the store itself, or cannot be written;
-    `ConfigRefused` if the store is not a SQLite file; `StoreUnavailable` if the copy is not whole
-    or not of this program's schema; it is thrown away.
+    The copy is checked before it appears. Raises `InputRefused` if the target is there, is the
+    store itself, or cannot be written; `ConfigRefused` if the store is not a SQLite file;
+    `StoreUnavailable` if the copy is not whole.
     """
     _refuse(database, target, replace=replace)
     unfinished = target.with_name(f".{target.name}.unfinished")
@@ -48,10 +45,7 @@ def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
 
 
 def wipe_log(database: Database) -> bool:
-    """Write all changes into the store and empty its log, where deleted texts would still stand.
-
-    False where a reader kept it from being emptied; the next one who closes the store does it.
-    """
+    """Empty the log, where deleted texts would still stand; false if a reader kept it from that."""
     if not database.is_sqlite:
         return True
     with closing(sqlite3.connect(path_of(database), timeout=30)) as connection:

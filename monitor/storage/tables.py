@@ -390,14 +390,6 @@ agreements = define_table(
     comment="How far annotators agreed on the items that several of them answered.",
 )
 
-posteriors = define_table(
-    "posteriors",
-    *_version(),
-    Column("predicted", String(10), primary_key=True),
-    *required(JSON, "weight", "alpha", "beta"),
-    comment="The pooled posterior of each predicted class, as output; never read back.",
-)
-
 evidence = define_table(
     "evidence",
     *_version(),
@@ -515,19 +507,6 @@ challenger_counts = define_table(
     *_stratum(Column("flagged", Boolean, primary_key=True)),
     *required(Integer, "labeled", "positive"),
     comment="The labels of each version by the challenger's decision; never changed.",
-)
-
-comparisons = define_table(
-    "comparisons",
-    *_version(),
-    Column("rounds", Integer, primary_key=True),  # how many, this one the last of them
-    Column("metric", String(40), primary_key=True),
-    *_interval("champion_"),
-    *_interval("challenger_"),
-    *_interval("difference_"),
-    Column("higher", Float),
-    Column("reason", Text),
-    comment="The classifier and its challenger on the same labels, of one round or of several.",
 )
 
 planned_margins = define_table(

@@ -1,10 +1,4 @@
-"""Which version of a registered model an alias names, asked with MLflow's library.
-
-    python -m monitor.tracking.alias_process
-
-Standard input says which registry and which model, as JSON; standard output which ``version``
-(null: none), or ``why`` that is not known (`monitor.tracking.aliases`).
-"""
+"""Which version an alias names, asked with MLflow's library: a task and an answer as JSON."""
 
 from __future__ import annotations
 

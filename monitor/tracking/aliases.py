@@ -1,8 +1,7 @@
 """Which version of a registered model an alias names, asked without MLflow's library.
 
-A server is asked by plain HTTP. Any other registry, such as a SQLite file, needs the library, which
-takes 150 MB and never returns them: it is asked by its own process
-(`monitor.tracking.alias_process`).
+A server is asked by plain HTTP. Any other registry needs the library, which takes 150 MB and never
+returns them: `monitor.tracking.alias_process` asks it.
 """
 
 from __future__ import annotations
@@ -47,10 +46,7 @@ class AliasRefused(RegistryUnavailable):
 
 
 class MlflowAliases:
-    """The aliases of one registry.
-
-    base_folder: What a relative SQLite path is relative to: the folder of the config.
-    """
+    """The aliases of one registry; a relative SQLite path begins at ``base_folder``."""
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
         elsewhere = settings.registry_uri or os.environ.get("MLFLOW_REGISTRY_URI")
@@ -62,7 +58,7 @@ class MlflowAliases:
     def version_of(self, model: str) -> str | None:
         """Find which version a URI such as ``models:/mail@champion`` names; None: it names none.
 
-        Raises `RegistryUnavailable` if there is no answer, or not to us, or was none just now.
+        Raises `RegistryUnavailable` if there is no answer, or was none just now.
         """
         alias = alias_of(model)
         if alias is None:

@@ -23,10 +23,7 @@ _DECIMALS = 6
 
 
 def metrics(report: ClassReport) -> dict[str, float]:
-    """Name the averages: ``macro/precision``, ``macro/precision_low`` and so on.
-
-    None for a window in which a class is missing: charts have a gap there.
-    """
+    """Name the averages; none for a window in which a class is missing: charts have a gap there."""
     result = {
         f"{row.average}/{row.metric}{ending}": getattr(row, end)
         for row in report.averages
@@ -40,7 +37,7 @@ def metrics(report: ClassReport) -> dict[str, float]:
 
 
 def write_classes(client: MlflowClient, run: Run, report: ClassReport, digest: str) -> None:
-    """Add the point of one window to the run of its block; description and tags are the newest's.
+    """Add one window's point to the run of its block; description and tags are the newest's.
 
     The digest comes last: a run that has it has all of the report.
     """

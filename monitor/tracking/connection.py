@@ -1,7 +1,7 @@
 """Reaching MLflow: a quiet import, short waits, and its errors in our words.
 
-MLflow's client retries every call up to seven times, two minutes each, even those that create
-runs; here each call is made once, and one delivery as a whole has an end.
+MLflow's client retries every call up to seven times, two minutes each; here each is made once, and
+a delivery as a whole has an end.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.mlflow_login import CONNECT_SECONDS, http_client
 from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.files.sqlite_address import sqlite_path
@@ -61,65 +60,63 @@ _ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the wh
 _IMPORT = threading.Lock()
 
 
-CONNECT_SECONDS = 3
 HEALTH_SECONDS = 5
 TOO_MANY, UNAVAILABLE = 429, 503
 
-_PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mssql": 1433}
+_PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 
 
-def check_reachable(uri: str) -> None:
-    """Connect and hang up; no error where there is nobody to connect to, or only a proxy.
-
-    Raises `OSError` if nothing listens there.
-    """
+def _connect(uri: str) -> None:
+    """Connect to a database and hang up. Raises `OSError` if nothing listens there."""
     parts = urlsplit(uri)
-    scheme = parts.scheme.partition("+")[0]
-    port = parts.port or _PORTS.get(scheme)
-    if not parts.hostname or port is None or _by_proxy(scheme, parts.hostname):
-        return
-    socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
+    port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
+    if parts.hostname and port is not None:
+        socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
 
 
-def _by_proxy(scheme: str, host: str) -> bool:
-    proxies = getproxies()
-    return bool(proxies.get(scheme) or proxies.get("all")) and not proxy_bypass(host)
+def _ask_health(uri: str) -> None:
+    """Ask for ``/health`` once.
 
-
-def ask_health(uri: str) -> tuple[int, timedelta | None]:
-    """Ask for ``/health`` once, with MLflow's own credentials and certificates.
-
-    Returns the status of the answer, and for how long who gave it wants to be left alone.
+    Raises `OSError` without an answer, `DeliveryFailed` if the server takes no requests now.
     """
-    from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415
-    from mlflow.utils.rest_utils import http_request  # noqa: PLC0415
+    import httpx  # noqa: PLC0415  0.1 s, needed only where MLflow is asked
 
-    credentials = get_default_host_creds(uri)  # type: ignore[no-untyped-call]
-    answer = http_request(  # type: ignore[no-untyped-call]
-        credentials,
-        "/health",
-        "GET",
-        timeout=(CONNECT_SECONDS, HEALTH_SECONDS),
-        retry_codes=frozenset(),
-        raise_on_status=False,
-    )
-    answers = {name.lower(): value for name, value in answer.headers.items()}
-    return int(answer.status_code), retry_after(answers, utc_now())
+    try:
+        with http_client(HEALTH_SECONDS) as client:
+            answer = client.get(f"{uri.rstrip('/')}/health")
+    except (httpx.LocalProtocolError, UnicodeError):
+        return  # of a credential that no header may hold; MLflow's client refuses it too
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise ConnectionError(str(error)) from error
+    # Only these two answers say that it takes no requests: a gateway may not route the path.
+    if answer.status_code in {TOO_MANY, UNAVAILABLE}:
+        message = (
+            f"MLflow at {shown(uri)} takes no requests now: it answers {answer.status_code}; what "
+            "waits is tried again"
+        )
+        raise DeliveryFailed(message, retry_after=retry_after(answer.headers, utc_now()))
 
 
 @contextmanager
 def one_try_and_quiet(tracking_uri: str) -> Iterator[None]:
-    """Let each call be made once and print nothing; only one thread may be in here at a time."""
+    """Let each call be made once, print and log nothing; one thread at a time may be in here."""
     settings = {TRACKING_URI: tracking_uri, **_CALL_ONCE_AND_PRINT_NOTHING}
     configure = logging.config.fileConfig
+    levels = {name: logging.getLogger(name).level for name in _NOISY}
     # MLflow before 3.7 would put handlers of its own in place of this process's at each migration.
     logging.config.fileConfig = lambda *_, **__: None
     try:
+        for name in _NOISY:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         for name, value in settings.items():
             _answer(name, value)
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own use of SQLAlchemy
+            yield
     finally:
         logging.config.fileConfig = configure
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
         for name in (TIMEOUT, *settings):
             _variable(name).pop("get", None)
 
@@ -132,17 +129,14 @@ def set_timeout(seconds: int) -> None:
 def _answer(name: str, value: object) -> None:
     """Let MLflow's client read a setting that is not in the environment of the process.
 
-    glibc moves the list of variables when one is added, and another thread that is just reading it
-    (any look-up of a host name or time zone does) then crashes the process.
+    glibc moves the list of variables when one is added, which crashes a thread that reads it just
+    then, as any look-up of a host name or time zone does.
     """
     _variable(name)["get"] = lambda: value
 
 
 def _variable(name: str) -> dict[str, object]:
-    """Return what MLflow's object for a variable holds; its `get` is then found before its class's.
-
-    The name is public, the object that reads it is shared by all of MLflow's modules.
-    """
+    """Return what MLflow's object for a variable holds; its `get` is found before its class's."""
     from mlflow import environment_variables  # noqa: PLC0415  takes 2.8 s
 
     variable: object = getattr(environment_variables, name)
@@ -156,8 +150,7 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 def load_mlflow() -> None:
     """Import mlflow without telemetry and without its hold on other libraries' loggers.
 
-    Threads import it one after the other: its packages import each other, so that two imports at
-    once break it for the whole process.
+    One thread after the other: two imports at once break it for the whole process.
     """
     with _IMPORT:
         if "mlflow" in sys.modules:
@@ -183,8 +176,8 @@ def shown(uri: str) -> str:
 class Connection:
     """One MLflow, reached with one client, one delivery at a time.
 
-    delivery_seconds: How long one delivery may take over the network. A SQLite file needs no such
-        end, and making its tables takes some seconds the first time.
+    ``delivery_seconds`` limits a delivery over the network, not to a SQLite file: making its tables
+    takes some seconds the first time.
     """
 
     def __init__(
@@ -199,13 +192,10 @@ class Connection:
 
     @contextmanager
     def open(self, requested: str) -> Iterator[MlflowClient]:
-        """Give a client whose calls end in time and whose errors are ours.
-
-        Raises `DeliveryFailed`, for any failure of MLflow inside the block.
-        """
+        """Give a client whose calls end in time and whose failures are `DeliveryFailed`."""
         is_there = self._answered + _FRESH > time.monotonic()
         if not is_there:
-            self.check_reachable(requested)
+            self._reach(requested)
         load_mlflow()
         from mlflow import MlflowClient  # noqa: PLC0415
         from mlflow.exceptions import MlflowException  # noqa: PLC0415
@@ -213,12 +203,12 @@ class Connection:
 
         with ExitStack() as stack:
             stack.enter_context(_ONE_AT_A_TIME)
-            stack.enter_context(_quiet(self.tracking_uri))
+            stack.enter_context(one_try_and_quiet(self.tracking_uri))
             # From here on, not before the lock: who waits for another's delivery loses no time.
             deadline = Deadline(self._delivery_seconds if self._remote else math.inf)
             try:
                 if not is_there:
-                    self._probe()
+                    self._make_tables()
                 if self._client is None:
                     self._client = MlflowClient(self.tracking_uri, self._registry_uri)
                 yield cast("MlflowClient", Timed(self._client, deadline))
@@ -230,10 +220,11 @@ class Connection:
                 raise self.failure(error, requested) from error
             self._answered = time.monotonic()
 
-    def check_reachable(self, requested: str) -> None:
-        """Find out that nothing listens, before anything slow is done for it."""
+    def _reach(self, requested: str) -> None:
+        """Find out that nothing answers, before anything slow is done for it."""
+        is_server = urlsplit(self.tracking_uri).scheme in {"http", "https"}
         try:
-            check_reachable(self.tracking_uri)
+            (_ask_health if is_server else _connect)(self.tracking_uri)
         except OSError as error:
             raise self.failure(error, requested) from error
 
@@ -257,10 +248,7 @@ class Connection:
         return DeliveryFailed(message, sink_down=_code(error) in _DOWN, lasting=bool(way_out))
 
     def _way_out(self, error: Exception) -> str:
-        """Return what repairs a file whose tables MLflow cannot use; empty for other faults.
-
-        MLflow advises ``mlflow db upgrade``, which fails on tables that are half made.
-        """
+        """Return what repairs a file whose tables MLflow cannot use; empty for other faults."""
         path = sqlite_path(self.tracking_uri)
         if path is None or not _TABLES.search(str(error)) or not is_half_made(path):
             return ""
@@ -273,16 +261,14 @@ class Connection:
     def _forget(self) -> None:
         """Ask again next time whether MLflow is there, and where a run's files go.
 
-        MLflow's client keeps the latter for as long as the process lives, also one that was
-        spoiled.
+        MLflow's client keeps the latter as long as the process lives, also a spoiled one.
         """
         from mlflow.tracking._tracking_service import utils  # noqa: PLC0415
 
         self._answered = -math.inf
         getattr(utils, "_artifact_repos_cache", {}).clear()
 
-    def _probe(self) -> None:
-        """Find out cheaply that nothing answers, before a call that would wait longer."""
+    def _make_tables(self) -> None:
         for uri in (self.tracking_uri, self._registry_uri or ""):
             if (path := sqlite_path(uri)) is None:
                 continue
@@ -293,16 +279,6 @@ class Connection:
                 )
                 raise DeliveryFailed(message)
             make_tables(path)
-        if urlsplit(self.tracking_uri).scheme not in {"http", "https"}:
-            return
-        status, pause = ask_health(self.tracking_uri)
-        # Only these two answers say that it takes no requests: a gateway may not route the path.
-        if status in {TOO_MANY, UNAVAILABLE}:
-            message = (
-                f"MLflow at {shown(self.tracking_uri)} takes no requests now: it answers "
-                f"{status}; what waits is tried again"
-            )
-            raise DeliveryFailed(message, retry_after=pause)
 
 
 class Deadline:
@@ -346,21 +322,6 @@ class Timed:
                 return method(*args, **kwargs)
 
         return call
-
-
-@contextmanager
-def _quiet(tracking_uri: str) -> Iterator[None]:
-    """Make calls once, print nothing, log nothing: what goes wrong comes back as an error."""
-    levels = {name: logging.getLogger(name).level for name in _NOISY}
-    try:
-        for name in _NOISY:
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        with one_try_and_quiet(tracking_uri), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own use of SQLAlchemy
-            yield
-    finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
 
 
 def _code(error: BaseException) -> str:

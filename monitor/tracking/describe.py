@@ -38,11 +38,7 @@ _MARKUP = re.compile(
 
 
 def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
-    """Write the whole description; the same report always gives the same text.
-
-    ``picture`` is Markdown too: it comes after what a person has to know or do. So is ``model``,
-    which comes last.
-    """
+    """Write the whole description; ``picture`` and ``model`` are Markdown too."""
     sections = round_sections(report)
     parts = [
         escaped(verdict_sentence(report)),
@@ -69,11 +65,7 @@ def as_far_as_fits(text: str, room: int) -> str:
 
 
 def verdict(report: RoundReport) -> str:
-    """Write how the monitor stands, in the one line that a page of MLflow has for it.
-
-    Such as ``**ALERT since round 17.** Recall 0.52 (limit 0.68)`` or ``**OK.** Precision 0.91,
-    recall 0.67``.
-    """
+    """Write how the monitor stands in a line: ``**OK.** Precision 0.91, recall 0.67``."""
     firing = [row for row in report.alerts if row.state == AlertState.FIRING]
     if not report.estimates:
         return f"**{report.status.upper()}.** No estimate in round {report.round}"
@@ -102,10 +94,7 @@ def _short(report: RoundReport, metric: str, limit: float | None = None) -> str:
 
 
 def escaped(text: str) -> str:
-    """Keep text from ending a table cell or starting markup, such as a link.
-
-    MLflow's page also makes links of bare addresses and of ``@names``.
-    """
+    """Keep text from starting markup; MLflow also makes links of addresses and ``@names``."""
     return _MARKUP.sub(lambda match: f"\\{match[0]}", " ".join(text.split()))
 
 

@@ -54,9 +54,8 @@ def round_link(
 ) -> str | None:
     """Return the address of a page with the run of a round; None if MLflow has no pages.
 
-    The run itself may not be there yet, so the page is a search for it by its key. That needs the
-    number of the experiment, which the receipt of an earlier round has; without one the page
-    lists the experiment by its name.
+    The page searches for the run, which may not be there yet. That needs the number of the
+    experiment, which an earlier receipt has; else the page lists the experiment.
 
     >>> round_link("http://host:5000/", "monitor/mail", "5f/mail/1", None)
     'http://host:5000/#/experiments?experimentSearchFilter=monitor%2Fmail'

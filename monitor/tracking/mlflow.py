@@ -111,11 +111,10 @@ class MlflowHandler:
         self._runs: dict[str, str] = {}  # of rounds written just now, by their keys
 
     def deliver(self, effect: Effect) -> str:
-        """Do one effect and return where it shows.
+        """Do one effect and return where it shows: its path in MLflow's pages, or a model's URI.
 
-        That is ``experiments/<id>/runs/<id>``, its path in MLflow's pages, or
-        ``models:/<name>/<version>``. A model version that is not there, or takes no tags, costs
-        its tags and nothing else: the receipt records it, and the runs behind it do not wait.
+        A model version that is not there, or takes no tags, costs its tags only: the receipt says
+        so.
         """
         is_of_block = effect.kind is EffectKind.CLASS_AVERAGES
         kind = ClassReport if is_of_block else RoundReport
@@ -304,8 +303,7 @@ def _write_once(
 ) -> str:
     """Write into the one run of the key, and into the one kept should workers have raced.
 
-    A run that has the digest of the effect is complete, unless a try failed and others may have
-    written into it meanwhile.
+    A run with the effect's digest is complete, unless a try failed: others may have written since.
     """
     digest = values.digest(effect.payload)
     run = find_or_create(client, experiment, key, new)

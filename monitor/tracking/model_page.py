@@ -67,10 +67,7 @@ def watched_version(client: MlflowClient, report: RoundReport) -> ModelVersion:
 
 
 def logged_model_id(client: MlflowClient, uri: str) -> str | None:
-    """Return the id by which a run links to the model; None for what cannot be linked.
-
-    MLflow's own registry keeps it only inside the version's source.
-    """
+    """Return the id by which a run links to the model; None for what cannot be linked."""
     try:
         version = model_version(client, uri)
     except DeliveryFailed:
@@ -83,9 +80,8 @@ def logged_model_id(client: MlflowClient, uri: str) -> str | None:
 class RoundLinks:
     """Where MLflow's pages show a round and all rounds, and the timeline as Markdown.
 
-    ``address`` leads to all rounds from anywhere, where MLflow has such an address.
-    ``picture`` is empty where the round has none, or where the page of the version could not show
-    it: on another server than the runs.
+    ``address`` leads to all rounds from anywhere. ``picture`` is empty where the round has none, or
+    the page of the version, on another server, could not show it.
     """
 
     round: str
@@ -115,8 +111,7 @@ def write_model_page(
 def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> str:
     """Write how a monitor stands into a description, replacing what it said there before.
 
-    The rest belongs to people. A monitor's part stands between two comments, which the page does
-    not show and its editor does; a new one comes last.
+    The rest belongs to people. A monitor's part stands between two comments.
     """
     name = report.monitor.replace("--", "- -")  # which would end the comment
     begin = f"<!-- pr-monitor {name}: each round writes anew from here -->"
@@ -137,13 +132,13 @@ def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> s
 
 
 def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport, link: str) -> None:
-    """Write how the version stands; what stands already fires no webhook."""
-    state = _state(report, link)
-    stands = _stands_of(version.tags)
-    if not stands and version.tags.get(_NAME, report.monitor) == report.monitor:
-        _write(client, version, version.tags, {_NAME: report.monitor, **_tags("monitor", state)})
-        return
-    tags = _write_of_each(client, version, stands, {report.monitor: state})
+    """Write how the version stands by this monitor, and plainly by the gravest of all.
+
+    What stands already fires no webhook.
+    """
+    tags: Mapping[str, str] = version.tags
+    if _write(client, version, tags, _tags(f"monitor.{report.monitor}", _state(report, link))):
+        tags = client.get_model_version(version.name, str(version.version)).tags  # others write
     name, gravest = _gravest_of(_stands_of(tags))
     blank = dict.fromkeys(_ESTIMATES, NOT_ESTIMABLE)  # the plain ones may be another monitor's
     _write(client, version, tags, {_NAME: name, **_tags("monitor", {**blank, **gravest})})
@@ -180,29 +175,6 @@ def _state(report: RoundReport, link: str) -> dict[str, str]:
         "link": link,
         "status": str(report.status),
     }
-
-
-def _write_of_each(
-    client: MlflowClient,
-    version: ModelVersion,
-    stands: Mapping[str, ModelState],
-    states: Mapping[str, ModelState],
-) -> dict[str, str]:
-    """Write the tags of single monitors, and return all tags as they are then.
-
-    The first of them may have the plain ones only; they become its own.
-    """
-    tags = dict(version.tags)
-    plain = {field: tags[f"monitor.{field}"] for field in _FIELDS if f"monitor.{field}" in tags}
-    first = {} if stands or "status" not in plain else {tags[_NAME]: plain}
-    new_tags = {
-        key: value
-        for name, state in (first | dict(states)).items()
-        for key, value in _tags(f"monitor.{name}", state).items()
-    }
-    if not _write(client, version, tags, new_tags):
-        return tags
-    return dict(client.get_model_version(version.name, str(version.version)).tags)  # others write
 
 
 def _tags(begin: str, state: ModelState) -> dict[str, str]:

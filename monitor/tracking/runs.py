@@ -1,8 +1,7 @@
 """Our experiments and runs in MLflow, found or made once, also in a retry.
 
-MLflow has no unique key for runs, and an answer that is lost leaves a run behind. So: the key is
-a tag given inside create, a search comes before and after it, and of several runs with the key
-all sides keep the same one.
+MLflow has no unique key for runs. So the key is a tag given inside create, a search comes before
+and after it, and of several runs with the key all sides keep the same one.
 """
 
 from __future__ import annotations
@@ -79,8 +78,7 @@ def find(client: MlflowClient, experiment: str, key: RunKey) -> Run | None:
 def settle(client: MlflowClient, experiment: str, key: RunKey) -> Run:
     """Return the one run that every side keeps, after removing all others of the key.
 
-    To be called when the own run is complete: so the run that is kept is complete, or is being
-    completed by the worker who gets it from here.
+    To be called when the own run is complete: so the one that is kept is or will be.
     """
     runs = _with_key(client, experiment, key)
     if not runs:
@@ -145,7 +143,7 @@ def find_or_create_experiment(
 ) -> TrackedExperiment:
     """Find or create an experiment; files go to ``artifacts``, or where the server wants them.
 
-    Raises `DeliveryFailed` if the experiment was deleted: only a person can decide about that.
+    Raises `DeliveryFailed` if it was deleted: only a person can decide about that.
     """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 

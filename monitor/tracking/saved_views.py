@@ -1,8 +1,7 @@
-"""Views that MLflow's pages offer under "Views": which charts and columns a reviewer wants first.
+"""Views that MLflow's pages offer under "Views": the charts and columns to see first.
 
-A view is a tag of the experiment with the state of MLflow's own page as JSON. That is nothing which
-MLflow promises to keep; tried with 3.17. Where a page does not understand it, it shows as if there
-were none.
+A view is a tag of the experiment with the state of MLflow's own page as JSON (tried with 3.17). A
+page that does not understand it shows as if there were none.
 """
 
 from __future__ import annotations
@@ -34,11 +33,7 @@ def monitor_views() -> dict[str, str]:
 
 
 def fleet_views() -> dict[str, str]:
-    """Make the tags with the views of the experiment of all monitors: a step is a round.
-
-    Of many monitors a chart has the points alone, and those whose alert fires stand out by their
-    colour.
-    """
+    """Make the tags with the views of the experiment of all monitors: a step is a round."""
     points = [_line(metric, _estimates(metric)[:1]) for metric in ("precision", "recall")]
     return _tags(
         [

@@ -57,8 +57,8 @@ class MlflowRuns:
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
         """Find the latest slot that has a live run; None without one.
 
-        The service asks for all monitors after a pause, so a server is asked without MLflow's
-        library, and left alone for a while once it did not answer.
+        The service asks often: a server is asked without MLflow's library, and left alone for a
+        while once it did not answer.
         """
         if self._failed is not None and time.monotonic() < self._failed[0] + PAUSE:
             raise self._failed[1]

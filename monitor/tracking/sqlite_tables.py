@@ -1,7 +1,7 @@
 """MLflow's tables in a SQLite file: made whole or not at all, and recognised where they are not.
 
-MLflow makes its tables by dozens of migrations that no transaction holds together. A process that
-is killed meanwhile leaves a file that neither MLflow nor ``mlflow db upgrade`` can mend.
+MLflow makes them by dozens of migrations. A process that is killed meanwhile leaves a file that
+neither MLflow nor ``mlflow db upgrade`` can mend.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ def make_tables(path: Path) -> None:
 
 
 def is_half_made(path: Path) -> bool:
-    """Whether a database has no runs, though it has the table of them, or not even that.
-
-    To be asked of a database that MLflow refuses for its tables: then nothing is lost with it.
-    """
+    """Whether a database that MLflow refuses for its tables holds no run, model or trace."""
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as database:
             tables = {row[0] for row in database.execute("select name from sqlite_master")}

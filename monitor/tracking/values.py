@@ -49,20 +49,15 @@ def milliseconds(at: datetime) -> int:
 
 
 def timestamp(report: RoundReport | ClassReport) -> int:
-    """Return the time of the metrics of this version.
+    """Return the time of the metrics: a millisecond more for each version.
 
-    At equal step and time MLflow shows the larger of two values; one millisecond per version
-    lets a correction downwards show.
+    At equal step and time MLflow shows the larger value, which would hide a correction.
     """
     return milliseconds(report.slot) + report.version
 
 
 def metrics(report: RoundReport) -> dict[str, float]:
-    """Name the dozen figures that a reviewer compares, rounded for the eye; report.json has all.
-
-    MLflow lists them by the alphabet, so the names put the estimates before what else there is
-    about the round.
-    """
+    """Name the dozen figures that a reviewer compares, estimates first by the alphabet."""
     values: dict[str, float | None] = {}
     for metric in dict.fromkeys([*FIRST, *(row.metric for row in report.evidence)]):
         values |= _estimate_values(report, metric)
@@ -182,11 +177,9 @@ def minute(at: datetime) -> str:
 
 
 def run_name(report: RoundReport) -> str:
-    """Name the run so that a list of names reads as a calendar of news.
+    """Name the run so that a list of names reads as a calendar: ``2025-05-05 ALERT R.55``.
 
-    Such as ``2025-04-28 ok P.91 R.67`` or ``2025-05-05 ALERT R.55``: what an alert fires for,
-    else precision and recall. Rounds of less than a day have their time as well, and partial and
-    restated ones say so.
+    It has what an alert fires for, else precision and recall.
     """
     fires = firing(report)
     status = report.status.upper() if report.status is Status.ALERT else str(report.status)
@@ -271,11 +264,7 @@ def dataset(report: RoundReport) -> dict[str, str]:
 
 
 def _challenger_metrics(report: RoundReport) -> dict[str, float]:
-    """Name the figures of the challenger: of this round, and what it has more after several.
-
-    Such as ``challenger/recall``, ``challenger/recall_difference`` with ``_low`` and ``_high``, and
-    ``challenger/recall_difference_pooled`` from the second round with this challenger on.
-    """
+    """Name the figures of the challenger, of this round and ``_pooled`` over several."""
     values: dict[str, float] = {}
     row = report.challenger
     if row is None:
@@ -290,12 +279,7 @@ def _challenger_metrics(report: RoundReport) -> dict[str, float]:
 
 
 def _judge_metrics(report: RoundReport) -> dict[str, float]:
-    """Name the judge's rates, such as ``judge/tpr`` with ``_low`` and ``_high``.
-
-    ``judge/tpr_pooled`` is by the labels of all rounds, ``judge/missing`` the share of the
-    window's items on which the judge said nothing, ``judge/saved`` the share of labels it saves,
-    and ``judge/calls``, ``judge/tokens`` and ``judge/seconds`` what asking it has cost.
-    """
+    """Name the judge's rates, of this round and ``_pooled``, and what asking it has cost."""
     row = report.judge
     if row is None or not row.size:
         return {}

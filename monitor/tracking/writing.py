@@ -42,8 +42,7 @@ def write_round(
 ) -> None:
     """Write one version of a round; a newer one stays, and nothing is drawn.
 
-    The digest comes last: a run that has it is complete. ``model`` is Markdown that names the
-    model at the end.
+    The digest comes last: a run that has it is complete. ``model`` is Markdown.
     """
     if int(run.data.tags.get("monitor.version", 0)) > report.version:
         return
@@ -97,8 +96,7 @@ def _figures(report: RoundReport) -> dict[str, bytes]:
 def write_fleet(client: MlflowClient, run: Run, report: RoundReport, digest: str) -> bool:
     """Add one round's point to the monitor's long-lived run; tells whether that is news.
 
-    Description and figure are of the newest round; a correction of an older one only adds its
-    point. The run stays RUNNING, since the monitor does.
+    Description and figure are of the newest round. The run stays RUNNING, since the monitor does.
     """
     if int(run.data.tags.get("monitor.round", 0)) > report.round:
         _log_batch(client, run, report, {})
@@ -123,9 +121,8 @@ def _log_batch(
 ) -> None:
     """Write metrics, params and tags in one transaction; estimates to the model as well.
 
-    Tags that an earlier version or round had and this one has not are deleted. A param that is
-    there already stays: MLflow refuses a whole batch for one that differs. It also does for a
-    model that somebody has purged, which costs its metrics there and no more.
+    Tags of an earlier version that this one has not are deleted. A param that is there stays, and a
+    model that was purged costs its metrics there: else MLflow refuses the whole batch.
     """
     from mlflow.entities import Param, RunTag  # noqa: PLC0415
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
@@ -212,8 +209,8 @@ def _log_files(client: MlflowClient, run: Run, files: Mapping[str, bytes]) -> No
 def _keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
     """Keep the report that a new version is about to replace, as ``report-v1.json``.
 
-    By what is in the file: a try that was cut off may have replaced it already. A store of
-    files that refuses to give it back costs this copy, not the round.
+    By what is in the file: a try that was cut off may have replaced it already. A store of files
+    that refuses to give it back costs this copy, not the round.
     """
     if report.version == 1 or "monitor.version" not in run.data.tags:
         return
@@ -235,8 +232,8 @@ def _keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
 def _fetched(client: MlflowClient, run_id: str, folder: str) -> Path:
     """Fetch the report; a listing tells whether anybody answers.
 
-    MLflow says of every download that fails that there is no such file, in an outage too;
-    MLflow 3.1 raises nothing, and returns no path.
+    Of every download that fails MLflow says that there is no such file, in an outage too; MLflow
+    3.1 raises nothing, and returns no path.
     """
     path = None
     with suppress(Exception):  # each artifact store brings errors of its own
@@ -251,10 +248,7 @@ def _fetched(client: MlflowClient, run_id: str, folder: str) -> Path:
 
 
 def _html_report(report: RoundReport) -> dict[str, bytes]:
-    """Make the report, by its file; none if that fails.
-
-    It repeats what the run has in other forms, so no round waits for want of it.
-    """
+    """Make the report; no round waits for it, since it repeats what the run has in other forms."""
     try:
         return {FILE: report_html(report)}
     except Exception as error:  # noqa: BLE001  whatever is wrong with it, the figures are right

@@ -5,8 +5,8 @@ import json
 import pytest
 from standardwebhooks import Webhook
 
-from tests.hooks.alertmanagers import StandIn, now
 from tests.hooks.receivers import TOKEN, Receiver
+from tests.plugins.hooks.alertmanagers import StandIn, now
 
 SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
 

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from tests.certificates import write_certificate
 from tests.servers import free_port
 
@@ -18,12 +17,12 @@ JUDGED = "{kind: page, question: Is it spam?, overlap: 0.5, adjudicator: bob}"
 def pages(place):
     """Let the pages be for other machines; returns what check says of them, by what it tried."""
 
-    def check(*settings, listen=None, login="{kind: users}", **labeling):
+    def check(*settings, listen=None, **labeling):
         more = "".join(f"  {line}\n" for line in settings)
         section = (
             f"pages:\n  listen: {listen or f'127.0.0.1:{free_port()}'}\n"
             "  names: [labels.example.org]\n"
-            f"  login: {login}\n{more}monitors:"
+            f"  login: {{kind: users}}\n{more}monitors:"
         )
         place.config(pages=("monitors:", section), **labeling)
         said = json.loads(place.run("check", "--json").out)["checks"]
@@ -107,17 +106,14 @@ def test_a_login_by_tokens_that_nobody_has_is_worth_a_look(place, pages):
     assert (after["found"], after["looks"]) == ("1 user", [])
 
 
-def test_a_login_by_an_mlflow_that_is_away_is_told(pages):
-    said = pages(login="{kind: mlflow}")["login of pages"]
-
-    assert "cannot be reached" in said["problem"]
-
-
 @pytest.mark.parametrize(
     ("role", "look"),
     [
-        (None, "who cannot sign in, so nobody decides conflicts; run: pr-monitor users add 'bob' "),
-        ("labeler", "who is labeler and cannot open the page of conflicts; run: pr-monitor users "),
+        (None, "cannot sign in and cannot open the page of conflicts; run: pr-monitor users add "),
+        (
+            "labeler",
+            "is labeler and cannot open the page of conflicts; run: pr-monitor users role ",
+        ),
     ],
 )
 def test_an_adjudicator_who_cannot_decide_is_worth_a_look(place, pages, role, look):
@@ -129,17 +125,3 @@ def test_an_adjudicator_who_cannot_decide_is_worth_a_look(place, pages, role, lo
 
     assert found.startswith("labeling.adjudicator of mail is bob, ")
     assert look in found
-
-
-@pytest.mark.parametrize(("admins", "looks"), [("[ada]", 1), ("[ada, bob]", 0)])
-def test_an_adjudicator_with_an_account_of_mlflow_has_to_be_an_admin(
-    pages, monkeypatch, admins, looks
-):
-    monkeypatch.setattr(MlflowAccounts, "check", lambda _: "MLflow knows accounts")
-    login = f"{{kind: mlflow, admins: {admins}}}"
-
-    said = pages(login=login, labeling=JUDGED)["login of pages"]
-
-    assert said["found"] == "MLflow knows accounts"
-    assert len(said["looks"]) == looks
-    assert all("add the name to pages.login.admins" in look for look in said["looks"])

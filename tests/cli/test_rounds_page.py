@@ -29,9 +29,6 @@ def test_rounds_leaves_out_skipped_ones_and_says_how_many_unless_asked_whatever_
     )
     assert (some["hidden"], len(some["rounds"])) == (2, 2)
     assert (all_["hidden"], len(all_["rounds"])) == (0, 4)
-    place.query("update rounds set number = number - 3")  # as a backfill counts down
-
-    assert numbers(place.run("rounds", "--skipped", "--before", "0")) == ["-2", "-1"]
 
 
 def test_check_says_that_another_threshold_means_a_new_history_and_rounds_where_it_began(place):
@@ -96,32 +93,14 @@ def test_rounds_before_the_first_due_one_are_shown_and_compared_by_their_number(
     assert (compared.code, compared.err) == (0, "")
 
 
-def test_rounds_lists_the_newest_and_says_how_to_see_those_before(filled, monkeypatch):
-    monkeypatch.setattr("monitor.cli.commands.results.LISTED", 3)
-    newest, before, first = (
-        filled.run("rounds", *more) for more in ([], ["--before", "6"], ["--before", "3"])
-    )
-
-    assert [numbers(done) for done in (newest, before, first)] == [
-        ["6", "7", "8"],
-        ["3", "4", "5"],
-        ["1", "2"],
+def test_rounds_lists_the_newest_of_each_monitor_and_says_that_there_are_more(filled):
+    newest, everything = filled.run("rounds", "--last", "3"), filled.run("rounds")
+    lists = [
+        json.loads(filled.run("rounds", "--json", *more).out) for more in (["--last", "3"], [])
     ]
-    how = "older rounds not shown; --monitor mail --before {} lists those before, --all lists all"
-    assert newest.lines[-1] == how.format(6)
-    assert before.lines[-1] == how.format(3)
-    assert "not shown" not in first.out
-    everything = filled.run("rounds", "--all")
+
+    how = "older rounds not shown; --last NUMBER lists more of each monitor"
+    assert (numbers(newest), newest.lines[-1]) == (["6", "7", "8"], how)
     assert numbers(everything) == [str(number) for number in range(1, 9)]
     assert "not shown" not in everything.out
-    some, everything, last = (
-        filled.run("rounds", "--json", *more) for more in ([], ["--all"], ["--last", "2"])
-    )
-
-    lists = [json.loads(done.out) for done in (some, everything, last)]
-    assert [each["has_older"] for each in lists] == [True, False, True]
-    assert [len(each["rounds"]) for each in lists] == [3, 8, 2]
-    assert some.err == (
-        "older rounds not shown; --monitor mail --before 6 lists those before, --all lists all\n"
-    )
-    assert everything.err == last.err == ""
+    assert [(each["has_older"], len(each["rounds"])) for each in lists] == [(True, 3), (False, 8)]

@@ -202,8 +202,6 @@ def test_of_a_labeled_file_weights_say_the_same_as_sizes_and_prevalence_moves_pr
         ((*OF_FILE, "--flagged-size", 9000, "--recall", 0.8), "give both"),
         ((*BY_CLASS, "--capacity", 30), "a labeled set has no days"),
         (("--random", "--precision", 0.8), "--random is of a labeled file"),
-        ((*BY_CLASS, "--precision", 0.8, "--score", "points"), "--score names the column 'points'"),
-        ((*BY_CLASS, "--precision", 0.8, "--score", "label"), "name the same column"),
         (
             ("--labels", "labels.csv", "--threshold", 50, "--random", "--precision", 0.8),
             "flagged by column 'score', 0.000",

@@ -240,7 +240,8 @@ def _settings(model, way=()):
 
 
 def _sections(field):
-    opened = [one for one in field.metadata if isinstance(one, Kinds)]
+    metadata = (*field.metadata, *_metadata(field.annotation))
+    opened = [one for one in metadata if isinstance(one, Kinds)]
     ours = [
         adapter.settings
         for one in opened
@@ -248,6 +249,12 @@ def _sections(field):
         if adapter.settings.__module__.startswith("monitor.")
     ]
     return ours or _models(field.annotation)
+
+
+def _metadata(annotation):
+    yield from getattr(annotation, "__metadata__", ())
+    for part in get_args(annotation):
+        yield from _metadata(part)
 
 
 def _models(annotation):

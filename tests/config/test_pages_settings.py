@@ -40,10 +40,3 @@ def test_pages_for_this_machine_need_an_address_alone(listen):
 def test_what_is_no_name_of_a_machine_is_refused(name):
     with pytest.raises(ValueError, match=r"names: .* without https:// and port"):
         reachable(names=[name])
-
-
-def test_roles_stand_in_one_place():
-    with pytest.raises(ValueError, match=r"admins: .* pr-monitor users role NAME admin"):
-        reachable(login={"kind": "users", "admins": ["ada"]})
-    with pytest.raises(ValueError, match="viewers: 'ada' is among admins too"):
-        reachable(login={"kind": "mlflow", "admins": ["ada"], "viewers": ["ada"]})

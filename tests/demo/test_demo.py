@@ -161,7 +161,6 @@ def test_a_demo_leaves_its_rounds_in_sql_and_as_many_runs_in_mlflow(played):
     assert dict(runs) == {"monitor": 1, "monitor/digits-eight": 4}
     assert waiting == []
     assert result.failed == {}
-    assert result.figure.read_bytes().startswith(b"<svg ")
 
 
 def test_a_large_drop_is_found_at_once_and_nothing_before_it(played):
@@ -176,9 +175,7 @@ def test_what_is_printed_fits_a_terminal_and_holds_no_control_codes(played):
     lines = shown.splitlines()
 
     assert "\x1b" not in shown
-    assert [line for line in lines if len(line) > 100 and result.command not in line] == [
-        line for line in lines if str(result.folder) in line and result.command not in line
-    ]
+    assert all(str(result.folder) in line for line in lines if len(line) > 100)
     assert lines[-1].strip() == result.command
     assert sum(line.startswith(tuple(f"{n:>5}  2025-" for n in range(1, 5))) for line in lines) == 4
 

@@ -1,10 +1,9 @@
-"""The table of figures, and a warmed process that is killed."""
+"""A warmed process that is killed."""
 
 import json
 
 import pytest
 
-from tests.faults import figures
 from tests.faults.few_points import few_points
 from tests.workers import worker
 
@@ -13,12 +12,6 @@ from tests.workers import worker
 def _coarse():
     with few_points(2**10):
         yield
-
-
-@pytest.fixture
-def tell_figures(request):
-    """Note a row of the table: ``tell_figures("R2", what=..., size=...)``."""
-    return figures.teller(request.node)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from monitor.domain.model import EffectKind
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.rounds import round_store

@@ -193,7 +193,7 @@ def what_people_said_last_counts(case):
 
 def one_estimate_per_version(case):
     versions = {}
-    for table in ("counts", "estimates", "posteriors"):
+    for table in ("counts", "estimates"):
         query = f"select distinct round_id, version from {table} order by round_id, version"
         versions[table] = case.rows(query)
     wanted = [
@@ -234,7 +234,7 @@ def estimates_can_be_computed_again(case):
     again = {
         round_id: estimate.rows
         for each in first.values()
-        for round_id, estimate in versions._estimated(versions._read_batch(parts, each)).items()
+        for round_id, estimate in versions._estimated(versions.read_batch(parts, each)).items()
     }
     found = []
     with case.database.read() as connection:

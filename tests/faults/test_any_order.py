@@ -278,7 +278,7 @@ def cheap(monkeypatch, tmp_path):
     structlog.reset_defaults()
 
 
-def test_the_promise_holds_whatever_happens_in_whatever_order(cheap, tell_figures):
+def test_the_promise_holds_whatever_happens_in_whatever_order(cheap):
     played.clear()
 
     run_state_machine_as_test(
@@ -297,10 +297,3 @@ def test_the_promise_holds_whatever_happens_in_whatever_order(cheap, tell_figure
     assert played["kills"] > EXAMPLES // 10
     assert played["late alerts"] > EXAMPLES // 10
     assert played["recovered alerts"] > EXAMPLES // 10
-    tell_figures(
-        "R9",
-        what=f"any order, {played['kills']} kills, {played['closed']} rounds closed, "
-        f"{played['late alerts']} alerts of a round that closed after a newer one, "
-        f"{played['recovered alerts']} ended by evidence of recovery",
-        size=f"{played['lives']} stories",
-    )

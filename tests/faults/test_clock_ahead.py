@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from monitor.domain.errors import DeliveryFailed, InputRefused
 from monitor.domain.model import Answer, EffectKind
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.opening import due
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage.database import clock_ms

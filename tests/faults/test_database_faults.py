@@ -11,20 +11,15 @@ from tests.faults.sizes import sized
 from tests.servers import stoppable_postgres
 
 
-def test_connections_cut_around_commit_lose_and_double_nothing(lives, tell_figures):
+def test_connections_cut_around_commit_lose_and_double_nothing(lives):
     """A COMMIT, or its answer, never arrives."""
     done = lives("cut_off", store="postgresql", count=sized(small=2, soak=1000), seed=6)
 
     assert done["violations"] == []
     assert done["told"] >= done["cuts"] / 2
-    tell_figures(
-        "R6",
-        what="connection cut so that COMMIT or its answer is lost, postgresql",
-        size=f"{done['cuts']} cuts",
-    )
 
 
-def test_a_full_disk_and_a_lock_are_told_in_a_sentence_and_lose_nothing(lives, tell_figures):
+def test_a_full_disk_and_a_lock_are_told_in_a_sentence_and_lose_nothing(lives):
     pages = sized(small=2, soak=20)
 
     done = lives("file_faults", store="sqlite", pages=list(range(pages)))
@@ -36,14 +31,9 @@ def test_a_full_disk_and_a_lock_are_told_in_a_sentence_and_lose_nothing(lives, t
         assert all("monitor.db cannot be used now" in each for each in told)
         assert all(each.startswith("StoreUnavailable (75)") for each in told)
         assert not any("\n" in each for each in told)
-    tell_figures(
-        "R6",
-        what="full disk, and a write lock held longer than anybody waits, sqlite",
-        size=f"{done['faults']} faults",
-    )
 
 
-def test_a_server_that_crashes_during_rounds_loses_and_doubles_nothing(lives, tell_figures):
+def test_a_server_that_crashes_during_rounds_loses_and_doubles_nothing(lives):
     with stoppable_postgres() as server:
         done = lives(
             "server_restarts",
@@ -57,11 +47,6 @@ def test_a_server_that_crashes_during_rounds_loses_and_doubles_nothing(lives, te
 
     assert done["violations"] == []
     assert done["told"] > 0
-    tell_figures(
-        "R6",
-        what="PostgreSQL stopped as by a crash during a round, and started again",
-        size=f"{done['runs']} stops",
-    )
 
 
 def test_a_read_only_store_is_told_in_a_sentence(tmp_path):

@@ -167,9 +167,7 @@ def label(database, now, *, some):
             return
 
 
-def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(
-    postgres_url, tmp_path, tell_figures
-):
+def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(postgres_url, tmp_path):
     set_up(postgres_url, tmp_path)
 
     codes = list(lives_until_one_is_whole(LIVES, postgres_url, tmp_path))
@@ -219,8 +217,3 @@ def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(
     assert Counter(item for item, _ in of_people) == Counter(by_page)
     assert dict(given) == dict.fromkeys(by_page, 1)
     assert len(codes) > 10
-    tell_figures(
-        "R1",
-        what="kill -9 of a round of two tables and the page, checks among them, postgresql",
-        size=f"{len(codes) - 1} kills",
-    )

@@ -6,37 +6,26 @@ from tests.faults.sizes import SOAK, sized
 
 
 @pytest.mark.parametrize(("kind", "every_nth"), [("sqlite", 8), ("postgresql", 20)])
-def test_a_round_killed_at_any_point_is_whole_after_the_next_life(
-    lives, tell_figures, kind, every_nth
-):
+def test_a_round_killed_at_any_point_is_whole_after_the_next_life(lives, kind, every_nth):
     every_nth = 1 if SOAK else every_nth
 
     done = lives("everywhere", store=kind, every=SOAK, every_nth=every_nth)
 
     assert done["violations"] == []
     assert done["kills"] > 80 / every_nth
-    tell_figures(
-        "R1", what=f"kill -9 at every crash point of a round, {kind}", size=f"{done['kills']} kills"
-    )
-
-
-STORIES = {
-    "where_a_late_round_fires": "where a round fires that closes after a newer one",
-    "where_an_alert_ends": "where a round ends an alert by evidence of recovery",
-    "where_a_second_wave_goes_out": "while a first round hands out its second wave",
-}
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize(
+    "story", ["where_a_late_round_fires", "where_an_alert_ends", "where_a_second_wave_goes_out"]
+)
 def test_alerts_of_late_rounds_and_second_waves_come_once_and_whole_wherever_it_is_killed(
-    lives, tell_figures, story, kind
+    lives, story, kind
 ):
     done = lives(story, store=kind, every_nth=sized(small=24, soak=1))
 
     assert done["violations"] == []
     assert done["kills"] > sized(small=0, soak=8)
-    tell_figures("R1", what=f"kill -9 {STORIES[story]}, {kind}", size=f"{done['kills']} kills")
 
 
 def test_the_round_that_is_killed_comes_by_all_that_is_done_outside(lives):

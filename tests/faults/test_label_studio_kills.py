@@ -96,9 +96,7 @@ def keys(label_studio, labeler):
     ]
 
 
-def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(
-    label_studio, monkeypatch, tell_figures
-):
+def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(label_studio, monkeypatch):
     def labeled():
         labeler = labeler_on(label_studio.url)
         labeler.send("r", list(TASKS.values()))
@@ -120,12 +118,9 @@ def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(
 
     assert ends > 6
     assert [one for one in left if one != ([["aa", "bb"]], False)] == []
-    tell_figures("R1", what="ended while a round of Label Studio closes", size=f"{ends} ends")
 
 
-def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(
-    label_studio, tmp_path, tell_figures
-):
+def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(label_studio, tmp_path):
     url, store = f"sqlite:///{tmp_path}/monitor.db", str(tmp_path)
     schema.ready(Database(url))
 
@@ -147,8 +142,3 @@ def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(
     }
     assert max(Counter(tuple(row) for row in said).values()) == 1
     assert states == ["closed"]
-    tell_figures(
-        "R1",
-        what="kill -9 while people label in Label Studio, sqlite",
-        size=f"{len(codes) - 1} kills",
-    )

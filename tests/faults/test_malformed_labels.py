@@ -56,9 +56,7 @@ def stored(scene):
         return connection.execute(select(func.count()).select_from(label_events)).scalar()
 
 
-def test_every_row_of_a_malformed_file_is_taken_or_refused_with_its_place(
-    scene, tmp_path, tell_figures
-):
+def test_every_row_of_a_malformed_file_is_taken_or_refused_with_its_place(scene, tmp_path):
     taken: list[LabelEvent] = []
     refused: list[Refusal] = []
     unread: list[str] = []
@@ -92,7 +90,6 @@ def test_every_row_of_a_malformed_file_is_taken_or_refused_with_its_place(
     take_in()
 
     assert min(len(taken), len(refused), len(unread)) > FILES // 50
-    tell_figures("R8", what="malformed label files", size=f"{FILES // 2} files")
 
 
 def answered(path):

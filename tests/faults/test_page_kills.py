@@ -69,7 +69,7 @@ lives(live)
 """
 
 
-def test_answers_on_the_page_are_kept_once_wherever_it_is_killed(database, tmp_path, tell_figures):
+def test_answers_on_the_page_are_kept_once_wherever_it_is_killed(database, tmp_path):
     url = database.engine.url.render_as_string(hide_password=False)
 
     codes = list(lives_until_one_is_whole(LIVES, url, tmp_path))
@@ -100,8 +100,3 @@ def test_answers_on_the_page_are_kept_once_wherever_it_is_killed(database, tmp_p
     assert labels == {f"{task}/ada": answer for task, _, answer in wanted}
     assert len(labels) == 8
     assert states == ["closed"]
-    tell_figures(
-        "R1",
-        what=f"kill -9 while a person labels on the page, {database.engine.dialect.name}",
-        size=f"{len(codes) - 1} kills",
-    )

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.stats.detection.recovery import Recovery
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -110,7 +110,7 @@ def revision_of(database):
 
 @pytest.mark.parametrize("revision", KILLED)
 def test_an_upgrade_killed_at_each_statement_loses_no_row_and_the_next_one_completes(
-    old, revision, tell_figures, monkeypatch, tmp_path
+    old, revision, monkeypatch, tmp_path
 ):
     folder = newer_program(monkeypatch, tmp_path / "migrations", NEXT)
 
@@ -123,11 +123,6 @@ def test_an_upgrade_killed_at_each_statement_loses_no_row_and_the_next_one_compl
     assert all(kept for *_, kept in lives)
     assert {at for _, at, _ in killed} == {revision, head}
     assert last == (0, head, True)
-    tell_figures(
-        "R10",
-        what=f"upgrade from {revision} killed at each statement, {old.engine.dialect.name}",
-        size=f"{len(killed)} kills",
-    )
 
 
 def test_the_rounds_of_an_old_store_and_its_evidence_of_recovery_go_on_to_their_end(old, revision):

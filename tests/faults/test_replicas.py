@@ -9,30 +9,20 @@ STORES = pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 
 @STORES
 @pytest.mark.parametrize("replicas", [2, 3, 5] if SOAK else [3])
-def test_replicas_that_are_killed_make_one_round_of_each_slot(lives, tell_figures, kind, replicas):
+def test_replicas_that_are_killed_make_one_round_of_each_slot(lives, kind, replicas):
     runs = sized(small=1, soak=15)
 
     done = lives("together", store=kind, replicas=replicas, runs=runs, seed=replicas)
 
     assert done["violations"] == []
     assert done["kills"] > 0
-    tell_figures(
-        "R3",
-        what=f"{replicas} replicas at once, each killed once, {kind}",
-        size=f"{runs} runs, {done['kills']} kills",
-    )
 
 
 @STORES
 @pytest.mark.parametrize("how", ["stopped", "stopped_twice"])
-def test_who_wakes_after_its_claim_ran_out_doubles_nothing(lives, tell_figures, kind, how):
+def test_who_wakes_after_its_claim_ran_out_doubles_nothing(lives, kind, how):
     """Another goes on meanwhile; when stopped twice that one is stopped too, and wakes last."""
     done = lives(how, store=kind, count=sized(small=3, soak=1000), seed=3)
 
     assert done["violations"] == []
     assert done["stops"] > 0
-    tell_figures(
-        "R3",
-        what=f"SIGSTOP longer than the claim, then CONT ({how.replace('_', ' ')}), {kind}",
-        size=f"{done['stops']} stops",
-    )

@@ -64,7 +64,7 @@ lives(live)
 """
 
 
-def test_answers_in_mlflow_are_kept_once_wherever_it_is_killed(database, mlflow_url, tell_figures):
+def test_answers_in_mlflow_are_kept_once_wherever_it_is_killed(database, mlflow_url):
     url = database.engine.url.render_as_string(hide_password=False)
     view = View.of_a_new_experiment(mlflow_url)
 
@@ -89,8 +89,3 @@ def test_answers_in_mlflow_are_kept_once_wherever_it_is_killed(database, mlflow_
     assert view.traces() == {}
     assert view.queues() == {}
     assert "item " not in json.dumps(view.found())
-    tell_figures(
-        "R1",
-        what=f"kill -9 while people label in MLflow, {database.engine.dialect.name}",
-        size=f"{len(codes) - 1} kills",
-    )

@@ -34,7 +34,10 @@ def test_each_hook_is_read_by_its_kind(hooks):
         ("secret: {kind: webhook, url: https://T0KEN/}", "url: a secret may not stand"),
         ("a: {kind: smoke, url: https://a/}", "'smoke' is not known"),
         ("a: {kind: [], url: https://T0KEN/}", "a.kind: '\\[\\]' is not known"),
-        ("a: {url: https://a/}", "a.kind: this setting is missing; it is one of webhook, apprise"),
+        (
+            "a: {url: https://a/}",
+            "a.kind: this setting is missing; it is one of webhook, log",
+        ),
         ("log: {kind: log}", "every monitor has a sink named log already"),
         ("mlflow: {kind: log}", "every monitor has a sink named mlflow already"),
     ],

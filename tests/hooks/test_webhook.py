@@ -16,7 +16,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
 from monitor.hooks.context import HookContext
-from monitor.hooks.log import LogHandler
+from monitor.hooks.log import LogHandler, LogSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from tests.hooks.receivers import TOKEN, Receiver, effect, notice
 
@@ -228,8 +228,8 @@ def test_a_secret_that_is_too_weak_is_refused_without_being_shown(secret, reason
 
 
 def test_the_log_line_holds_the_sentence_and_the_keys(capfd):
-    receipt = LogHandler().deliver(effect())
-    LogHandler().deliver(effect(event="alert.resolved"))
+    receipt = LogHandler(LogSettings(), HookContext("log")).deliver(effect())
+    LogHandler(LogSettings(), HookContext("log")).deliver(effect(event="alert.resolved"))
 
     out, err = capfd.readouterr()
     firing, resolved = err.splitlines()

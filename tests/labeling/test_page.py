@@ -169,7 +169,7 @@ def test_a_round_keeps_its_question_and_guideline(database, tmp_path):
     [
         (None, "cannot be read: no such file or directory; check the path"),
         (b"\xff\xfe", "is not UTF-8 (at byte 0)"),
-        (b"a" * (MOST_BYTES + 1), "is longer than 100 kB"),
+        (b"a" * (MOST_BYTES + 1), "is longer than 0.1 MB"),
     ],
 )
 def test_a_guideline_that_cannot_be_read_is_refused_with_its_path(

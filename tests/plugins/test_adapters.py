@@ -1,4 +1,4 @@
-"""Packages beside this one bring sources and labelers, by entry points."""
+"""Packages beside this one bring sources, labelers and hooks, by entry points."""
 
 import importlib
 import io
@@ -304,9 +304,9 @@ class DeskSettings(Labeling):
 class Desk(FilesLabeler):
     name = "desk"
 
-def make(settings, folder, clock):
-    labeler = Desk(FilesSettings(folder=settings.desk), folder)
-    print(settings.token.get_secret_value(), clock().year)
+def make(settings, site):
+    labeler = Desk(FilesSettings(folder=settings.desk), site.folder)
+    print(settings.token.get_secret_value(), site.clock().year)
     return labeler
 
 ADAPTER = LabelerAdapter(DeskSettings, make)
@@ -406,6 +406,41 @@ def test_a_round_whose_labeler_was_uninstalled_is_refused_by_that_labeler_alone(
     assert done.out.splitlines()[-1].startswith(
         "ConfigRefused the labeler of these rounds cannot be used: kind: 'desk' is not known; "
     )
+
+
+HOOK = """
+from typing import Literal
+from pydantic import SecretStr
+from monitor.domain.adapters import HookAdapter, HookSettings
+
+class PagerSettings(HookSettings):
+    kind: Literal["pager"] = "pager"
+    token: SecretStr
+
+class Pager:
+    def __init__(self, settings, context):
+        self.settings, self.context = settings, context
+
+    def deliver(self, effect):
+        secret = self.settings.token.get_secret_value()
+        return f"{self.context.name} {secret} {effect.payload['event']}"
+
+ADAPTER = HookAdapter(PagerSettings, Pager)
+"""
+
+
+def test_a_hook_of_a_package_is_made_of_its_section_and_gets_notices(
+    package, config, ran, tmp_path
+):
+    site = package("acme-pager", "pr_monitor.hooks", "pager", HOOK)
+    config()
+    with (tmp_path / "config.yaml").open("a") as file:
+        file.write("hooks: {night: {kind: pager, token_file: token}}\n")
+    (tmp_path / "token").write_text("number 7\n")
+
+    done = ran("alerts", "test", site=site)
+
+    assert "hook night (pager): accepted the test (night number 7 test)" in done.out
 
 
 @pytest.mark.slow

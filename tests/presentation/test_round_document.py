@@ -6,7 +6,7 @@ import pytest
 
 from monitor.cli.views.rounds_page import echo_round, page_json
 from monitor.domain.model import Window
-from monitor.domain.round_page import RoundPage
+from monitor.domain.report import RoundPage, SegmentSearchRow, WorseSegmentRow
 from monitor.presentation.numbers import capital
 from monitor.presentation.round_document import (
     SectionKind,
@@ -14,6 +14,7 @@ from monitor.presentation.round_document import (
     page_sections,
     round_sections,
 )
+from monitor.presentation.segments import search_tables
 from monitor.tracking.describe import describe
 from tests.report.test_html import page_of, whole
 from tests.tracking.reports import strata
@@ -111,6 +112,22 @@ def test_a_round_fired_an_alert_though_it_has_ended_since():
 
     assert ["the alert fired here" in line for line in evidence.lines] == [True, False]
     assert [row["fires"] for row in page_json(page(report))["evidence"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("odds", "high", "shown"),
+    [(3.04, 5.0, "3.0 [2.0, 5.0]"), (8.0, None, "8 or more [2.0, 8 or more]")],
+)
+def test_odds_at_the_largest_that_are_tried_are_no_estimate(odds, high, shown):
+    counts = {"flagged": (40, 12, 4.1), "passed": (40, 3, 2.8), "log_evidence": 5.0}
+    named = {"segment": {"country": "CZ"}, "metric": "both", "rounds": 3}
+    worse = WorseSegmentRow.model_validate(
+        {"odds": odds, "low": 2.0, "high": high, **counts, **named}
+    )
+
+    [table] = search_tables(SegmentSearchRow(searched=9, rounds=3, level=0.1, worse=[worse]))
+
+    assert table.rows[0][-2] == shown
 
 
 def test_programs_get_every_key_with_and_without_a_report():

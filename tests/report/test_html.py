@@ -105,7 +105,7 @@ def test_it_begins_with_a_verdict_and_what_to_do():
     ]
     assert text.startswith("ALERT mail-travel, round 12 Precision is 0.73")
     assert text.index("pr-monitor alerts resolve a1") < text.index("Timeline")
-    assert "Of the 7,200 flagged predictions of this window about 5,227 (4,831 to 5,623)" in text
+    assert "In this round alone, about 5,227 (4,831 to 5,623) of the 7,200 flagged predict" in text
 
 
 def test_a_whole_report_has_every_part_in_the_order_of_who_reads_it():
@@ -148,6 +148,19 @@ def test_the_method_is_five_sentences_with_the_numbers_of_the_round():
     assert "Of 62,200 predictions of the window 7,200 are flagged, 11.6 %; 480 items" in first
     assert "reaches 51.9" in last
     assert "at most one false alarm in 52 rounds" in last
+
+
+def test_the_method_names_intervals_for_what_they_are_where_answers_are_missing():
+    rows = whole().estimates
+    bounds = [row.model_copy(update={"bound_low": row.low, "bound_high": row.high}) for row in rows]
+
+    posterior, worst_case = (
+        page_of(whole(**changes)).said["ol"][0] for changes in ({}, {"estimates": bounds})
+    )
+
+    assert "An interval holds the true value with probability 95 %" in posterior
+    assert "An interval holds" not in worst_case
+    assert "Answers are missing, so intervals are worst-case bounds" in worst_case
 
 
 def test_two_years_of_rounds_and_many_strata_and_segments_stay_small():

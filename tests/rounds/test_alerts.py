@@ -3,7 +3,6 @@
 import math
 from datetime import timedelta
 
-import numpy as np
 import pytest
 from scipy import special
 from sqlalchemy import text
@@ -14,7 +13,7 @@ from monitor.domain.report import EvidenceRow
 from monitor.domain.settings import Limits
 from monitor.presentation.alerts import evidence_sentence
 from monitor.presentation.outcome import to_do_sentences
-from monitor.rounds import run
+from monitor.rounds import run, versions
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.round_page import read_report
 from monitor.storage.results import alert_store
@@ -144,12 +143,10 @@ def test_two_rounds_that_pooled_are_sure_end_no_alert_whose_evidence_is_too_litt
 
 def kept_pooled(scene, number, limit):
     """Pooled probability that precision, the rate of the one flagged stratum, keeps a limit."""
-    [row] = scene.rows(
-        "select * from posteriors where predicted = 'flagged' and version = 1 and round_id = :id",
-        id=scene.round(number).id,
-    )
-    weight, alpha, beta = (np.array(row[name]) for name in ("weight", "alpha", "beta"))
-    return float(weight @ special.betaincc(alpha[:, 0], beta[:, 0], limit))
+    round_ = scene.round(number)
+    estimates = versions._estimated(versions._read_batch(scene.context, round_))
+    rate = estimates[round_.id].pooled.flagged
+    return float(rate.weight @ special.betaincc(rate.alpha[:, 0], rate.beta[:, 0], limit))
 
 
 def test_late_labels_neither_add_to_evidence_of_recovery_nor_end_an_alert(recovering):

@@ -204,7 +204,9 @@ def test_a_rare_value_is_explored_as_far_as_it_goes_and_the_round_says_so(databa
     found = len(beside(scene, 2))
 
     assert 0 < found < 60
-    assert notes(scene, 2)[-1].startswith(f"{found} more items of the 60 planned are of")
+    note = notes(scene, 2)[-1]
+    assert note.startswith(f"{found} more items of the 60 planned are of")
+    assert note.endswith("; no more of it were in line to be drawn")
 
 
 def test_explored_items_that_come_back_count_once_for_segments_and_as_any_other_for_limits(scene):

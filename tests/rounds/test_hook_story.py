@@ -8,15 +8,15 @@ from sqlalchemy import func, update
 from standardwebhooks import Webhook
 
 from monitor.domain.alerting import AlertState
-from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.context import HookContext
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
-from monitor.rounds.delivery.deliver import deliver
+from monitor.plugins.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
+from monitor.rounds.delivery import deliver
 from monitor.rounds.reporting.enqueue import enqueue_ended
 from monitor.storage.results import alert_store
 from monitor.storage.tables import effects
-from tests.hooks.alertmanagers import StandIn
 from tests.hooks.receivers import Receiver
+from tests.plugins.hooks.alertmanagers import StandIn
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, Scene, settings
 

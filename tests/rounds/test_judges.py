@@ -15,7 +15,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.alerts import recovery_sentence
 from monitor.rounds.estimation.judge import smoothed_rates
 from monitor.rounds.opening.setting_changes import pending_changes
-from monitor.rounds.sampling.cells import rates_of_cells
+from monitor.rounds.sampling.plan import rates_of_cells
 from monitor.stats.core.counts import Counts
 from monitor.testing import MemorySource
 from tests.rounds.played import played

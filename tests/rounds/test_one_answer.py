@@ -10,8 +10,8 @@ from monitor.domain.page_answer import ClassChosen
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Schedule
 from monitor.labeling.column import ColumnSettings
+from monitor.rounds.labels.collect import forget_item
 from monitor.rounds.opening.due import redo_abandoned
-from monitor.rounds.retention import forget_item
 from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.storage import schema
 from monitor.storage.database import Database

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.hooks.command import CommandHandler, CommandSettings
 from monitor.hooks.context import HookContext, read_notice
 from monitor.hooks.webhook import notice_body
-from monitor.rounds.delivery.deliver import deliver
+from monitor.plugins.hooks.command import CommandHandler, CommandSettings
+from monitor.rounds.delivery import deliver
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.model import Answer, Collected, LabelEvent
-from monitor.presentation.rows import agreement_sentence
+from monitor.presentation.round_document import agreement_sentence
 from monitor.rounds.estimation.agreement import agreement_row, disagreement_notices
 from monitor.rounds.labels import collect
 from monitor.rounds.labels.endpoints import without_same_person

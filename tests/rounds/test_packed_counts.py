@@ -67,7 +67,7 @@ def arrays_of(past_round):
 
 def pooled_rows(scene, first):
     """What a full replay gives for a round and all after it: metric to low, point and high."""
-    batch = versions._read_batch(scene.context, scene.round(first))
+    batch = versions.read_batch(scene.context, scene.round(first))
     return {
         member.round.number: {
             (row.metric, row.basis, row.estimand): (row.low, row.point, row.high)

@@ -8,12 +8,11 @@ import pytest
 from monitor.cli.views.status_page import overview_json
 from monitor.domain.report import AlertRow, RecoveryRow
 from monitor.presentation.alerts import recovery_sentence
-from monitor.rounds.estimation.recovery import PATHS
+from monitor.rounds.estimation.evidence import PATHS
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.recovery import Recovery
-from monitor.stats.detection.recovery_delay import ending
+from monitor.stats.detection.recovery import Recovery, ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.storage.results import estimate_store
 from tests.rounds.played import played
@@ -127,9 +126,9 @@ def recovery(**changes):
         ),
         (
             {"level": 0.7, "rounds": 0, "evidence": 0.0, "within": None},
-            "precision is 0.70 with earlier rounds, under its limit 0.76. No later round has "
-            "closed yet, and evidence of recovery of 20 ends the alert; no end is to be expected "
-            "while precision stays there.",
+            "precision is 0.70 with earlier rounds, under its limit 0.76. Evidence of recovery "
+            "comes from rounds after the one that fired, and 20 ends the alert; no end is to be "
+            "expected while precision stays there.",
         ),
         (
             {"level": None, "within": None},

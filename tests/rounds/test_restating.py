@@ -9,7 +9,7 @@ from monitor.cli.views.rounds_page import page_json
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.model import Answer
-from monitor.rounds import versions
+from monitor.rounds import restating, versions
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.supplements import read_supplements
 from monitor.rounds.round_page import read_page
@@ -160,7 +160,7 @@ def test_a_round_that_is_open_while_older_ones_are_restated_finds_the_same_evide
 def log_e_of(scene, number):
     """What a round's labels say by now about each limit, before anything is written of it."""
     round_ = scene.round(number)
-    estimates = versions._estimated(versions._read_batch(scene.context, round_))
+    estimates = versions._estimated(versions.read_batch(scene.context, round_))
     return {r.limit.metric: pytest.approx(list(r.log_e)) for r in estimates[round_.id].readings}
 
 
@@ -330,7 +330,7 @@ def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkey
             scene.run()
         return real(*args, **named)
 
-    monkeypatch.setattr(versions, "read_supplements", while_computing)
+    monkeypatch.setattr(restating, "read_supplements", while_computing)
 
     outcome = restate_precision(scene, 2, to=Answer.NEGATIVE)
 

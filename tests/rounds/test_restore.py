@@ -11,7 +11,7 @@ from monitor.domain.model import ShownRun
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import run
 from monitor.rounds.opening import due
-from monitor.rounds.opening.slots import record_missed
+from monitor.rounds.opening.due import record_missed
 from monitor.rounds.restore import reconcile, repeat_round
 from monitor.storage.tables import metadata, rounds
 from tests.rounds.played import played

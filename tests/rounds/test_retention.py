@@ -6,7 +6,8 @@ import pytest
 
 from monitor.domain.errors import ConfigRefused, StoppedByBug
 from monitor.domain.model import Answer
-from monitor.rounds.retention import forget_item, forget_removed_monitors
+from monitor.rounds.labels.collect import forget_item
+from monitor.rounds.opening.removed_monitors import forget_removed_monitors
 from monitor.storage.samples import payload_store
 from tests.rounds.scene import Scene, settings
 

@@ -10,7 +10,7 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between, window_of
 from monitor.rounds.opening import due
-from monitor.rounds.opening.slots import AT_ONCE
+from monitor.rounds.opening.due import AT_ONCE
 from tests import pages
 from tests.rounds.scene import Scene, settings
 

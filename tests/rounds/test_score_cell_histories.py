@@ -8,8 +8,6 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.rounds.estimation.history import history_states
-from monitor.rounds.estimation.pooled_labels import cells_to_pool
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.compare import at_threshold
 from monitor.rounds.forecast.simulate import expected_round
@@ -106,17 +104,6 @@ def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(qui
     assert after[3][own] == before[3][own]
     again = quiet.rows("select * from evidence where version = 1 order by round_id, metric")
     assert again == evidence
-
-    # What is stored is what its history pools now.
-    tallies = tallies_of(quiet, 1, 2, 3)
-    cells = cells_to_pool(tallies[0].frame, quiet.settings.sample)
-    [state] = history_states(tallies, None, quiet.settings.pooling, cells=cells, since=2)
-    rows = quiet.rows(
-        "select alpha from posteriors where round_id = :id and version = 2"
-        " and predicted = 'flagged'",
-        id=quiet.round(3).id,
-    )
-    assert np.array(rows[0]["alpha"])[:-1] == pytest.approx(state.after.flagged.alpha)
 
 
 def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_labels(scene):

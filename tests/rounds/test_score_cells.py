@@ -14,7 +14,7 @@ from monitor.rounds.context import ReferenceItems
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
-from monitor.rounds.sampling.cells import uniform_of
+from monitor.rounds.sampling.plan import uniform_of
 from monitor.rounds.sampling.window_scan import base_key
 from monitor.stats.estimation.posterior import estimates
 from monitor.storage.results import estimate_store

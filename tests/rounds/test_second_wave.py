@@ -10,9 +10,11 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
-from monitor.rounds import retention, versions
+from monitor.rounds import versions
 from monitor.rounds.estimation.evidence import expected_rates
 from monitor.rounds.forecast.plan_window import scan_to_plan
+from monitor.rounds.labels.collect import forget_item
+from monitor.rounds.opening.removed_monitors import forget_removed_monitors
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
@@ -235,9 +237,7 @@ def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_
     first = {row["stratum"]: row["id"] for row in reversed(reserve(scene))}
     for item in first.values():
         [holder] = scene.read(payload_store.rounds_with_item, item)
-        found = retention.forget_item(
-            scene.database, holder, item, [scene.labeler], scene.context.clock
-        )
+        found = forget_item(scene.database, holder, item, [scene.labeler], scene.context.clock)
         assert (holder.id, found.deleted) == (round_.id, True)
     scene.answer()
 
@@ -267,7 +267,7 @@ def test_the_reserve_of_a_removed_monitor_goes_with_what_its_labelers_saw(scene)
     round_ = scene.round(1)
     later = round_.deadline + scene.settings.late_labels + timedelta(days=1)
 
-    retention.forget_removed_monitors(scene.database, ["another"], lambda: later)
+    forget_removed_monitors(scene.database, ["another"], lambda: later)
 
     assert reserve(scene) == []
     assert scene.rows("select 1 from payloads") == []

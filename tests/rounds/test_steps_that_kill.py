@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from structlog.testing import capture_logs
 
 from monitor.domain.model import EffectKind
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.service import loop
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.outbox.effect_store import DEADLY_ATTEMPTS

@@ -15,7 +15,7 @@ RULES = "S102,S301,S302,S306,S307,S602,S604,S605,TID251"
 
 parsed = cache(ast.parse)
 BUILT_IN = {"compile", "__import__"}
-LOADS_A_MODEL = "monitor/judges/mlflow_model.py"
+LOADS_A_MODEL = "monitor/plugins/judges/mlflow_model.py"
 """The config asks for that by ``kind: mlflow_model``: its code is what such a judge is."""
 MODEL_LOADERS = {"load_model", "load_pickle", "read_pickle", "to_pickle"}
 FOUND_BY_RUFF = """\

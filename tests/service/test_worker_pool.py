@@ -22,7 +22,7 @@ from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds
 from monitor.wiring import Application
-from tests.judges.test_odd_judges import scene_of
+from tests.plugins.judges.test_odd_judges import scene_of
 from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings
 
 

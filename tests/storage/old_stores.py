@@ -8,6 +8,7 @@ from alembic import command
 from sqlalchemy import DateTime, LargeBinary, MetaData, Table, delete, insert, text
 
 from monitor.storage import schema
+from monitor.storage.tables import metadata
 
 RELEASED = Path(__file__).parent / "released"
 REVISIONS = sorted(path.stem for path in RELEASED.glob("*.json"))
@@ -66,8 +67,9 @@ def newer_program(monkeypatch, folder, body):
 
 
 def columns_of(revision):
-    """Name the columns that the store of a version has, by table."""
-    return {name: list(rows[0]) for name, rows in written_rows(revision).items() if rows}
+    """Name the columns that the store of a version has, by table, of those that stay."""
+    written = written_rows(revision).items()
+    return {name: list(rows[0]) for name, rows in written if rows and name in metadata.tables}
 
 
 def _stored(table: Table, row):

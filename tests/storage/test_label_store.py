@@ -43,9 +43,9 @@ def key_of(database, item="flagged-0", round_id=None):
         return connection.execute(query).scalar_one()
 
 
-def add(database, *events, now=NOON, labeler="files"):
+def add(database, *events, now=NOON, labeler="files", complete=()):
     with database.write() as connection:
-        return label_store.add_events(connection, labeler, events, now).total()
+        return label_store.add_events(connection, labeler, events, now, complete=complete).total()
 
 
 def labels(database, round_id):
@@ -97,6 +97,34 @@ def test_an_event_without_a_time_counts_only_if_it_changes_the_answer(database, 
     ]
     assert labels(database, round_id) == {"flagged-0": YES}
     assert revision(database, round_id) == 5
+
+
+def test_what_is_missing_where_all_that_stands_is_told_was_taken_back(database, round_id):
+    key, other = key_of(database), key_of(database, "flagged-1")
+    add(database, event(key, YES, minute=0), event(other, YES, minute=0))
+    add(database, event(key, NO, minute=0, by="bob"), labeler="page")
+
+    added = [add(database, complete={key}) for _ in range(2)]
+    without = labels(database, round_id)
+    added += [add(database, event(key, YES, minute=1), complete={key})]
+
+    assert added == [1, 0, 1]
+    assert without == {"flagged-0": NO, "flagged-1": YES}
+
+
+def test_an_older_answer_that_stands_again_counts_from_then_on(database, round_id):
+    key = key_of(database)
+    older, newer = event(key, YES, minute=1), event(key, NO, minute=5)
+
+    added = [add(database, one, complete={key}) for one in (newer, older, older, newer)]
+
+    assert added == [1, 1, 0, 1]
+    assert labels(database, round_id) == {"flagged-0": NO}
+    with database.read() as connection:
+        at = list(
+            connection.execute(select(label_events.c.at).order_by(label_events.c.id)).scalars()
+        )
+    assert at == [newer.at + n * timedelta(microseconds=1) for n in range(3)]
 
 
 def test_what_was_said_before_counts_after_what_changes_it_in_one_file(database, round_id):

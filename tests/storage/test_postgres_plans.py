@@ -14,10 +14,8 @@ from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.delivery.dead_letters import retire_orphans
-from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.opening.removed_monitors import end_removed_monitors
-from monitor.rounds.retention import forget_removed_monitors
+from monitor.rounds.delivery import deliver, retire_orphans
+from monitor.rounds.opening.removed_monitors import end_removed_monitors, forget_removed_monitors
 from monitor.service.change_detection import ChangeDetector
 from monitor.storage import schema
 from monitor.storage.database import Database

@@ -7,10 +7,9 @@ import pytest
 
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.classes import lost_windows, publish_classes
-from monitor.rounds.delivery.dead_letters import retire_orphans
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver, retire_orphans
 from monitor.rounds.open_rounds import all_open_rounds
-from monitor.rounds.retention import forget_removed_monitors
+from monitor.rounds.opening.removed_monitors import forget_removed_monitors
 from monitor.rounds.status import overviews
 from monitor.service.change_detection import ChangeDetector
 from monitor.service.web.metrics import Own, exposition

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 
 from monitor.domain.report import RoundReport
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.estimation.small_counts import small_count_caution
 from monitor.storage.results import estimate_store, report_store

@@ -8,9 +8,8 @@ import pytest
 from monitor.domain.model import LOG, MLFLOW, Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
-from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.labels.collect import retire
-from monitor.rounds.retention import forget_item
+from monitor.rounds.delivery import deliver
+from monitor.rounds.labels.collect import forget_item, retire
 from monitor.storage.outbox import effect_store
 from tests.mlflow_server import HAS_REVIEWS
 from tests.plugins.mlflow_review.review_people import View, review_labeler

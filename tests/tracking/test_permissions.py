@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from monitor.domain.errors import DeliveryFailed, RegistryUnavailable
 from monitor.domain.model import EffectKind, why_untagged
 from monitor.domain.state import RoundState
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.tracking.aliases import MlflowAliases
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.mlflow import MlflowSettings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,30 +16,30 @@ from monitor.cli.commands.data_checks import (
     rule_warnings,
 )
 from monitor.cli.commands.results import promise_lines
+from monitor.config.adapters import LOGINS
 from monitor.config.several import labelers_of
+from monitor.domain.adapters import LoginSite
 from monitor.domain.errors import DeliveryFailed, MonitorError, TryLater
+from monitor.domain.people import Role
 from monitor.domain.ports import Checkable
 from monitor.domain.registered import alias_of
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.forecasts import assured_text, smallest_drop_texts
-from monitor.presentation.numbers import plural
 from monitor.presentation.status import last_named_line
 from monitor.rounds.forecast.simulate import detected_soon, expected_round
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.service.pages.certificates import certificate_warnings
-from monitor.service.pages.mlflow_accounts import MlflowAccounts
-from monitor.service.pages.roles import Role
 from monitor.service.web.server import listening
 from monitor.stats.detection.power import WITHIN
 from monitor.storage import schema
 from monitor.storage.overview import alias_store
-from monitor.storage.pages import people_store
 from monitor.wiring import Application, check_labels, mlflow_handler
 
 if TYPE_CHECKING:
-    from monitor.config.pages import LoginSettings, PagesSettings
+    from monitor.config.pages import PagesSettings
+    from monitor.domain.adapters import Accounts, LoginSettings
     from monitor.domain.label_parts import AssignedLabeler
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
@@ -230,45 +230,22 @@ def _pages(application: Application, settings: PagesSettings) -> CheckResult:
 
 
 def _login(application: Application, login: LoginSettings) -> CheckResult:
-    if login.kind == "mlflow":
-        accounts = MlflowAccounts(application.config.mlflow.tracking_uri, login)
-        return CheckResult(accounts.check(), _mlflow_adjudicators(application, login))
-    with application.database.read() as connection:
-        users = people_store.users(connection)
-    if users:
-        roles = {user.name: user.role for user in users}
-        return CheckResult(plural(len(users), "user"), _adjudicators(application, roles))
-    add = "nobody can sign in yet; run: pr-monitor users add NAME --role labeler|viewer|admin"
-    return CheckResult("0 users", (add,))
+    site = LoginSite(application.database, application.config.mlflow.tracking_uri)
+    accounts: Accounts = LOGINS.make(login, site)
+    text, warnings = accounts.check()
+    return CheckResult(text, (*warnings, *_adjudicators(application, accounts)))
 
 
-def _adjudicators(application: Application, roles: Mapping[str, str]) -> tuple[str, ...]:
+def _adjudicators(application: Application, accounts: Accounts) -> Iterator[str]:
     """Name the adjudicators who cannot open the page on which they should decide."""
-    warnings = []
     for name, monitors in _deciding(application).items():
-        who = f"labeling.adjudicator of {monitors} is {name}"
-        role = roles.get(name)
-        if role is None:
-            warnings.append(
-                f"{who}, who cannot sign in, so nobody decides conflicts; run: "
-                f"pr-monitor users add {name!r} --role admin"
+        role = accounts.role(name)
+        if role is not Role.ADMIN:
+            yield (
+                f"labeling.adjudicator of {monitors} is {name}, who "
+                f"{'cannot sign in' if role is None else f'is {role}'} and cannot open the page "
+                f"of conflicts; {accounts.how_to_make_admin(name)}"
             )
-        elif role != Role.ADMIN:
-            warnings.append(
-                f"{who}, who is {role} and cannot open the page of conflicts; run: "
-                f"pr-monitor users role {name!r} admin"
-            )
-    return tuple(warnings)
-
-
-def _mlflow_adjudicators(application: Application, login: LoginSettings) -> tuple[str, ...]:
-    """Name the adjudicators to whom the config does not give the role that they need."""
-    return tuple(
-        f"labeling.adjudicator of {monitors} is {name}, who is no admin and cannot open the page "
-        "of conflicts; add the name to pages.login.admins"
-        for name, monitors in _deciding(application).items()
-        if name not in login.admins
-    )
 
 
 def _deciding(application: Application) -> dict[str, str]:

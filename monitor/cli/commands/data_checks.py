@@ -69,7 +69,7 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What is there, and what about it needs a look though a round would go on."""
+    """What is well, if anything, and what needs a look though a round would go on."""
 
     text: str
     looks: tuple[str, ...] = ()
@@ -88,9 +88,9 @@ def check_source(context: MonitorContext) -> CheckResult:
     reads_verdicts = isinstance(settings.judge, Judge)
     strata = BandEdges(judged=reads_verdicts).strata()
     frame = context.source.scan(window, strata, at_most, "check")
-    newest = f"the newest window, {window}"
     if not frame.rows:
         return _nothing(context, window)
+    newest = f"the newest window, {window}"
     refuse_unknown(frame, settings)
     reason = why_unusable(frame, settings)
     if reason is not None:
@@ -190,18 +190,14 @@ def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[s
 
 
 def _nothing(context: MonitorContext, window: Window) -> CheckResult:
-    newest = f"the newest window, {window}"
+    empty = f"no predictions in the newest window, {window}"
     span = context.source.span()
     if span is None:
-        warnings = tuple(_where_warnings(context, window, is_empty=True))
-        return CheckResult(f"no predictions in {newest}; none at all yet", warnings)
-    latest = f"the newest is of {minute_text(span[1])} UTC"
-    late = (
-        f"{latest}, before {newest}: are they still written, and is schedule.lag as long as they "
-        "take to arrive?"
-    )
-    is_late = span[1] < window.end
-    return CheckResult(f"no predictions in {newest}; {latest}", (late,) if is_late else ())
+        where = _where_warnings(context, window, is_empty=True)
+        return CheckResult("", (f"{empty}; none at all yet", *where))
+    late = "are they still written, and is schedule.lag as long as they take to arrive?"
+    hint = f": {late}" if span[1] < window.end else ""
+    return CheckResult("", (f"{empty}; the newest is of {minute_text(span[1])} UTC{hint}",))
 
 
 class JudgeSilent(TryLater):

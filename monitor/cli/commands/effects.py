@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -110,7 +109,7 @@ def drop(
     For what nobody needs any more, such as notices of a hook that was removed, or what its
     receiver will never accept. They stay in the store with the reason.
     """
-    from monitor.rounds.delivery.dead_letters import notify_recovered
+    from monitor.rounds.delivery import notify_recovered
     from monitor.storage.outbox import effect_admin
 
     _refuse_unclear([number is not None, sink is not None], "an id or --sink")
@@ -226,7 +225,20 @@ def hook_test(
 
     Reports for each whether it was accepted. No round, alert or store is needed.
     """
-    tests = _try_hooks(config, hook)
+    from monitor.config.load import load_config
+    from monitor.wiring import build
+
+    loaded = load_config(config)
+    hooks = loaded.hooks
+    if hook is not None and hook not in hooks:
+        message = f"there is no hook {hook!r} in {config}; it has {', '.join(hooks) or 'none'}"
+        raise InputRefused(message)
+    application = build(loaded)
+    tests = [
+        _tested(name, each.kind, application.handlers[name], application.clock())
+        for name, each in hooks.items()
+        if hook in {None, name}
+    ]
     if json:
         echo_json({"hooks": [asdict(tested) for tested in tests]})
     else:
@@ -258,24 +270,6 @@ class _Tested:
     receipt: str | None = None
     problem: str | None = None
     exit_code: int = 0
-
-
-def _try_hooks(path: Path, only: str | None) -> list[_Tested]:
-    """Send a test through each hook of a config, one after the other."""
-    from monitor.config.load import load_config
-    from monitor.wiring import build
-
-    config = load_config(path)
-    if only is not None and only not in config.hooks:
-        names = ", ".join(config.hooks) or "none"
-        message = f"there is no hook {only!r} in {path}; it has {names}"
-        raise InputRefused(message)
-    application = build(config)
-    return [
-        _tested(name, hook.kind, application.handlers[name], application.clock())
-        for name, hook in config.hooks.items()
-        if only in {None, name}
-    ]
 
 
 def _echo_tests(tests: Sequence[_Tested]) -> None:

@@ -264,9 +264,9 @@ def threshold(
     rounds: Annotated[
         int | None, option("COUNT", "Closed rounds to pool, up to that one [1].", min=1)
     ] = None,
-    labels: Annotated[Path | None, option("FILE", "A file of labels, in place of rounds.")] = None,
-    score: Annotated[str | None, option("COLUMN", "Column of scores [score].")] = None,
-    label: Annotated[str | None, option("COLUMN", "Column of labels, 1 or 0 [label].")] = None,
+    labels: Annotated[
+        Path | None, option("FILE", "In place of rounds: a file with score and label, 1 or 0.")
+    ] = None,
     in_use: Annotated[
         float | None, option("SCORE", "In use now: lowest flagged score.", "--threshold")
     ] = None,
@@ -301,8 +301,6 @@ def threshold(
         confidence=confidence,
     )
     of_file = {
-        "score": score,
-        "label": label,
         "threshold": in_use,
         "flagged-size": flagged_size,
         "passed-size": passed_size,
@@ -335,43 +333,39 @@ def _refuse_options(options: dict[str, Any], why: str) -> None:
 
 def _refuse_unclear(options: dict[str, Any]) -> None:
     """Refuse options of a labeled file that leave open what it holds."""
+    ways = ("random", "weight", "flagged-size", "prevalence")
     if options["threshold"] is None:
         message = "--labels needs --threshold, the score from which on items are flagged now"
-        raise InputRefused(message)
-    if (options["score"] or "score") == (options["label"] or "label"):
-        message = "--score and --label name the same column; the score is what the classifier gave"
-        raise InputRefused(message)
-    if (options["flagged-size"] is None) != (options["passed-size"] is None):
+    elif (options["flagged-size"] is None) != (options["passed-size"] is None):
         message = "--flagged-size and --passed-size go together: give both"
-        raise InputRefused(message)
-    ways = ("random", "weight", "flagged-size", "prevalence")
-    if all(options[way] is None for way in ways):
+    elif all(options[way] is None for way in ways):
         message = (
             "say how the labels of --labels were drawn: --random, --weight, --flagged-size with "
             "--passed-size, or --prevalence"
         )
-        raise InputRefused(message)
+    else:
+        return
+    raise InputRefused(message)
 
 
 def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
     from monitor.evaluation.designs import EvaluationSample
-    from monitor.evaluation.rows import Column, column_of, read_rows, read_table
+    from monitor.evaluation.rows import Column, column_of, read_rows, read_table, values_of
     from monitor.evaluation.threshold import propose_from_labels
 
     _refuse_unclear(options)
-    sizes = {name: options[f"{name}-size"] for name in ("flagged", "passed")}
     frame = read_table(path, "the labeled file")
-
-    def column(option: str) -> Column:
-        name = options[option] or option
-        return Column(f"column {name!r}", column_of(frame, name, f"--{option}"))
-
-    rows = read_rows(
-        column("label"),
-        score=column("score"),
-        threshold=options["threshold"],
-        weight=None if options["weight"] is None else column("weight"),
+    label, score = (
+        Column(f"column {name!r}", column_of(frame, name, "--labels"))
+        for name in ("label", "score")
     )
+    rows = read_rows(
+        label,
+        score=score,
+        threshold=options["threshold"],
+        weight=values_of(frame, options["weight"], "--weight"),
+    )
+    sizes = {name: options[f"{name}-size"] for name in ("flagged", "passed")}
     drawn = EvaluationSample(
         random=bool(options["random"]),
         has_weights=options["weight"] is not None,

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Labeler
     from monitor.domain.report import AlertRow
     from monitor.rounds.context import MonitorContext
+    from monitor.rounds.labels.collect import ForgottenItem
     from monitor.rounds.restore import ForgottenRound
-    from monitor.rounds.retention import ForgottenItem
     from monitor.storage.rounds.round_store import Round
     from monitor.wiring import Application
 
@@ -105,7 +105,7 @@ _BUSY = "the store's log, which somebody is reading; run this again, or restart 
 
 
 def _forgotten(application: Application, item: str, monitor: str | None) -> list[ForgottenItem]:
-    from monitor.rounds.retention import forget_item
+    from monitor.rounds.labels.collect import forget_item
     from monitor.storage.samples.payload_store import rounds_with_item
 
     with application.database.read() as connection:

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Collected, LabelEvent, Refusal, Task
     from monitor.labeling.label_files import Format
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.estimation.restated import RestatedRound
-    from monitor.rounds.restating import RestateOutcome
+    from monitor.rounds.restating import RestatedRound, RestateOutcome
     from monitor.wiring import Application
 
 ENDINGS = (".csv", ".xlsx", ".jsonl")

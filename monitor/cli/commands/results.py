@@ -23,7 +23,6 @@ from monitor.cli.common import (
 from monitor.cli.views.printing import (
     echo_answer,
     echo_document,
-    echo_error,
     echo_json,
 )
 from monitor.domain.errors import InputRefused
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.wiring import Application
 
-
-LISTED = 100  # Rounds that a list has unless others are asked for, of all monitors together
 
 RoundArgument = Annotated[int, argument("ROUND", "Number of the round.")]
 VersionOption = Annotated[
@@ -80,46 +77,29 @@ def status(
 def rounds(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
-    last: Annotated[int | None, option("NUMBER", "Only the newest of each monitor.", min=1)] = None,
-    before: Annotated[int | None, option("ROUND", "Only those before this round.")] = None,
-    everything: Annotated[bool, flag("--all", "All of them.")] = False,
+    last: Annotated[int, option("NUMBER", "So many of each monitor, the newest.", min=1)] = 100,
     skipped: Annotated[bool, flag("--skipped", "Also those that were skipped.")] = False,
     json: JsonOption = False,
 ) -> None:
     """List rounds with their precision and recall.
 
-    The newest 100, unless others are asked for; has_older in JSON says that there are more. Each
-    from this round alone (round) and with the earlier rounds of its history (pooled). Says where a
-    new history or another schedule began.
+    Each from this round alone (round) and with the earlier rounds of its history (pooled). Says
+    where a new history or another schedule began; has_older in JSON says that there are more.
     """
-    from monitor.cli.views.rounds_page import echo_rounds, older_text, round_json
-    from monitor.rounds.listing import listed
-    from monitor.rounds.round_page import find_round
+    from monitor.cli.views.rounds_page import echo_rounds, round_json
+    from monitor.rounds.round_page import listed
     from monitor.storage.rounds.round_lists import ListQuery
 
-    if everything and last is not None:
-        message = "all rounds, or the last ones: leave one of them out"
-        raise typer.BadParameter(message, param_hint="--all, --last")
     with opened(config) as application:
         if monitor is not None:
             application.config.monitor(monitor)
-        name = monitor if before is None else only_monitor(application, monitor)
         with application.database.read() as connection:
-            query = ListQuery(
-                monitor=name,
-                before=None if before is None else find_round(connection, str(name), before).slot,
-                last=last,
-                newest=None if everything or last is not None else LISTED,
-                skipped=skipped,
-            )
-            result = listed(connection, query)
+            result = listed(connection, ListQuery(monitor=monitor, last=last, skipped=skipped))
     if json:
         rows = [round_json(row) for row in result.rows]
         echo_json({"rounds": rows, "hidden": result.hidden, "has_older": result.has_older})
-        if result.has_older and last is None:  # nobody asked for fewer
-            echo_error(older_text(result.rows))
     else:
-        echo_rounds(result, more=last is None)
+        echo_rounds(result)
 
 
 def show(

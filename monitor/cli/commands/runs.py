@@ -82,7 +82,7 @@ def run_once(
         if json:
             echo_json(pass_json(result, moved))
         else:
-            echo_pass(application, monitors, result, moved, second_waves(previous, moved))
+            echo_pass(application, monitors, result, moved, second_waves(previous))
         if metrics_file is not None:
             _write_metrics(metrics_file, application, monitors, result)
         code = result.exit_code if slot is None else _slot_exit_code(application, result, slot)

@@ -191,12 +191,14 @@ def _described(path: str, folder: Path, table: str | None) -> Described:
 
 
 def _echo_check(check: Check) -> None:
+    found: dict[str, list[tuple[str | None, str]]] = {
+        "note": [(check.note, "yellow")],
+        "ok": [(check.found, "green")],
+        "LOOK": [(look, "magenta") for look in check.looks],
+        "PROBLEM": [(check.problem, "red")],
+    }
     indent = " " * len("PROBLEM  ")
-    if check.note is not None:
-        echo(f"note     {check.what}: {check.note}", indent=indent, colour="yellow")
-    elif check.problem is None:
-        echo(f"ok       {check.what}: {check.found}", indent=indent, colour="green")
-        for warning in check.looks:
-            echo(f"LOOK     {check.what}: {warning}", indent=indent, colour="magenta")
-    else:
-        echo(f"PROBLEM  {check.what}: {check.problem}", indent=indent, colour="red")
+    for mark, sentences in found.items():
+        for sentence, colour in sentences:
+            if sentence:
+                echo(f"{mark:<8} {check.what}: {sentence}", indent=indent, colour=colour)

@@ -14,8 +14,8 @@ from monitor.api import opened
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, minute, option
 from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
 from monitor.domain.errors import InputRefused
+from monitor.domain.people import Role, annotator_name, similar_name
 from monitor.presentation.numbers import plural
-from monitor.service.pages.roles import Role
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -34,8 +34,7 @@ def add(
     It is shown this once, since the store has its hash only; anyone who lost one is removed and
     added again. A labeler answers, a viewer sees how the monitors fare, an admin does both.
     """
-    from monitor.service.pages import accounts
-    from monitor.storage.pages import people_store
+    from monitor.storage.pages import accounts, people_store
 
     token = accounts.new_token()
     with _writing(name, config) as work:
@@ -115,7 +114,6 @@ def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption
 
 
 def _refuse_similar_name(connection: Connection, name: str) -> None:
-    from monitor.service.pages.accounts import similar_name
     from monitor.storage.pages import people_store
 
     for user in people_store.users(connection):
@@ -141,8 +139,6 @@ class _UserChange(NamedTuple):
 
 @contextmanager
 def _writing(name: str, config: Path) -> Iterator[_UserChange]:
-    from monitor.service.pages.accounts import annotator_name
-
     try:
         named = annotator_name(name)
     except ValueError as problem:

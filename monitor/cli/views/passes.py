@@ -12,7 +12,7 @@ from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
 from monitor.presentation.status import until_text
-from monitor.rounds.grace import gives_up_at
+from monitor.rounds.context import gives_up_at
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
@@ -40,23 +40,14 @@ def moves(application: Application, name: str, before: dict[int, RoundVersion]) 
     return [round_ for round_ in rounds if round_.id in moved]
 
 
-def second_waves(
-    before: dict[str, dict[int, RoundVersion]], moved: dict[str, list[Round]]
-) -> set[int]:
-    """Find the rounds whose second wave has gone out since, by id."""
-    waited = {
+def second_waves(before: dict[str, dict[int, RoundVersion]]) -> set[int]:
+    """Find the rounds whose second wave was to come, by id."""
+    return {
         round_id
         for of_monitor in before.values()
         for round_id, marker in of_monitor.items()
         if marker.has_wave_to_come
     }
-    labeling = {
-        round_.id
-        for rounds in moved.values()
-        for round_ in rounds
-        if round_.state is RoundState.LABELING
-    }
-    return waited & labeling
 
 
 def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
@@ -84,7 +75,7 @@ def echo_pass(
 ) -> None:
     """Print what a pass did; what went wrong goes to standard error.
 
-    ``assigned`` are the rounds whose second wave it handed out, by id.
+    ``assigned`` are the rounds whose second wave it handed out if they moved, by id.
     """
     from monitor.rounds.open_rounds import all_open_rounds
 

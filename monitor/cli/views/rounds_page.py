@@ -24,8 +24,8 @@ from monitor.presentation.setting_changes import change_sentence, difference_tex
 from monitor.presentation.table import table_lines
 
 if TYPE_CHECKING:
-    from monitor.domain.round_page import RoundPage
-    from monitor.rounds.listing import ListedRounds, Row
+    from monitor.domain.report import RoundPage
+    from monitor.rounds.round_page import ListedRounds, Row
 
 HEAD = ["round", "due (UTC)", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
@@ -126,11 +126,10 @@ def round_json(row: Row) -> dict[str, Any]:
     }
 
 
-def echo_rounds(listed: ListedRounds, *, more: bool = True) -> None:
+def echo_rounds(listed: ListedRounds) -> None:
     """Print a line for each round; on a terminal, a table for each monitor that fits into it.
 
-    Then what changed between rounds, and what the list omits; with ``more``, also how to see older
-    rounds.
+    Then what changed between rounds, and what the list omits.
     """
     if not listed.any_rounds:
         echo("no rounds yet; pr-monitor run-once opens the one that is due")
@@ -141,22 +140,10 @@ def echo_rounds(listed: ListedRounds, *, more: bool = True) -> None:
         for change in row.changes:
             name, number = row.round.monitor, row.round.number
             echo(f"{name}: round {number} {change_sentence(change)}", indent="  ")
-    if listed.has_older and more:
-        echo(older_text(listed.rows))
+    if listed.has_older:
+        echo("older rounds not shown; --last NUMBER lists more of each monitor")
     if listed.hidden:
         echo(f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too")
-
-
-def older_text(rows: Sequence[Row]) -> str:
-    """Describe how to see the rounds before those listed."""
-    names = {row.round.monitor for row in rows}
-    number = rows[0].round.number
-    next_ones = (
-        f"--monitor {names.pop()} --before {number} lists those before"
-        if len(names) == 1
-        else "--monitor NAME lists those of one monitor, --last NUMBER the newest of each"
-    )
-    return f"older rounds not shown; {next_ones}, --all lists all"
 
 
 def _echo_tables(rows: Sequence[Row]) -> None:

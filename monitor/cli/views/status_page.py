@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.cli.views.printing import echo, echo_block, painted
 from monitor.domain.report import EstimateRow, Status
-from monitor.hooks.texts import body
+from monitor.hooks.context import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
 from monitor.presentation.classes import block_lines
 from monitor.presentation.delivery import waiting_sentence

@@ -6,9 +6,8 @@ import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -198,24 +197,12 @@ def _of_table(output: pd.DataFrame, name: str, predictions: str | None) -> Any:
     raise InputRefused(message)
 
 
-@dataclass(frozen=True, slots=True)
-class _ArtifactFile:
+class _ArtifactFile(NamedTuple):
     """An artifact: its text, and what it holds where it is JSON."""
 
     text: str
     content: Any = None
     is_table: bool = False
-
-    @classmethod
-    def of_json(cls, content: Any) -> _ArtifactFile:
-        return cls(json.dumps(content, indent=2), content)
-
-    @classmethod
-    def of_table(cls, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> _ArtifactFile:
-        """Write rows in the form that MLflow's table view reads."""
-        data = [[_short(row[column]) for column in columns] for row in rows]
-        content = {"columns": list(columns), "data": data}
-        return cls(json.dumps(content), content, is_table=True)
 
     def artifact(self, uri: str) -> Any:
         if self.content is None:
@@ -223,12 +210,20 @@ class _ArtifactFile:
         return JsonEvaluationArtifact(uri, self.content)  # type: ignore[no-untyped-call]
 
 
+def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> _ArtifactFile:
+    """Write rows in the form that MLflow's table view reads."""
+    data = [[_short(row[column]) for column in columns] for row in rows]
+    content = {"columns": list(columns), "data": data}
+    return _ArtifactFile(json.dumps(content), content, is_table=True)
+
+
 def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
     client = MlflowClient()
-    metrics = {f"{prefix}{name}": value for name, value in evaluation.metrics.items()}
     now = get_current_time_millis()  # type: ignore[no-untyped-call]
-    tags = {f"{prefix}{name}": text for name, text in _tags(evaluation).items()}
     run_tags = client.get_run(run_id).data.tags
+    metrics = {f"{prefix}{name}": value for name, value in evaluation.metrics.items()}
+    tags = {f"{prefix}{name}": text for name, text in _tags(evaluation).items()}
+    files = {f"{prefix}{name}": file for name, file in _files(evaluation).items()}
     if MLFLOW_RUN_NOTE not in run_tags:  # a person's own words stay
         tags[MLFLOW_RUN_NOTE] = _note(evaluation)
     client.log_batch(
@@ -238,7 +233,6 @@ def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
         [RunTag(name, text) for name, text in tags.items()],
     )
     artifacts = {}
-    files = {f"{prefix}{name}": file for name, file in _files(evaluation).items()}
     listed = _listed_tables(run_tags, [name for name, file in files.items() if file.is_table])
     client.set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, listed)
     for name, file in files.items():
@@ -281,11 +275,11 @@ def _tags(evaluation: Evaluation) -> dict[str, str]:
 
 def _files(evaluation: Evaluation) -> dict[str, _ArtifactFile]:
     curves = None if evaluation.curves is None else evaluation.plot("curves").svg
-    strata = [row._asdict() for row in evaluation.strata]
+    strata, report = [row._asdict() for row in evaluation.strata], evaluation.to_dict()
     return {
-        "pr_monitor_estimates.json": _ArtifactFile.of_table(evaluation.estimates, COLUMNS),
-        "pr_monitor_strata.json": _ArtifactFile.of_table(strata, EvaluationStratum._fields),
-        "pr_monitor_report.json": _ArtifactFile.of_json(evaluation.to_dict()),
+        "pr_monitor_estimates.json": _table(evaluation.estimates, COLUMNS),
+        "pr_monitor_strata.json": _table(strata, EvaluationStratum._fields),
+        "pr_monitor_report.json": _ArtifactFile(json.dumps(report, indent=2), report),
         "pr_monitor_p3.svg": _ArtifactFile(evaluation.plot("prevalence").svg.decode()),
         **({} if curves is None else {"pr_monitor_curves.svg": _ArtifactFile(curves.decode())}),
         "pr_monitor_reference.yaml": _ArtifactFile(_REFERENCE.format(**evaluation.reference)),

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
-from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
+from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
 from monitor.domain.visible import visible
 from monitor.plugins.label_studio.projects import CHOICES, CONTROL, Project, Projects, StudioTask
 from monitor.plugins.label_studio.server import Server
@@ -22,52 +20,32 @@ if TYPE_CHECKING:
     from monitor.plugins.label_studio.projects import StudioAnnotation
     from monitor.plugins.label_studio.settings import LabelStudioSettings
 
-_Answers = dict[str, dict[str, tuple[Answer, AwareDatetime]]]
-"""By task key and annotator: the answer, and when it was given."""
-
-_NEXT = timedelta(microseconds=1)
-
-
-@dataclass(slots=True)
-class StudioReading:
-    """Answers of a project by task key and annotator, each with its time, and what was refused."""
-
-    answers: dict[str, dict[str, tuple[Answer, datetime]]] = field(default_factory=dict)
-    refused: list[Refusal] = field(default_factory=list)
-
 
 def read_answers(
-    project: Project,
-    tasks: Sequence[StudioTask],
-    keys: Collection[str],
-    people: Mapping[int, str],
-) -> StudioReading:
+    tasks: Sequence[tuple[Project, StudioTask]], keys: Collection[str], people: Mapping[int, str]
+) -> tuple[list[LabelEvent], list[Refusal]]:
     """Read what people said about the tasks that were asked for, each answer checked.
 
     Label Studio validates nothing that comes over its interface, and lets anybody edit or delete
-    anybody's annotation.
+    anybody's annotation. Of two of a person the later counts.
     """
-    reading = StudioReading()
-    for task in tasks:
-        for annotation in sorted(task.annotations, key=lambda one: (one.updated_at, one.id)):
-            try:
-                key = _requested_key(task, keys)
-                name, answer = _name(annotation, people), answer_of(annotation)
-            except ValueError as problem:
-                where = f"Label Studio, project {project.id}, task {task.id}"
-                version = annotation.updated_at.isoformat()
-                refusal = Refusal(f"{where}, annotation {annotation.id}", str(problem), version)
-                reading.refused.append(refusal)
-            else:
-                _take(reading, key, name, (answer, annotation.updated_at))
-    return reading
-
-
-def _take(reading: StudioReading, key: str, name: str, answer: tuple[Answer, datetime]) -> None:
-    """Take an answer, unless the same person gave a later one."""
-    of_task = reading.answers.setdefault(key, {})
-    if name not in of_task or of_task[name][1] <= answer[1]:
-        of_task[name] = answer
+    events: dict[tuple[str, str], LabelEvent] = {}
+    refused: list[Refusal] = []
+    annotations = [(one, task, project) for project, task in tasks for one in task.annotations]
+    for annotation, task, project in sorted(
+        annotations, key=lambda one: (one[0].updated_at, one[0].id)
+    ):
+        at = annotation.updated_at
+        try:
+            key = _requested_key(task, keys)
+            name, answer = _name(annotation, people), answer_of(annotation)
+        except ValueError as problem:
+            where = f"Label Studio, project {project.id}, task {task.id}"
+            where = f"{where}, annotation {annotation.id}"
+            refused.append(Refusal(where, str(problem), at.isoformat()))
+        else:
+            events[key, name] = LabelEvent(key, name, answer, at)
+    return list(events.values()), refused
 
 
 def answer_of(annotation: StudioAnnotation) -> Answer:
@@ -187,74 +165,56 @@ class LabelStudioLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Bring all that is said about these tasks, if anything changed.
 
-        Read whole each time there is news, since a deletion is known by what is missing.
-
         Raises `LabelsRefused` if the project of some of them is gone: that must not look as if all
         labels had been withdrawn.
         """
         if not tasks:
             return Collected(cursor=cursor, anew=False)
-        previous = _StudioCursor.read(cursor, self.settings.url)
-        studio = self.projects
+        previous, studio = _StudioCursor.read(cursor, self.settings.url), self.projects
         listed = studio.all()
-        keys_by_project = _find_keys(studio, listed, previous, tasks)
-        projects = [
-            one
+        projects_by_id = previous.projects | {
+            one.id: (one.mark.text(), _keys(studio.tasks(one)))
             for one in listed
-            if one.id in keys_by_project and keys_by_project[one.id][0] in tasks
-        ]
-        self._refuse_removed(listed, projects, previous, tasks)
-        checks = {project.id: studio.state_of(project) for project in projects}
-        digest = _digest(tasks)
-        if (checks, digest) == (previous.looks, previous.asked):
+            if one.id not in previous.projects
+        }
+        projects = [one for one in listed if not tasks.keys().isdisjoint(projects_by_id[one.id][1])]
+        self._refuse_removed(listed, projects, projects_by_id, tasks)
+        states, digest = {one.id: studio.state_of(one) for one in projects}, _digest(tasks)
+        if (states, digest) == (previous.states, previous.asked):
             return Collected(cursor=cursor, anew=False)
-        events, refused, answers = self._read(studio, projects, previous, tasks)
-        earlier_answers = {
-            one.id: previous.answers[one.id]
-            for one in listed
-            if one.id in previous.answers and not one.mark.closed
+        studio_tasks = _all_tasks(studio, projects)
+        events, refused = read_answers(studio_tasks, tasks, studio.people())
+        complete = set[str]()
+        for project in projects:
+            marker, earlier = projects_by_id[project.id]
+            now = _keys(task for of, task in studio_tasks if of is project)
+            keys = sorted({*earlier, *now})
+            complete |= tasks.keys() & keys
+            projects_by_id[project.id] = (marker, keys)
+        # One key tells that a project is asked for again: a cursor is not to grow with each round.
+        remembered = {
+            one: (marker, keys if one in states else keys[:1])
+            for one, (marker, keys) in projects_by_id.items()
         }
         after = _StudioCursor(
-            url=previous.url,
-            asked=digest,
-            looks=checks,
-            known=keys_by_project,
-            answers=earlier_answers | answers,
+            url=self.settings.url, asked=digest, states=states, projects=remembered
         )
-        return Collected(tuple(events), tuple(refused), after.model_dump_json())
-
-    def _read(
-        self,
-        studio: Projects,
-        projects: Sequence[Project],
-        previous: _StudioCursor,
-        tasks: Mapping[str, Task],
-    ) -> tuple[list[LabelEvent], list[Refusal], dict[int, _Answers]]:
-        people = studio.people()
-        events: list[LabelEvent] = []
-        refused: list[Refusal] = []
-        answers: dict[int, _Answers] = {}
-        for project in projects:
-            reading = read_answers(project, studio.tasks(project), tasks, people)
-            stored = previous.answers.get(project.id, {})
-            answers[project.id] = _in_order(stored, reading.answers)
-            stored_answers = {key: of_task for key, of_task in stored.items() if key in tasks}
-            events += _events_between(stored_answers, answers[project.id])
-            refused += reading.refused
-        return events, refused, answers
+        return Collected(
+            tuple(events), tuple(refused), after.model_dump_json(), frozenset(complete)
+        )
 
     def _refuse_removed(
         self,
         listed: Sequence[Project],
         projects: Sequence[Project],
-        previous: _StudioCursor,
+        projects_by_id: Mapping[int, tuple[str, list[str]]],
         tasks: Mapping[str, Task],
     ) -> None:
         listed_ids, marks = {one.id for one in listed}, {one.mark.text() for one in listed}
         lost = {
             project_id: marker
-            for project_id, (key, marker) in previous.known.items()
-            if key in tasks and project_id not in listed_ids
+            for project_id, (marker, keys) in projects_by_id.items()
+            if project_id not in listed_ids and not tasks.keys().isdisjoint(keys)
         }
         removed = sorted(project_id for project_id, marker in lost.items() if marker not in marks)
         if removed:
@@ -289,7 +249,6 @@ class LabelStudioLabeler:
         if not answered:
             projects.delete(project)
             return
-        projects.close_project(project)
         projects.remove(project, [task for task in tasks if not task.annotations])
         for task in answered:
             projects.blank(task)
@@ -305,23 +264,8 @@ class LabelStudioLabeler:
         return tuple(emptied)
 
 
-def _find_keys(
-    projects: Projects,
-    listed: Sequence[Project],
-    previous: _StudioCursor,
-    tasks: Mapping[str, Task],
-) -> dict[int, tuple[str, str]]:
-    """Find a key of each project that has any, so that only those asked for are read."""
-    keys_by_project: dict[int, tuple[str, str]] = {}
-    for project in listed:
-        if project.id in previous.known:
-            keys_by_project[project.id] = previous.known[project.id]
-            continue
-        keys = [task.key for task in projects.tasks(project) if task.key is not None]
-        if keys:
-            key = next((key for key in keys if key in tasks), keys[0])
-            keys_by_project[project.id] = (key, project.mark.text())
-    return keys_by_project
+def _keys(tasks: Iterable[StudioTask]) -> list[str]:
+    return sorted({task.key for task in tasks if task.key is not None})
 
 
 def _all_tasks(projects: Projects, several: Sequence[Project]) -> list[tuple[Project, StudioTask]]:
@@ -358,20 +302,14 @@ class _StudioCursor(BaseModel):
 
     url: The server; of another one nothing here holds.
     asked: Digest of the tasks that were asked for.
-    looks: What `Projects.state_of` said of each project that was read.
-    known: For each project that was ever read the key of one of its tasks, which tells whether it
-        is asked for, and its mark.
-    answers: The answers of each project, so that one that is missing next time is known as
-        withdrawn.
+    states: What `Projects.state_of` said of each project that was read.
+    projects: The mark of each project, and the keys of its tasks, also of those that were deleted.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     asked: str = ""
-    looks: dict[int, str] = {}
-    known: dict[int, tuple[str, str]] = {}
-    answers: dict[int, _Answers] = {}
+    states: dict[int, str] = {}
+    projects: dict[int, tuple[str, list[str]]] = {}
 
     @classmethod
     def read(cls, text: str | None, url: str) -> _StudioCursor:
@@ -381,35 +319,3 @@ class _StudioCursor(BaseModel):
         except ValidationError:
             return cls(url=url)
         return cursor if cursor.url == url else cls(url=url)
-
-
-def _in_order(before: _Answers, now: _Answers) -> _Answers:
-    """Date answers so that each one that differs is later than what it replaces.
-
-    Of two annotations of a person the later counts; once that is deleted the earlier one does.
-    """
-    return {
-        key: {
-            name: _dated(before.get(key, {}).get(name), answer) for name, answer in of_task.items()
-        }
-        for key, of_task in now.items()
-    }
-
-
-def _dated(
-    before: tuple[Answer, AwareDatetime] | None, answer: tuple[Answer, AwareDatetime]
-) -> tuple[Answer, AwareDatetime]:
-    if before is None or answer[1] > before[1]:
-        return answer
-    return before if answer[0] == before[0] else (answer[0], before[1] + _NEXT)
-
-
-def _events_between(before: _Answers, now: _Answers) -> Iterator[LabelEvent]:
-    """Give all answers that there are, and withdraw those that are there no more."""
-    for key, of_task in before.items():
-        for name, (_, at) in of_task.items():
-            if name not in now.get(key, {}):
-                yield LabelEvent(key, name, None, at + _NEXT, LabelKind.WITHDRAWN)
-    for key, of_task in now.items():
-        for name, (answer, at) in of_task.items():
-            yield LabelEvent(key, name, answer, at)

@@ -32,7 +32,7 @@ _BATCH = 100  # tasks of one import
 _BATCH_TEXT = 2_000_000  # characters of one import, unless one text alone is longer
 _LONGEST_TITLE = 50
 _LONGEST_NAME = 200
-_MARKER = re.compile(r"pr-monitor-([0-9a-f]{12})-([0-9a-f]{16})(-second)?(-closed)?(?![\w-])")
+_MARKER = re.compile(r"pr-monitor-([0-9a-f]{12})-([0-9a-f]{16})(-second)?(?![\w-])")
 
 
 AT_MOST = 200_000  # Characters of an item that are shown
@@ -89,7 +89,6 @@ class ProjectMarker:
     owner: str
     round_name: str
     second: bool = False
-    closed: bool = False
 
     @classmethod
     def of(cls, store: str, round_name: str, *, second: bool) -> ProjectMarker:
@@ -102,17 +101,11 @@ class ProjectMarker:
         match = _MARKER.search(description)
         if match is None:
             return None
-        return cls(match[1], match[2], second=bool(match[3]), closed=bool(match[4]))
+        return cls(match[1], match[2], second=bool(match[3]))
 
     def text(self) -> str:
         """Write it as descriptions have it."""
-        second, closed = "-second" if self.second else "", "-closed" if self.closed else ""
-        return f"pr-monitor-{self.owner}-{self.round_name}{second}{closed}"
-
-    def is_of(self, other: ProjectMarker) -> bool:
-        """Whether both are of one round and one copy, closed or not."""
-        identity = (self.owner, self.round_name, self.second)
-        return identity == (other.owner, other.round_name, other.second)
+        return f"pr-monitor-{self.owner}-{self.round_name}{'-second' if self.second else ''}"
 
 
 def owner_of(store: str) -> str:
@@ -130,7 +123,6 @@ class Project:
 
     id: int
     mark: ProjectMarker
-    description: str
 
 
 class StudioAnnotation(BaseModel):
@@ -207,7 +199,7 @@ class Projects:
             for one in answer.results:
                 marker = ProjectMarker.project_in(one.description or "")
                 if marker is not None and marker.owner == owner:
-                    result[one.id] = Project(one.id, marker, one.description or "")
+                    result[one.id] = Project(one.id, marker)
             more, page = answer.next is not None, page + 1
         return [result[number] for number in sorted(result)]
 
@@ -218,7 +210,7 @@ class Projects:
         """
         copies = (False, True) if second is None else (second,)
         markers = [ProjectMarker.of(self.store, round_name, second=copy) for copy in copies]
-        return [one for one in self.all() if any(map(one.mark.is_of, markers))]
+        return [one for one in self.all() if one.mark in markers]
 
     def make(self, round_name: str, question: str, *, second: bool) -> None:
         """Make the project of a round."""
@@ -244,15 +236,6 @@ class Projects:
     def delete(self, project: Project) -> None:
         """Delete a project with all that is in it."""
         self._server.ask("DELETE", f"/api/projects/{project.id}/")
-
-    def close_project(self, project: Project) -> None:
-        """Note in the description that the round of a project takes no more labels."""
-        if not project.mark.closed:
-            about = project.description.replace(
-                project.mark.text(), f"{project.mark.text()}-closed"
-            )
-            path = f"/api/projects/{project.id}/"
-            self._server.ask("PATCH", path, None, {"description": about})
 
     def add(self, project: Project, tasks: Sequence[Task]) -> None:
         """Import tasks, in an order that only their keys decide; not safe to repeat."""

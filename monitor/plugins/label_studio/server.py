@@ -5,28 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from functools import cache
+from contextlib import closing
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
-
-import httpx
+from typing import Any
+from urllib.parse import urlencode
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.visible import visible
+from monitor.hooks.posting import Connections, HttpAnswer, NoAnswer
+from monitor.hooks.receiver import may_pass
 
-if TYPE_CHECKING:
-    import ssl
-
-SECONDS = 30.0
-"""That the server has to connect, to take a request, or to send the next piece of its answer."""
-
-WHOLE = 120.0  # Seconds for a whole answer, however slowly its pieces come
+SECONDS = 60.0  # For a request and its whole answer
 MOST_BYTES = 100_000_000  # Of one answer: a page of tasks holds two hundred texts
 _LIFE = 240.0  # Seconds that an access token is used; the server gives it 300
-
-_MAY_PASS = {408, 425, 429}
-_SERVER_ERROR = 500
 _LONGEST = 300
 
 
@@ -55,11 +47,11 @@ class Server:
         Raises `LabelsUnavailable` if the server did not answer, or says that it cannot now;
         `LabelsRefused` if it refuses, or is no Label Studio.
         """
-        status, content = self._sent(method, path, self._authorization(), params, body)
-        if status == HTTPStatus.UNAUTHORIZED and self._access:
+        answer = self._sent(method, path, self._authorization(), params, body)
+        if answer.status == HTTPStatus.UNAUTHORIZED and self._access:
             self._access = ""  # it was ended before its time, as by a restart with another key
-            status, content = self._sent(method, path, self._authorization(), params, body)
-        return self._answer(method, path, status, content)
+            answer = self._sent(method, path, self._authorization(), params, body)
+        return self._read(method, path, answer)
 
     @property
     def _is_personal(self) -> bool:
@@ -70,8 +62,8 @@ class Server:
             return f"Token {self._token}"
         if not self._access or time.monotonic() - self._access_since > _LIFE:
             method, path, since = "POST", "/api/token/refresh/", time.monotonic()
-            status, content = self._sent(method, path, None, None, {"refresh": self._token})
-            answer = self._answer(method, path, status, content)
+            sent = self._sent(method, path, None, None, {"refresh": self._token})
+            answer = self._read(method, path, sent)
             access = answer.get("access") if isinstance(answer, dict) else None
             if not isinstance(access, str) or not access.isascii() or not access.isprintable():
                 reason = "its answer holds no access token"
@@ -86,61 +78,50 @@ class Server:
         authorization: str | None,
         params: Mapping[str, str | int] | None,
         body: object,
-    ) -> tuple[int, bytes]:
-        headers = {} if authorization is None else {"authorization": authorization}
-        what = self._what(method, path)
+    ) -> HttpAnswer:
+        headers = {"accept": "application/json", "user-agent": "mlflow-pr-monitor"}
+        headers |= {} if authorization is None else {"authorization": authorization}
+        headers |= {} if body is None else {"content-type": "application/json"}
+        url = f"{self.url}{path}?{urlencode(params)}" if params else self.url + path
         try:
             with (
                 outside("label studio"),
-                _client() as client,
-                client.stream(
-                    method, self.url + path, params=params, headers=headers, json=body
-                ) as response,
+                closing(Connections(allow_private=True)) as connections,
             ):
-                return response.status_code, self._content(response, method, path)
-        except httpx.TimeoutException as error:
-            message = f"{what}: it did not answer within {SECONDS:g} s; {_RETRIED}"
-            raise LabelsUnavailable(message) from error
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            reason = self._clean(str(error) or type(error).__name__)
-            message = f"{what}: the connection failed ({reason}); {_RETRIED}"
+                return connections.ask(
+                    method,
+                    url,
+                    headers,
+                    None if body is None else json.dumps(body),
+                    SECONDS,
+                    at_most=MOST_BYTES,
+                    whole=True,
+                )
+        except NoAnswer as error:
+            message = f"{self._what(method, path)}: {self._clean(str(error))}; {_RETRIED}"
             raise LabelsUnavailable(message) from error
 
-    def _content(self, response: httpx.Response, method: str, path: str) -> bytes:
-        end, content = time.monotonic() + WHOLE, bytearray()
-        for piece in response.iter_bytes():
-            content += piece
-            if len(content) > MOST_BYTES:
+    def _read(self, method: str, path: str, answer: HttpAnswer) -> Any:
+        status, what = answer.status, self._what(method, path)
+        if status in range(200, 300):
+            if len(answer.text) >= MOST_BYTES:
                 reason = f"its answer is longer than {MOST_BYTES // 1_000_000} MB"
                 raise self._unexpected(method, path, reason)
-            if time.monotonic() > end:
-                what = self._what(method, path)
-                message = f"{what}: its answer took longer than {WHOLE:g} s; {_RETRIED}"
-                raise LabelsUnavailable(message)
-        return bytes(content)
-
-    def _answer(self, method: str, path: str, status: int, content: bytes) -> Any:
-        if status in range(200, 300):
-            return self._read(method, path, content)
-        what, answer = self._what(method, path), self._answer_text(content)
-        if status in _MAY_PASS or status >= _SERVER_ERROR:
-            message = f"{what}: it answered {status}{answer}; {_RETRIED}"
+            try:
+                return json.loads(answer.text) if answer.text else None
+            except (ValueError, RecursionError) as error:
+                raise self._unexpected(method, path, "its answer is not JSON") from error
+        reason = f"it answered {status}{self._answer_text(answer.text)}"
+        if may_pass(status):
+            message = f"{what}: {reason}; {_RETRIED}"
             raise LabelsUnavailable(message)
-        message = f"{what}: it answered {status}{answer}; {_what_to_do(status)}"
+        message = f"{what}: {reason}; {_what_to_do(status)}"
         raise LabelsRefused(message)
 
-    def _read(self, method: str, path: str, content: bytes) -> Any:
-        if not content:
-            return None
-        try:
-            return json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise self._unexpected(method, path, "its answer is not JSON") from error
-
-    def _answer_text(self, content: bytes) -> str:
+    def _answer_text(self, text: str) -> str:
         """Repeat what the server says is wrong, where it says it as Label Studio does."""
         try:
-            answer = json.loads(content)
+            answer = json.loads(text)
         except (ValueError, RecursionError):
             return ""
         if not isinstance(answer, dict):
@@ -164,22 +145,6 @@ class Server:
 
 _RETRIED = "it is tried again; is the server up, and is labeling.url its address?"
 _IS_IT_ONE = "is labeling.url the address of a Label Studio?"
-
-
-def _client() -> httpx.Client:
-    return httpx.Client(
-        follow_redirects=False,
-        trust_env=False,
-        timeout=SECONDS,
-        verify=_trust(),
-        headers={"accept": "application/json", "user-agent": "mlflow-pr-monitor"},
-    )
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    """Load the certificates that are trusted, which takes longer than to ask."""
-    return httpx.create_ssl_context(trust_env=False)
 
 
 def _what_to_do(status: int) -> str:

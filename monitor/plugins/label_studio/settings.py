@@ -1,15 +1,20 @@
-"""What the config says of labels given in Label Studio."""
+"""Entry point of the labeler that asks in Label Studio, and its settings."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, SecretStr, field_validator
+from pydantic import ConfigDict, field_validator
 
+from monitor.domain.adapters import LabelerAdapter, LabelerSite
 from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
+from monitor.hooks.receiver import HeaderSecret
+
+if TYPE_CHECKING:
+    from monitor.domain.ports import Labeler
 
 
 class LabelStudioSettings(Labeling):
@@ -24,7 +29,7 @@ class LabelStudioSettings(Labeling):
 
     kind: Literal["label_studio"] = "label_studio"
     url: str
-    token: SecretStr
+    token: HeaderSecret
     question: Question
 
     @field_validator("url")
@@ -44,14 +49,17 @@ class LabelStudioSettings(Labeling):
             raise SettingRefused(setting="url", why=message)
         return value.strip().rstrip("/")
 
-    @field_validator("token")
-    @classmethod
-    def _fits_in_a_header(cls, value: SecretStr) -> SecretStr:
-        text = value.get_secret_value()
-        if not text or not text.isascii() or not text.isprintable() or " " in text:
-            message = (
-                "this is no token of Label Studio, which has no blanks and only ASCII characters; "
-                "copy it again from Account & Settings"
-            )
-            raise SettingRefused(setting="token", why=message)
-        return value
+
+def _make(settings: LabelStudioSettings, site: LabelerSite) -> Labeler:
+    # httpx and SQLAlchemy take 0.3 s to import, and reading a config needs neither.
+    from monitor.plugins.label_studio.labeler import LabelStudioLabeler  # noqa: PLC0415
+    from monitor.storage.schema import store_id  # noqa: PLC0415
+
+    def store() -> str:
+        with site.store.read() as connection:
+            return store_id(connection)
+
+    return LabelStudioLabeler(settings, store)
+
+
+ADAPTER = LabelerAdapter(LabelStudioSettings, _make)

@@ -10,31 +10,28 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
-from monitor.domain.model import Answer, LabelEvent, LabelKind, Refusal
+from monitor.domain.model import Answer, LabelEvent, Refusal
 from monitor.domain.visible import visible
 from monitor.labeling.cells import annotator_of, time_of
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 
-CURSOR_LIMIT = 10_000  # Tasks of other rounds that a cursor remembers; of more it forgets some
-
-_INSTANT = timedelta(microseconds=1)
 _PEOPLE = "HUMAN"
 _YES_OR_NO = {True: Answer.POSITIVE, False: Answer.NEGATIVE}
 
 
 class AnswerState(NamedTuple):
-    """What an annotator says of a task by now, None once it was taken back, and since when."""
+    """What an annotator says of a task by now, and since when."""
 
-    answer: Answer | None
+    answer: Answer
     at: AwareDatetime
 
 
-_STORED = TypeAdapter(list[tuple[str, Answer | None, AwareDatetime]])
+_STORED = TypeAdapter(list[tuple[str, Answer, AwareDatetime]])
 """What is kept of the answers to a task whose trace is gone."""
 
 
@@ -75,7 +72,7 @@ class ReviewReading:
                 self.said[key][annotator] = current
 
     def take_stored(self, key: str, stored: str) -> None:
-        """Take what is stored of a task whose trace is gone (`cursor_text`)."""
+        """Take what is stored of a task whose trace is gone (`stored_text`)."""
         self._digest.update(f"{key} {stored}".encode())
         try:
             rows = _STORED.validate_json(stored)
@@ -84,6 +81,14 @@ class ReviewReading:
             self.refused.append(Refusal(f"task {key}", reason, stored[:40]))
             rows = []
         self.said[key] = {name: AnswerState(answer, at) for name, answer, at in rows}
+
+    def events(self) -> list[LabelEvent]:
+        """All answers."""
+        return [
+            LabelEvent(key, name, answer, at)
+            for key in sorted(self.said)
+            for name, (answer, at) in self.said[key].items()
+        ]
 
     def mark(self, missing: Iterable[str]) -> str:
         """Text that differs between states of what was read."""
@@ -144,65 +149,6 @@ def _read(assessment: Mapping[str, Any], source: Mapping[str, Any], question: st
     return _Assessment(annotator, str(name), value, at, str(assessment.get("assessment_id")))
 
 
-def cursor_text(states: Mapping[str, AnswerState]) -> str:
+def stored_text(states: Mapping[str, AnswerState]) -> str:
     """Write the answers to a task, to be kept when its trace goes."""
     return _STORED.dump_json([(name, *state) for name, state in states.items()]).decode()
-
-
-class ReviewCursor(BaseModel):
-    """The answers at the last reading, by which a vanished answer is noticed."""
-
-    model_config = ConfigDict(frozen=True)
-
-    mark: str = ""
-    known: dict[str, dict[str, AnswerState]] = {}
-
-    @classmethod
-    def of(cls, text: str | None) -> ReviewCursor:
-        """Read a cursor; one that cannot be read knows nothing."""
-        try:
-            return cls.model_validate_json(text or "{}")
-        except ValidationError:
-            return cls()
-
-    def after(self, marker: str, answer: Mapping[str, Mapping[str, AnswerState]]) -> ReviewCursor:
-        """Return the cursor after a reading; what was not read stays known."""
-        read = {key: self._moved(key, current) for key, current in answer.items()}
-        unread = {key: before for key, before in self.known.items() if key not in read}
-        newest_unread = dict(list(unread.items())[-CURSOR_LIMIT:])
-        states = newest_unread | {key: current for key, current in read.items() if current}
-        return ReviewCursor(mark=marker, known=states)
-
-    def _moved(self, key: str, answer: Mapping[str, AnswerState]) -> dict[str, AnswerState]:
-        """Return the present answers, each change later than the answer it changes.
-
-        MLflow dates an answer and not its deletion; and of two questions one may be taken back,
-        so that the other's older time would count.
-        """
-        previous = self.known.get(key, {})
-        removed = {name: _taken_back(previous[name]) for name in previous if name not in answer}
-        return removed | {name: _later(previous.get(name), now) for name, now in answer.items()}
-
-    def events(self, keys: Iterable[str]) -> list[LabelEvent]:
-        """Return what stands of these tasks, and what was taken back."""
-        return [
-            LabelEvent(
-                key,
-                name,
-                answer,
-                at=at,
-                kind=LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN,
-            )
-            for key in keys
-            for name, (answer, at) in self.known.get(key, {}).items()
-        ]
-
-
-def _later(before: AnswerState | None, now: AnswerState) -> AnswerState:
-    if before is None or now.at > before.at:
-        return now
-    return before if now.answer == before.answer else AnswerState(now.answer, before.at + _INSTANT)
-
-
-def _taken_back(before: AnswerState) -> AnswerState:
-    return before if before.answer is None else AnswerState(None, before.at + _INSTANT)

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -19,7 +18,7 @@ import structlog
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, Task
 from monitor.plugins.mlflow_review import traces
-from monitor.plugins.mlflow_review.answers import ReviewCursor, ReviewReading, cursor_text
+from monitor.plugins.mlflow_review.answers import ReviewReading, stored_text
 from monitor.plugins.mlflow_review.experiment import (
     V3,
     ReviewExperiment,
@@ -31,7 +30,6 @@ from monitor.plugins.mlflow_review.rest import NOT_THERE, Calls, MlflowRefused, 
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from monitor.domain.adapters import MlflowEndpoint
     from monitor.domain.ports import Clock
     from monitor.plugins.mlflow_review.settings import ReviewSettings
     from monitor.storage.database import Database
@@ -44,7 +42,7 @@ class MlflowReviewLabeler:
 
     clock: Dates the traces.
     database: The store, of which only the id is read: two stores may share an experiment.
-    mlflow: The server, and the experiment of this monitor's labels.
+    tracking_uri, experiment: The server, and the experiment of this monitor's labels.
     """
 
     name = "mlflow"
@@ -53,17 +51,16 @@ class MlflowReviewLabeler:
     def __init__(
         self,
         settings: ReviewSettings,
-        folder: Path | str,
         clock: Clock,
         database: Database,
-        mlflow: MlflowEndpoint,
+        tracking_uri: str,
+        experiment: str,
     ) -> None:
-        del folder
         self.settings = settings
-        self.experiment = mlflow.experiment
+        self.experiment = experiment
         self._clock = clock
         self._database = database
-        self._server = MlflowRest(mlflow.tracking_uri, settings.timeout)
+        self._server = MlflowRest(tracking_uri, settings.timeout)
 
     @property
     def place(self) -> str:
@@ -165,18 +162,18 @@ class MlflowReviewLabeler:
         experiment.attach(queue, list(by_id))
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Read all that people said of these tasks, and notice what vanished since the cursor."""
+        """Read all that people said of these tasks, unless it is what the cursor stands for."""
         with self._experiment() as experiment:
             reading = self._reading(experiment, tasks)
         missing = sorted(set(tasks) - set(reading.said))
-        previous, marker = ReviewCursor.of(cursor), reading.mark(missing)
-        if marker == previous.mark:
+        marker = reading.mark(missing)
+        if marker == cursor:
             return Collected(cursor=cursor, anew=False)
-        after = previous.after(marker, reading.said)
         return Collected(
-            tuple(after.events(sorted(reading.said))),
+            tuple(reading.events()),
             tuple(reading.refused),
-            after.model_dump_json(),
+            marker,
+            complete=frozenset(reading.said),
             problems=self._removed(missing),
         )
 
@@ -255,7 +252,7 @@ class MlflowReviewLabeler:
             key, question = tags.get(traces.TASK, ""), tags.get(traces.QUESTION, "")
             reading.take(key, question, info.get("assessments"))
         stored_answers = {
-            f"{traces.RETAINED_FIELDS}.{key}": cursor_text(answer)
+            f"{traces.RETAINED_FIELDS}.{key}": stored_text(answer)
             for key, answer in reading.said.items()
         }
         tags = {traces.RETAINED_FIELDS: self._round(round_name), **stored_answers}

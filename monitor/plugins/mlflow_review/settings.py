@@ -1,14 +1,18 @@
-"""What the config says of labels given in MLflow's review view."""
+"""Entry point of the labeler that asks in MLflow's review view, and its settings."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from monitor.domain.adapters import LabelerAdapter, LabelerSite
 from monitor.domain.setting_types import Duration, Question
 from monitor.domain.settings import Labeling
+
+if TYPE_CHECKING:
+    from monitor.domain.ports import Labeler
 
 CANNOT_TELL = "Or can you not tell?"
 """The second question of every item: the view has no button for it."""
@@ -35,3 +39,13 @@ class ReviewSettings(Labeling):
     timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(minutes=10))] = (
         timedelta(seconds=60)
     )
+
+
+def _make(settings: ReviewSettings, site: LabelerSite) -> Labeler:
+    # SQLAlchemy takes 0.2 s to import, and commands that only read the config do without it.
+    from monitor.plugins.mlflow_review.labeler import MlflowReviewLabeler  # noqa: PLC0415
+
+    return MlflowReviewLabeler(settings, site.clock, site.store, site.tracking_uri, site.experiment)
+
+
+ADAPTER = LabelerAdapter(ReviewSettings, _make)

@@ -1,9 +1,8 @@
 """Evidence of a batch or an open round, and the alerts that it opens, ends or revises.
 
-Disputed items: people contradict each other and nobody has decided, and a limit hangs on it.
-Estimates leave such items out, so somebody who contradicts all bad news makes it look good. A
-round in which a limit is kept or not, depending on how its disputed items are counted, ends no
-alert, and the monitor's status is not "ok" until they are decided.
+Estimates leave items out on which people contradict each other, so a person who contradicts all bad
+news makes it look good. A round in which a limit is kept or not, depending on how such items are
+counted, ends no alert.
 """
 
 from __future__ import annotations
@@ -56,9 +55,8 @@ def freeze_evidence(
 ) -> tuple[Readings, list[AlertMove]]:
     """Read the evidence of a closing round, which may fire what did not fire while it was open.
 
-    ``alerts`` are its monitor's. One that the round fired while it was open is revised if its
-    evidence would not fire any more; either way the evidence after this round starts anew. Where
-    its limit has changed, it goes on if the round misses the new one as well.
+    An alert that it fired while it was open is revised if its evidence would not fire any more.
+    Where its limit has changed, it goes on if the round misses the new one as well.
     """
     own = {(a.metric, a.side): a for a in alerts if a.fired_round_id == due.id}
     # Those that another round has closed under were open before this closing, as older ones are.
@@ -101,10 +99,7 @@ def freeze_evidence(
 def fire_early(
     connection: Connection, due: Round, evidence: Sequence[LimitEvidence], now: datetime
 ) -> list[StoredAlert]:
-    """Open the alerts that an open round fires however its missing answers turn out.
-
-    They count in favor of the limits, so it would fire them at its closing as well.
-    """
+    """Open the alerts that an open round fires however its missing answers turn out."""
     alerts = alert_store.find_alerts(connection, monitor=due.monitor)
     taken = {
         (alert.metric, alert.side)
@@ -124,7 +119,6 @@ def fire_early(
 def _next_reading(
     last: LimitReading | None, match: LimitEvidence, due: Round, alert: StoredAlert | None
 ) -> LimitReading:
-    """Read a round about one limit after the last closing; ``alert`` is open since before it."""
     limits = due.settings.limits
     # A round of the time after an alert fired may speak of a recovery.
     is_after = alert is not None and due.slot > alert.fired_slot
@@ -249,7 +243,6 @@ class _Chains:
         return not reaches(evidence_of(earlier), last.log_path, last.log_e, fired.log_threshold)
 
     def _evidence(self, side: Side, reading: LimitReading) -> Evidence:
-        """Evidence of a chain up to a reading; each chain is gone through once."""
         key = side, reading.chain
         if key not in self._gathered:
             orders = sorted(self.steps[key])
@@ -259,11 +252,7 @@ class _Chains:
 
 
 def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:
-    """Frozen readings of a round with the log e that its labels give now.
-
-    A reading by a version with other alternatives stays as it is: the rest of its chain was read
-    by that version too, and nothing can be added to it.
-    """
+    """Frozen readings with the log e that labels give now; by other alternatives, as they are."""
     now: dict[Side, LimitEvidence] = {(r.limit.metric, r.limit.side): r for r in estimate.readings}
     return {
         side: replace(reading, log_e=now[side].log_e, log_path=now[side].log_path, fires=False)
@@ -286,11 +275,7 @@ def _firing(alerts: Sequence[StoredAlert]) -> list[StoredAlert]:
 def _end_unwatched(
     connection: Connection, firing: Sequence[StoredAlert], due: Round, now: datetime
 ) -> list[AlertMove]:
-    """End alerts whose limit is no longer the one that is watched.
-
-    A round of the time before an alert was opened with older settings and ends nothing. One that
-    fired it while it was open closes with the settings of today.
-    """
+    """End alerts whose limit is no longer watched; a round of the time before one ends nothing."""
     watched: dict[Side, float] = {
         (lim.metric, lim.side): lim.value for lim in due.settings.limits.sides()
     }
@@ -312,7 +297,6 @@ def _fire(
 
 
 def _keep(connection: Connection, alert: StoredAlert, limit: float) -> list[AlertMove]:
-    """Let an open alert go on under another limit; people know of it already."""
     if not alert_store.change_limit(connection, alert.id, limit):
         return []
     return [AlertMove(None, replace(alert, limit=limit))]

@@ -1,12 +1,7 @@
 """Notices: what is unusual about a round and worth a look, but no alarm.
 
-`frame`: the window holds other items than earlier ones. `predictive`: the labels found something
-else than was to be expected before them. `changed`: a predicted class seems to have changed just
-now. `judge`: the judge says yes far more or less often than before. `recurring`: evidence on
-limits counts few items, as earlier rounds asked about the others. `threshold`: labels are not sure
-that the one in use keeps its target.
-They are not part of the promise on false alarms, so they wake nobody: they are in the report, in
-`status`, in `show` and in the log. Measured by `benchmarks/notices.py`.
+They are not part of the promise on false alarms, so they wake nobody. Measured by
+`benchmarks/notices.py`.
 """
 
 from __future__ import annotations
@@ -24,8 +19,8 @@ from monitor.domain.report import NoticeRow
 from monitor.presentation import notices as notice_texts
 from monitor.presentation.judge import judge_moved_sentence
 from monitor.presentation.notices import threshold_sentence
+from monitor.rounds.estimation.history import PooledLabels, cells_to_pool
 from monitor.rounds.estimation.judge import cut_of
-from monitor.rounds.estimation.pooled_labels import PooledLabels, cells_to_pool
 from monitor.stats.curves.thresholds import ScoreStrata, precision_p, recall_p
 from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.estimation.cell_matrix import plain_counts
@@ -70,10 +65,7 @@ def round_anomalies(
     *,
     seed: int,
 ) -> Anomalies:
-    """Compare a round with what its history led one to expect.
-
-    Parameters are as in ``estimate_round``.
-    """
+    """Compare a round with what its history led one to expect."""
     counts, bands = now.counts, bands_of(now.frame, settings.sample)
     of_band, is_flagged = _by_score(bands)
     distances = window_distances(
@@ -106,8 +98,7 @@ def recurring_notices(recurring: int, drawn: int) -> list[NoticeRow]:
 def _by_score(bands: Sequence[Stratum]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return which strata each band has, from the lowest to the highest score, and its class.
 
-    In many score cells windows of a few thousand items differ by chance alone. Verdicts do not
-    count: a judge that changes moves no item.
+    Verdicts do not count: a judge that changes moves no item.
     """
     by_score = [replace(band, name="", verdict=None) for band in bands]
     different = sorted(dict.fromkeys(by_score), key=lambda band: band.flagged)
@@ -220,7 +211,7 @@ def threshold_notices(
     """Note that the threshold in use is not allowed, by this round and those that its target pools.
 
     One threshold is tested, so its p-value needs no share of the error. Strata that have no order
-    by score (a judge's, items without a score) are not tested, and the notice says so.
+    by score are not tested.
     """
     target = settings.threshold_target
     if target is None or settings.threshold is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.rounds.estimation.supplements import Supplements, write_supplements
+from monitor.rounds.estimation.tally import Tally
 from monitor.storage.results import estimate_store, evidence_store
 from monitor.storage.results.past_counts import write_packed
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import RecoveryRow, ReportedEstimate
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.label_errors import CheckedLabels
-    from monitor.rounds.estimation.tally import Counted, Tally
+    from monitor.rounds.estimation.tally import Counted
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.results.past_counts import PastRound
     from monitor.storage.results.restatement_store import RestatedVersion
@@ -41,13 +42,11 @@ class HistoryBatch:
     """One state of the store: a history, and its rounds in slot order from the due one on.
 
     These are ``affected``: they get a new version, because they pool the due one. The rounds before
-    it are ``earlier``, as their labels stand; only ``past`` knows how they were stored. ``labels``
-    has the statements about items, by round id, and ``evidence`` how evidence counts them, wave by
-    wave up to each block (`monitor.domain.labels`), without the items that are ``recurring``: a
-    round that closed before had asked about them. ``stored`` is what the last version of the due
-    round counted. ``restated`` is what was restated of the monitor, and ``unrestated`` has the
-    restated rounds of the history as they were counted before. ``checked`` has what people say of
-    the labels of columns, by round id.
+    it are ``earlier``, as their labels stand, and ``past`` as they were stored. Mappings are by
+    round id: ``evidence`` has the labels as evidence counts them, wave by wave up to each block,
+    without the items that are ``recurring`` (a round that closed before asked about them);
+    ``unrestated`` has restated rounds as they were counted before. ``stored`` is what the last
+    version of the due round counted.
     """
 
     store_id: str
@@ -69,7 +68,7 @@ class HistoryBatch:
         return [*self.earlier, *(member.tally for member in self.affected)]
 
     def before(self, index: int) -> list[Counted]:
-        """Give what was counted in the rounds before the affected one at a place, from 0."""
+        """Give what was counted in the rounds before the affected one at an index."""
         return self.counted[: len(self.earlier) + index]
 
     def before_restated(self, index: int) -> list[Counted]:
@@ -81,7 +80,7 @@ class HistoryBatch:
         ]
 
     def with_due(self, round_: Round) -> HistoryBatch:
-        """Let the due round be as it is after a move."""
+        """Replace the due round."""
         due, *later = self.affected
         return replace(self, affected=(replace(due, round=round_), *later))
 
@@ -106,14 +105,11 @@ class AlertMove:
 
 @dataclass(frozen=True, slots=True)
 class BatchEvidence:
-    """Readings of each affected round, the alert moves they caused, and all alerts after them.
-
-    ``recoveries`` says of each open alert, by its id, how far it is from its end.
-    """
+    """Readings of each affected round, the alert moves they caused, and all alerts after them."""
 
     readings: Mapping[int, Mapping[Side, LimitReading]] = field(default_factory=dict)
-    moves: tuple[AlertMove, ...] = ()
-    alerts: tuple[StoredAlert, ...] = ()
+    moves: Sequence[AlertMove] = ()
+    alerts: Sequence[StoredAlert] = ()
     recoveries: Mapping[str, RecoveryRow] = field(default_factory=dict)
 
 
@@ -134,16 +130,10 @@ def write_versions(
     # First of all writes: whoever computed from an older state of the history stops here.
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
     members = {(member.round.id, member.version): member for member in batch.affected}
-    of_version = {key: estimates[key[0]] for key in members}
     tallies = {key: member.tally.strata for key, member in members.items()}
     estimate_store.write_counts(connection, tallies)
     write_packed(connection, batch.past, tallies)
-    estimate_store.write_estimates(
-        connection, {key: estimate.rows for key, estimate in of_version.items()}
-    )
-    estimate_store.write_posteriors(
-        connection, {key: estimate.pooled for key, estimate in of_version.items()}
-    )
+    estimate_store.write_estimates(connection, {key: estimates[key[0]].rows for key in members})
     for round_id, version in members:
         write_supplements(connection, round_id, version, supplements[round_id])
 
@@ -174,13 +164,28 @@ def write_readings(
     evidence_store.write_readings(connection, rows)
 
 
+def read_unrestated(
+    connection: Connection, restated: Sequence[RestatedVersion]
+) -> dict[int, Tally]:
+    """Read how restated rounds were counted before the first time that they were."""
+    first: dict[int, int] = {}
+    for version in restated:
+        if version.own:
+            first.setdefault(version.round_id, version.before)
+    result: dict[int, Tally] = {}
+    for replaced in sorted(set(first.values())):
+        ids = [round_id for round_id, first_version in first.items() if first_version == replaced]
+        counted = estimate_store.read_counts(connection, ids, version=replaced)
+        result |= {round_id: Tally(strata) for round_id, strata in counted.items()}
+    return result
+
+
 def with_stored_own_rows(
     connection: Connection, batch: HistoryBatch, estimates: Estimates
 ) -> Estimates:
     """Keep the estimates that rest on a round's own labels where no label of it changed.
 
-    Such a round gets a version only because an earlier one changed, which moves its pooled
-    estimates. Computed again by a newer release, its own might differ by the method alone.
+    Computed again by a newer release, they might differ by the method alone.
     """
     return {
         member.round.id: replace(

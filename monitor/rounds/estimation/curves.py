@@ -12,7 +12,7 @@ from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow,
 from monitor.domain.report import CauseRow
 from monitor.presentation.alerts import cause_sentence
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
-from monitor.rounds.estimation.pooled_labels import cells_to_pool
+from monitor.rounds.estimation.history import cells_to_pool
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
 from monitor.stats.core.draws import Draws, draw, round_posterior
 from monitor.stats.core.sample import LabeledSample, ScoredSample
@@ -47,8 +47,7 @@ class NoCurves(ValueError):
 class Pictures(NamedTuple):
     """The figures besides the estimates; ``None`` where the labels do not allow one.
 
-    ``curves`` are also None for a version in which only earlier rounds changed: the curves of
-    the version before still hold.
+    ``curves`` are also None where only earlier rounds changed: those before still hold.
     """
 
     cause: CauseRow | None = None
@@ -109,15 +108,15 @@ def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
 
 
 def scored_sample(round_: Round, labels: RoundLabels) -> ScoredSample:
-    """Take the labeled items of a round with their scores.
-
-    Raises `NoCurves` if items have no score, or a stratum that holds items no label.
-    """
+    """Take the labeled items of a round with their scores; see `pooled_sample`."""
     return pooled_sample([(round_, labels)])
 
 
 def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
-    """Take the scored items of rounds with the same strata as one sample, of all their windows."""
+    """Take the scored items of rounds with the same strata as one sample, of all their windows.
+
+    Raises `NoCurves` if items have no score, or a stratum that holds items no label.
+    """
     drawn = [item for _, labels in rounds for item in labels.labeled]
     scores = [item.score for item in drawn if item.score is not None]
     if len(scores) < len(drawn):
@@ -136,8 +135,7 @@ def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
 def labeled_sample(labels: RoundLabels, sample: Sample) -> LabeledSample:
     """Take the labeled items of a round, in the order of the draw.
 
-    Raises `NoCurves` if a stratum that holds items has no label; where strata are score cells, a
-    class of them.
+    Raises `NoCurves` if a stratum (of score cells, a class) that holds items has no label.
     """
     return _grouped([labels], sample)[0]
 
@@ -200,8 +198,7 @@ def precision_cause(
 ) -> CauseRow | None:
     """Explain precision in this round alone against all earlier rounds of its history, pooled.
 
-    None if there is no earlier round, or a predicted class is empty or without a label on
-    either side. ``cells`` says that each class is one rate (`cells_to_pool`).
+    None without labels on both sides. ``cells``: each class is one rate (`cells_to_pool`).
     """
     if not earlier:
         return None
@@ -275,8 +272,7 @@ def inverted_order(
 ) -> str | None:
     """State that positives have lower scores than negatives, if the labels so far are sure of it.
 
-    Where the round that is due has a curve, that decides; else the labels of the rounds
-    before it in its history are pooled, newest first, until there are ten of each kind.
+    Where the due round has no curve, labels of the rounds before it are added, newest first.
     """
     if pictures is not None and pictures.curves is not None:
         point, low, high = pictures.curves.roc_area

@@ -10,10 +10,16 @@ import numpy as np
 
 from monitor.domain.alerting import LEARNING_ROUNDS
 from monitor.rounds.estimation.evidence import LimitEvidence, classifier_evidence, judge_evidence
-from monitor.rounds.estimation.history import HistoryState, before_launch, pooled_matrix
+from monitor.rounds.estimation.history import (
+    HistoryState,
+    before_launch,
+    cells_to_pool,
+    is_cut,
+    labels_of_classes,
+    pooled_matrix,
+)
 from monitor.rounds.estimation.judge import judge_estimates
 from monitor.rounds.estimation.label_errors import CheckedLabels, corrected_rows, reported_rows
-from monitor.rounds.estimation.pooled_labels import cells_to_pool, is_cut, labels_of_classes
 from monitor.stats.core.counts import Counts, summed
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
@@ -44,9 +50,9 @@ from week to week with a standard deviation of .03 alerts rarely (benchmarks/pro
 class RoundEstimate:
     """All that is computed for one version of a round.
 
-    ``pooled`` and ``scaled`` are its rates with earlier rounds: what intervals come from, and the
-    matrix that points are read off. ``size`` are the items of the strata that were pooled.
-    ``proposed_unlabeled`` are the missing answers of the rounds that limits are proposed by.
+    ``pooled`` is what intervals with earlier rounds come from, ``scaled`` the matrix that points
+    are read off, ``size`` the items of the strata that were pooled. ``proposed_unlabeled`` are the
+    missing answers of the rounds that limits are proposed by.
     """
 
     rows: list[ReportedEstimate]
@@ -145,10 +151,7 @@ def _own_estimates(now: Tally, settings: RoundSettings, seed: int) -> list[list[
 def _unless_unlabeled(
     pooled: MetricEstimate, unlabeled: Mapping[str, NoEstimate]
 ) -> MetricEstimate:
-    """Return an estimate, or none if this round has no label of a class that it rests on.
-
-    The pooled value would come from earlier rounds alone, and look like one of this round.
-    """
+    """Leave out a pooled value that would come from earlier rounds alone."""
     if pooled.metric not in unlabeled:
         return pooled
     reason = unlabeled[pooled.metric]
@@ -192,12 +195,10 @@ def propose_limits(
     *,
     seed: int,
 ) -> dict[str, float]:
-    """Propose limits a margin under what the reference and the latest rounds, pooled, found.
+    """Propose limits a margin under a low quantile of what the latest rounds, pooled, found.
 
-    The margin is taken from a low quantile of their estimate. A limit at the level itself would
-    raise alarms about a metric that varies around it from week to week, which no promise covers.
-    Returns nothing until `LEARNING_ROUNDS` have an estimate. ``cells`` come from
-    `cells_to_pool`.
+    A limit at the level itself would raise alarms about a metric that varies around it from week to
+    week. Returns nothing until `LEARNING_ROUNDS` have an estimate.
     """
     if len(rounds) < LEARNING_ROUNDS:
         return {}
@@ -233,10 +234,7 @@ def _drawn_as_one(
     cells: NDArray[np.int64] | None,
     seed: int,
 ) -> tuple[Draws, NDArray[np.int64]]:
-    """Draw the rates behind the labels of rounds with the same strata, taken as one sample.
-
-    With them come the items of a window of these sizes in the strata that are drawn.
-    """
+    """Draw the rates behind the labels of rounds, taken as one sample; and the sizes of strata."""
     if cells is None:
         together = summed(rounds)
         labeled = together.labeled  # a stratum without a label does not count in the prior

@@ -1,4 +1,11 @@
-"""Distribution of the strata's rates before and after each round, from one pass over a history."""
+"""Distribution of the strata's rates before and after each round, from one pass over a history.
+
+A score cell holds few labels, so it has no history. All cells of a predicted class are one stratum
+of the plain labels that they are worth (`monitor.stats.design.cell_counts`), in each round at the
+sizes of the round that is estimated: a window whose scores moved does not change a rate that each
+cell has kept. Where verdicts cut cells, each has its present items but the shares of verdicts of
+its own round: a judge that changes without notice never moves the rate of a score cell.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +15,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.rounds.estimation.pooled_labels import PooledLabels, class_labels, labels_of_bands
+from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.history.change_point import PoolingStep, pooling_steps
+from monitor.stats.design.restratify import EffectiveCounts
+from monitor.stats.estimation.cell_matrix import class_counts
+from monitor.stats.history.change_point import ClassHistory, PoolingStep, last_steps, pooling_steps
 from monitor.stats.history.pooled_rates import pooled_rates
-from monitor.stats.history.replay import ClassHistory, last_steps
 from monitor.stats.history.run_length import RunLength
+from monitor.storage.results.past_counts import score_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.model import Stratum
+    from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import Pooling
     from monitor.rounds.estimation.tally import Counted
-    from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.metrics import Matrix
-    from monitor.stats.design.restratify import EffectiveCounts
 
     Values = NDArray[np.float64]
 
@@ -225,3 +233,116 @@ def _class_labels(history: HistoryState, name: str, *, flagged: bool) -> tuple[V
     size = history.now.size[history.now.is_flagged == flagged]
     rates = pooled_rates((before.weight, before.alpha, before.beta), positive, labeled, size)
     return np.ones(size.shape), rates
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PooledLabels:
+    """Labels of a round, stratum by stratum as they are pooled: shape ``(H,)`` each.
+
+    Effective counts of cells may be more than the items of ``size``.
+    """
+
+    size: NDArray[np.int64]
+    labeled: Values
+    positive: Values
+    is_flagged: NDArray[np.bool_]
+
+    @property
+    def window(self) -> Counts:
+        """The strata without their labels."""
+        nothing = np.zeros_like(self.size)
+        return Counts.of_arrays(
+            size=self.size, labeled=nothing, positive=nothing, is_flagged=self.is_flagged
+        )
+
+    def posterior(self) -> JointPosterior:
+        """Make the posterior of these labels alone, Jeffreys' count shared out in each class."""
+        return JointPosterior(
+            *(_posterior(*self.of_class(flagged=flagged)) for flagged in (True, False))
+        )
+
+    def of_class(self, *, flagged: bool) -> tuple[Values, Values]:
+        """Positive and labeled of the strata of one class."""
+        chosen = self.is_flagged == flagged
+        return self.positive[chosen], self.labeled[chosen]
+
+
+def _posterior(positive: Values, labeled: Values) -> BetaMixture:
+    prior = prior_count(positive.size)
+    return BetaMixture.single(prior + positive, prior + labeled - positive)
+
+
+def cells_to_pool(strata: Sequence[Stratum], sample: Sample) -> NDArray[np.int64] | None:
+    """Return the score cell of each stratum, where a class is pooled as one rate; else None."""
+    if sample.cells is None and all(one.verdict is None for one in strata):
+        return None
+    return score_cells(strata)
+
+
+def is_cut(cells: NDArray[np.int64]) -> bool:
+    """Whether verdicts cut score cells into strata."""
+    return len(np.unique(cells)) < len(cells)
+
+
+def labels_of_bands(rounds: Sequence[Counts]) -> list[PooledLabels]:
+    """Take the labels of rounds as they are, each band by itself."""
+    return [
+        PooledLabels(
+            each.size, each.labeled.astype(float), each.positive.astype(float), each.is_flagged
+        )
+        for each in rounds
+    ]
+
+
+def labels_of_classes(
+    rounds: Sequence[Counts], now: NDArray[np.int64], cells: NDArray[np.int64]
+) -> list[PooledLabels]:
+    """Return the labels of rounds by predicted class, at the sizes of one window.
+
+    rounds: One or more, of the same strata.
+    now: Items of each stratum in the window that the estimate is about, shape ``(H,)``.
+    cells: Score cell of each stratum, shape ``(H,)``.
+
+    >>> counts = Counts.of_arrays(
+    ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
+    ...     is_flagged=[True, True, False, False],
+    ... )
+    >>> [found] = labels_of_classes([counts], counts.size, np.arange(4))
+    >>> found.size, found.labeled.round(1), found.positive.round(1)
+    (array([ 160, 9840]), array([ 61.2, 578.1]), array([50.3,  4.9]))
+    """
+    up = rounds[0].is_flagged
+    effective = class_labels(rounds, now, cells)
+    size, classes = np.array([now[members].sum() for members in (up, ~up)]), np.array([True, False])
+    return [
+        PooledLabels(size, effective.labeled[t], effective.positive[t], classes)
+        for t in range(len(rounds))
+    ]
+
+
+def class_labels(
+    rounds: Sequence[Counts], now: NDArray[np.int64], cells: NDArray[np.int64]
+) -> EffectiveCounts:
+    """Count what the strata of each class are worth in each round, shape ``(rounds, 2)``.
+
+    Parameters are as in ``labels_of_classes``.
+    """
+    if not is_cut(cells):
+        labeled, positive = (
+            np.stack([getattr(each, name) for each in rounds]) for name in ("labeled", "positive")
+        )
+        return class_counts(now, labeled, positive, rounds[0].is_flagged)
+    worth = []
+    for each in rounds:
+        items, items_now = (_of_cell(size, cells) for size in (each.size, now))
+        own = np.where(items > 0, items_now * (each.size / np.maximum(items, 1)), now)
+        columns = own, each.labeled, each.positive, each.is_flagged
+        worth.append(class_counts(*columns, each.first_phase))
+    return EffectiveCounts(
+        np.stack([each.positive for each in worth]), np.stack([each.labeled for each in worth])
+    )
+
+
+def _of_cell(size: NDArray[np.int64], cells: NDArray[np.int64]) -> Values:
+    """Items of the score cell that each stratum is cut from."""
+    return np.asarray(np.bincount(cells, size)[cells], dtype=np.float64)

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 def cut_of(strata: Sequence[Stratum]) -> Cut | None:
     """Describe how a judge cuts the strata of each class besides the score; None without one.
 
-    A verdict moves the log odds one way or the other. A missing one has a separate term, so that
-    without any label it is taken for neither.
+    A missing verdict has a separate term, so that without any label it is taken for neither.
     """
     if all(one.verdict is None for one in strata):
         return None
@@ -77,10 +76,8 @@ def as_classifier(
 ) -> Completed:
     """Count a round for its judge, as for a classifier that flags what the judge says yes to.
 
-    Items without a verdict do not count. Where the judge was asked about a sample, their strata
-    stay, as the others have shares beside theirs.
-
-    flags: With a no, negatives are the positives of the classifier: what an FPR is about.
+    Items without a verdict count only where the judge was asked about a sample. With ``flags`` a
+    no, negatives are the positives of the classifier: what an FPR is about.
     """
     verdicts, counts = np.array([one.verdict or "" for one in strata]), counted.counts
     flagged, has_verdict = verdicts == flags, np.isin(verdicts, (Verdict.YES, Verdict.NO))
@@ -114,11 +111,7 @@ def judge_estimates(now: Tally, limits: Limits, *, seed: int) -> list[ReportedEs
 def judge_row(
     member: Member, earlier: Sequence[Counted], judging: Judging | None = None
 ) -> JudgeRow | None:
-    """Report how good a round's judge is; None without one.
-
-    earlier: The rounds before it in its history, whose strata are the same.
-    judging: What asking it has cost; None for a column.
-    """
+    """Report how good a round's judge is; ``judging`` is what asking it has cost."""
     judge, strata, own = member.round.settings.judge, member.tally.frame, member.tally.counts
     if judge is None or all(one.verdict is None for one in strata):
         return None
@@ -145,10 +138,9 @@ def judge_row(
 
 
 def _saved(rounds: Sequence[Counts], strata: Sequence[Stratum], sample: Sample) -> float | None:
-    """Estimate the share of the labels that the last round saves by its verdicts.
+    """Estimate the share of the labels for equal intervals that the last round's verdicts save.
 
-    It compares the labels for equal intervals, by all labels so far, with and without the cut by
-    verdict; None if a predicted class holds no items.
+    None if a predicted class holds no items.
     """
     now, cut = rounds[-1], cut_of(strata)
     if cut is None or not all(now.size[of].any() for of in (now.is_flagged, ~now.is_flagged)):

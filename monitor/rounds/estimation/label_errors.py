@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 ROUNDS = 12
-"""Rounds whose checks are counted together, the last one included: what a column was wrong about a
-year ago says little of today."""
+"""Rounds whose checks are counted together: older errors say little of today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,7 @@ def checked_labels(
     labels: Mapping[int, RoundLabels],
     past: Sequence[PastChecks],
 ) -> dict[int, CheckedLabels]:
-    """Count the checks of some rounds, by round id, with the rounds before them.
-
-    ``past`` are the earlier rounds of the history in slot order, as their versions counted them.
-    Rounds count together while the columns that are checked are the same.
-    """
+    """Count the checks of some rounds, by round id, with the ``past`` ones of the same columns."""
     before, result = list(past), dict[int, CheckedLabels]()
     for round_ in rounds:
         labeling = round_.settings.labeling or {}
@@ -132,9 +127,8 @@ def corrected_rows(
 ) -> list[ReportedEstimate]:
     """Estimate every metric once more; none if nothing tells how often labels err.
 
-    ``complete`` are the counts with answers to what is missing (`missing.completions`), and
-    ``checked`` what people say of a column's labels. Where labels are no better than chance by
-    these or by the audit of the config, each has that as its reason.
+    ``complete`` are the counts with answers to what is missing (`missing.completions`). Where
+    labels are no better than chance, each has that as its reason.
     """
     audited = checked if settings.audit is None else settings.audit
     if audited is None:

@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 
 METRICS = ("precision", "recall")
 MARGIN = 0.1
-"""Half-width that the labels still needed are counted for, where the config names no margin: the
-.05 usual for a whole round is out of reach for most of its parts."""
+"""Half-width that the labels still needed are counted for, where the config names no margin."""
 
 
 def segment_rows(
@@ -63,9 +62,7 @@ def segment_rows(
 ) -> list[SegmentRow]:
     """Estimate every segment of a round.
 
-    cells: Sizes and labels per stratum, segment column and value, all of the round.
-    base: The same without what the round explored, which others are compared with.
-    drawn: The strata of the round, each class from low to high score.
+    ``base`` are its cells without what the round explored, which others are compared with.
     """
     by_cells = settings.sample.cells is not None
     strata = _strata(cells, [part.stratum.name for part in drawn] if by_cells else [])
@@ -204,10 +201,9 @@ def segment_searches(
 def worst_so_far(
     connection: Connection, round_ids: Sequence[int], values: Collection[tuple[str, str]]
 ) -> tuple[str, str] | None:
-    """Choose the value of a segment column that has the largest e-value; None without evidence.
+    """Choose the pair of column and value that has the largest e-value; None without evidence.
 
-    round_ids: The closed rounds of a history, in slot order.
-    values: What to choose from: pairs of column and value.
+    ``round_ids`` are the closed rounds of a history, in slot order.
     """
     read = segment_store.read_evidence(connection, round_ids[-MOST_ROUNDS:])
     rounds = [read[each] for each in round_ids if each in read]
@@ -231,9 +227,8 @@ def search_notices(row: SegmentSearchRow | None) -> list[NoticeRow]:
 def round_evidence(round_: Round, labels: RoundLabels) -> dict[Name, SegmentEvidence]:
     """Compare each segment and pair of a round with the rest of its strata, by class.
 
-    People and columns may differ in what they call positive, so only labels of one labeler are
-    compared: strata are cut by labeler. Items of the explored value count for it and its pairs;
-    among the others, one that holds much of what was explored would look worse than it is.
+    Labelers may differ in what they call positive, so strata are cut by labeler. Items of the
+    explored value count for it and its pairs only, else a segment with many of them looks worse.
     """
     sample = _of_strata(round_, labels)
     extra = None if labels.explored is None else _of_strata(round_, labels.explored)
@@ -291,10 +286,7 @@ def _of_strata(round_: Round, labels: RoundLabels) -> _SegmentErrors:
 
 
 def _names(segments: Mapping[str, str]) -> Iterator[Name]:
-    """Yield an item's values of segment columns, and pairs of them.
-
-    Not what is no segment: the values that are too small to be told apart.
-    """
+    """Yield an item's values of segment columns, and pairs of them, without `OTHER`."""
     values = sorted((name, value) for name, value in segments.items() if value != OTHER)
     for size in (1, 2):
         yield from combinations(values, size)

@@ -131,7 +131,6 @@ def write_supplements(
     check_store.write_counts(connection, round_id, version, supplements.checks)
     if (result := supplements.challenge) is not None:
         challenger_store.write_counts(connection, round_id, version, result.counted)
-        challenger_store.write_comparisons(connection, round_id, version, result.row.comparisons)
 
 
 def is_as_stored(connection: Connection, round_: Round, labels: RoundLabels) -> bool:

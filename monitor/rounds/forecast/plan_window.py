@@ -21,7 +21,7 @@ from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.first_phase import foreseen_scan
 from monitor.rounds.sampling.plan import prospect_of, rates_before, reference_of
-from monitor.rounds.sampling.second_wave import has_two_waves
+from monitor.rounds.sampling.round_sample import has_two_waves
 from monitor.rounds.sampling.window_scan import why_unusable
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE

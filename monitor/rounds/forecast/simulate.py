@@ -16,9 +16,9 @@ from monitor.domain.slots import newest_slot, window_of
 from monitor.presentation import forecasts
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
-from monitor.rounds.sampling.cells import edges_of, rates_of_cells, uniform_of
-from monitor.rounds.sampling.plan import free_strata
+from monitor.rounds.sampling.plan import free_strata, rates_of_cells, uniform_of
 from monitor.rounds.sampling.rebin import References, binned
+from monitor.rounds.sampling.window_scan import edges_of
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates

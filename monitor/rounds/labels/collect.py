@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import MonitorError, StoppedByBug, gravest_of
+from monitor.domain.errors import MonitorError, StoppedByBug, TryLater, gravest_of
 from monitor.domain.ports import AsksQuestion, Labeler
 from monitor.domain.state import RoundState
+from monitor.presentation.moves import forgotten_item_reason
+from monitor.rounds.claims import claimed
 from monitor.storage.labels import label_store, overlap_store
 from monitor.storage.labels.round_labels import read_labels
-from monitor.storage.rounds import round_claims, round_store
+from monitor.storage.pages import page_store
+from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.samples import payload_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.model import Collected, Task
+    from monitor.domain.ports import Clock
     from monitor.rounds.context import MonitorContext
+    from monitor.storage.database import Database
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
+
 
 log = structlog.get_logger("monitor.labels")
 
@@ -204,3 +212,63 @@ def store_together(
             name = labeler or context.labeler.name
             added += label_store.add_events(connection, name, collected.events, now).total()
     return added
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenItem:
+    """What was deleted of one item in one round.
+
+    deleted: Whether the store held what people saw of it; false where that was deleted before.
+    places: Files out of which its texts were taken.
+    reached: Whether the labeler could be asked; false where the config no longer has the monitor.
+    """
+
+    monitor: str
+    round: int
+    deleted: bool
+    places: tuple[str, ...]
+    reached: bool
+
+
+def forget_item(
+    database: Database, round_: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
+) -> ForgottenItem:
+    """Delete what people were shown of an item in a round; its labels and counts stay.
+
+    ``labelers`` are the round's; none if the config no longer has the monitor.
+
+    Safe to repeat: what a crash left in files goes the next time.
+
+    Raises `TryLater` if a worker is busy with the round and might just be writing the item into a
+    file.
+    """
+    # Under a claim, since a worker that hands out tasks would write the item into its file again.
+    with claimed(database, round_.id) as claim:
+        if claim is not None:
+            return _forgotten(database, round_, item_id, labelers, clock)
+    message = (
+        f"another worker is busy with round {round_.number} of {round_.monitor}; nothing of it was "
+        "deleted, run the same command again"
+    )
+    raise TryLater(message)
+
+
+def _forgotten(
+    database: Database, this_round: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
+) -> ForgottenItem:
+    with database.write() as connection:
+        keys = payload_store.task_keys(connection, this_round.id, item_id)
+        deleted = payload_store.forget_item(connection, this_round.id, item_id)
+        deleted |= page_store.empty_tasks(connection, this_round.name, keys)
+        if deleted:
+            # Read again: it may have moved before it was claimed, and the event keeps its state.
+            round_ = round_store.read_round(connection, this_round.id)
+            reason = forgotten_item_reason(item_id)
+            round_transitions.note_event(connection, round_, reason, clock())
+    emptied: list[str] = []
+    for labeler in labelers:
+        with outside("forget"):
+            emptied += labeler.forget(this_round.name, keys)
+    return ForgottenItem(
+        this_round.monitor, this_round.number, deleted, tuple(emptied), bool(labelers)
+    )

@@ -46,9 +46,8 @@ MOST_LOGGED = 10_000
 class CollectResult:
     """What came of asking: ``read`` are the rounds whose every place was read.
 
-    ``unsettled`` are the rounds for which something is there that cannot be taken yet;
-    ``unread`` has, by name, the places that could not be read; ``changed`` are the rounds of
-    which labels were stored.
+    ``unsettled`` are the rounds for which something is there that cannot be taken yet, ``changed``
+    the rounds of which labels were stored; ``unread`` has the places not read, by name.
     """
 
     read: set[int] = field(default_factory=set)
@@ -200,7 +199,9 @@ def _read(
         # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
         events, labeler = collected.events, endpoint.labeler.name
-        changes = label_store.add_events(connection, labeler, events, now)
+        changes = label_store.add_events(
+            connection, labeler, events, now, complete=collected.complete
+        )
         for (round_id, part), census in censuses.items():
             if census_store.change_census(connection, round_id, part, census, now):
                 changes[round_id] += 1

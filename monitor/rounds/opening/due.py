@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import dropwhile
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
 
 from monitor.domain.block import seed_of
 from monitor.domain.crashpoint import outside
-from monitor.domain.slots import newest_slot, slots_between, window_of
+from monitor.domain.errors import ConfigRefused, DeliveryFailed
+from monitor.domain.model import Window
+from monitor.domain.slots import newest_slot, slots_between, window_of, windows_of
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation import moves
-from monitor.rounds.opening import slots
+from monitor.presentation.moves import missed_reason
+from monitor.presentation.status import lost_round_line, restored_line
+from monitor.rounds.reporting.concerns import note
 from monitor.rounds.sampling.window_scan import first_scan
+from monitor.storage.results.concern_store import DOUBT
 from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.rounds.round_transitions import add_rounds
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Stratum, Window
-    from monitor.domain.settings import RoundSettings
+    from monitor.domain.model import Stratum
+    from monitor.domain.settings import RoundSettings, Schedule
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
+
+
+log = structlog.get_logger("monitor.rounds")
+
+AT_ONCE = 1000  # Slots per transaction: about a tenth of a second, for which other writers can wait
+_LOST = "lost"
+_slot = attrgetter("slot")
 
 
 def redo_abandoned(
@@ -31,9 +48,8 @@ def redo_abandoned(
 ) -> None:
     """Open the round of a slot again if it was abandoned and nobody labeled any of it.
 
-    It keeps its seed and why it was first opened, and takes all other settings as they are today.
-    What was handed out is taken back first; a process that is killed then leaves the round
-    abandoned, with its files closed, as it was.
+    It keeps its seed and origin, and takes all other settings as they are today. What was handed
+    out is taken back first; a kill then leaves the round abandoned.
     """
     with context.database.read() as connection:
         round_ = _round_at(connection, context, slot)
@@ -80,9 +96,9 @@ def open_due(context: MonitorContext) -> None:
         newest = round_store.newest_slot(connection, context.settings.name)
     lost = context.newest_seen.lost(newest)
     if due[:-1] or lost:
-        slots.refuse_if_forgotten(context, newest, lost)
+        refuse_if_forgotten(context, newest, lost)
     if due:
-        slots.record_missed(context, due[:-1], due[-1])
+        record_missed(context, due[:-1], due[-1])
         _open(context, due[-1], context.settings.round, moves.DUE)
     context.newest_seen.note(newest, *due[-1:])
 
@@ -90,10 +106,8 @@ def open_due(context: MonitorContext) -> None:
 def due_slots(connection: Connection, context: MonitorContext, now: datetime) -> list[datetime]:
     """Consecutive slots that have to be run or recorded, of which some may have a round already.
 
-    They are counted from the newest scheduled round: one that was asked for by hand, or filled
-    in, says nothing about the slots around it. The last of those that are recorded is run after
-    all if it was skipped by a clock ahead of this one; and a clock set back to before the first
-    round finds nothing due.
+    They are counted from the newest scheduled round: one asked for by hand, or filled in, says
+    nothing about the slots around it. A clock set back to before the first round finds nothing due.
     """
     schedule = context.settings.round.schedule
     last = round_store.newest_scheduled(connection, context.settings.name, now)
@@ -117,10 +131,7 @@ def _first_due(connection: Connection, context: MonitorContext, newest: datetime
 
 
 def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int | None:
-    """Open the round of one slot; None if it has ended already, or has nothing to look at.
-
-    One that was abandoned before anybody labeled it is opened again by hand, not by a backfill.
-    """
+    """Open the round of one slot; None if it has ended already, or has nothing to look at."""
     why = moves.BACKFILLED if backfill else moves.REQUESTED
     origin = {"origin": "backfill" if backfill else "by_hand"}
     settings = context.settings.round.model_copy(update=origin)
@@ -153,13 +164,13 @@ def _add(
     why: str,
 ) -> int | None:
     now = context.clock()
-    window = slots.free_window(connection, monitor_id, settings.schedule, slot)
+    window = free_window(connection, monitor_id, settings.schedule, slot)
     if window.is_empty and settings.origin != "schedule":
         return None
     added = round_transitions.add_rounds(
         connection,
         monitor_id=monitor_id,
-        first_number=slots.number_of(connection, settings.schedule, monitor_id, slot),
+        first_number=number_of(connection, settings.schedule, monitor_id, slot),
         slots=[slot],
         windows=[window],
         state=RoundState.SKIPPED if window.is_empty else RoundState.OPEN,
@@ -180,11 +191,7 @@ class NextScan(NamedTuple):
 
 
 def next_scan(context: MonitorContext) -> NextScan | None:
-    """Find what a pass will draw: the open round, else the round of the due slot.
-
-    It is a guess: anyone who opens the round decides. None if nothing is drawn, or soon again
-    what was refused just now, or another worker has it.
-    """
+    """Guess what a pass will draw: the open round, else the round of the due slot."""
     now = context.clock()
     with context.database.read() as connection:
         rounds = round_store.unfinished_rounds(connection, context.settings.name, now)
@@ -208,9 +215,132 @@ def _of_slot(connection: Connection, context: MonitorContext, slot: datetime) ->
         window = window_of(settings.schedule, slot)
         seed_id = None if settings.block is None else 0
     else:
-        window = slots.free_window(connection, monitor_id, settings.schedule, slot)
+        window = free_window(connection, monitor_id, settings.schedule, slot)
         seed_id = monitor_id
     if seed_id is None or window.is_empty:
         return None
     seed = seed_of(store_id(connection), seed_id, slot, settings.block)
     return NextScan(window, seed, *first_scan(connection, monitor_id, settings))
+
+
+def refuse_if_forgotten(
+    context: MonitorContext, newest: datetime | None, lost: datetime | None
+) -> None:
+    """Refuse to go on from a store that has forgotten rounds which MLflow shows.
+
+    It was restored from a backup, or a failover lost what was committed. An MLflow that does not
+    answer holds nothing up: `pr-monitor db restored` opens recorded skips too. ``lost`` is a slot
+    newer than the store's ``newest`` that this process has seen: hooks are notified of it.
+
+    Raises `ConfigRefused` if MLflow shows a run of this store for a slot that it does not know.
+    """
+    name, store = context.settings.name, context.database.shown
+    shown = _shown_by_mlflow(context)
+    if shown is not None and (newest is None or newest < shown):
+        message = restored_line(name, shown, store=store)
+        _note(context, DOUBT, message)
+        raise ConfigRefused(message)
+    if lost is not None:
+        message = lost_round_line(name, lost, store=store)
+        log.warning("round lost", monitor=name, reason=message)
+        _note(context, _LOST, message)
+
+
+def _shown_by_mlflow(context: MonitorContext) -> datetime | None:
+    """Ask MLflow for the latest slot that it shows of this store; None if it does not answer."""
+    if context.runs is None:
+        return None
+    name = context.settings.name
+    with context.database.read() as connection:
+        store = store_id(connection)
+    try:
+        return context.runs.newest_slot(store, name)
+    except DeliveryFailed as error:
+        log.warning("not known whether rounds were forgotten", monitor=name, reason=str(error))
+        return None
+
+
+def _note(context: MonitorContext, kind: str, sentence: str) -> None:
+    """Note a concern about the newest round that is left, which notifies the hooks."""
+    now = context.clock()
+    with context.database.write() as connection:
+        # its turn keeps others from it
+        monitor_id = round_store.ensure_monitor(connection, context.settings.name, now)
+        last = round_store.newest_round(connection, monitor_id)
+        if last is not None:
+            note(connection, last, kind, sentence, now)
+
+
+def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: datetime) -> None:
+    """Record consecutive slots as skipped, oldest first, in several transactions if many."""
+    schedule = context.settings.round.schedule
+    now = context.clock()
+    for start in range(0, len(missed), AT_ONCE):
+        slots = missed[start : start + AT_ONCE]
+        with context.database.write() as connection:
+            monitor_id = round_store.ensure_monitor(connection, context.settings.name, now)
+            add_rounds(
+                connection,
+                monitor_id=monitor_id,
+                first_number=number_of(connection, schedule, monitor_id, slots[0]),
+                slots=slots,
+                windows=free_windows(connection, monitor_id, schedule, slots),
+                state=RoundState.SKIPPED,
+                settings=context.settings.round,
+                reason=missed_reason(newest),
+                now=now,
+            )
+
+
+def number_of(connection: Connection, schedule: Schedule, monitor_id: int, slot: datetime) -> int:
+    """Give a slot its number: its place in the schedule, counted from the monitor's first round.
+
+    A backfill of earlier slots counts down, so that numbers are in the order of time.
+    """
+    previous = round_store.round_before(connection, monitor_id, slot)
+    if previous is not None:
+        return previous.number + len(slots_between(schedule, previous.slot, slot))
+    following = round_store.round_after(connection, monitor_id, slot)
+    if following is not None:
+        return following.number - len(slots_between(schedule, slot, following.slot))
+    return 1
+
+
+def free_windows(
+    connection: Connection, monitor_id: int, schedule: Schedule, slots: Sequence[datetime]
+) -> list[Window]:
+    """Windows of consecutive slots without what other rounds of the monitor have."""
+    taken = round_store.rounds_around(connection, monitor_id, slots[0], slots[-1])
+    windows: list[Window] = []
+    for slot, usual in zip(slots, windows_of(schedule, slots), strict=True):
+        before = taken[: bisect_left(taken, slot, key=_slot)]
+        after = taken[bisect_right(taken, slot, key=_slot) :]
+        start = _start(schedule, usual, before, windows)
+        end = usual.end
+        if after:
+            start, end = min(start, after[0].window.start), min(end, after[0].window.start)
+        windows.append(_own(taken, slot) or Window(start, max(start, end)))
+    return windows
+
+
+def free_window(
+    connection: Connection, monitor_id: int, schedule: Schedule, slot: datetime
+) -> Window:
+    """Window of one slot without what other rounds of the monitor have."""
+    return free_windows(connection, monitor_id, schedule, [slot])[0]
+
+
+def _start(
+    schedule: Schedule, usual: Window, before: Sequence[Round], opened: Sequence[Window]
+) -> datetime:
+    """Where a window begins: at the end of the last one, if no slot lies between the two."""
+    ends = [round_.window.end for round_ in before[-1:]] + [window.end for window in opened[-1:]]
+    slot_before = usual.start + schedule.lag
+    is_next = bool(opened) or any(slot_before <= round_.slot for round_ in before[-1:])
+    return max(ends) if is_next else max([usual.start, *ends])
+
+
+def _own(taken: Sequence[Round], slot: datetime) -> Window | None:
+    index = bisect_left(taken, slot, key=_slot)
+    has_one = index < len(taken) and taken[index].slot == slot
+    return taken[index].window if has_one else None

@@ -1,8 +1,7 @@
 """Monitors that the store knows and the config does not: renamed, removed, or another config's.
 
-Their rounds stay as they are, for a monitor that is put back goes on with them. An open alert
-would stay open for ever, so it is ended; but several configs may share a store, so not before a
-slot of the monitor has passed that anyone who still runs it would have opened.
+Their rounds stay as they are. Open alerts are ended; but several configs may share a store, so not
+before a slot has passed that anyone who still runs the monitor would have opened.
 """
 
 from __future__ import annotations
@@ -19,8 +18,11 @@ from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.status import REMOVED, removed_sentence
 from monitor.rounds.reporting.enqueue import enqueue_ended
+from monitor.storage.labels import label_store
+from monitor.storage.pages import page_store
 from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_store
+from monitor.storage.samples import payload_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from monitor.domain.alerting import StoredAlert
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
+
 
 log = structlog.get_logger("monitor.rounds")
 
@@ -106,3 +109,19 @@ def _ends_at(connection: Connection, monitor: str) -> datetime:
 
 
 _OPEN = (RoundState.OPEN, RoundState.LABELING)
+
+
+def forget_removed_monitors(database: Database, names: Collection[str], clock: Clock) -> None:
+    """Delete what people were shown for monitors that the config no longer has, in due time.
+
+    Their label files are out of reach: only the config knew the folder.
+    """
+    with database.read() as connection:
+        rounds = payload_store.removed_monitors(connection, names, clock())
+    for round_ in rounds:
+        with database.write() as connection:
+            label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
+            page_store.empty_tasks(connection, round_.name)
+        log.info(
+            "payloads of a removed monitor deleted", monitor=round_.monitor, round=round_.number
+        )

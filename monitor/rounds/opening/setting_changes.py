@@ -1,8 +1,4 @@
-"""What another setting means for the next round, compared with what the last one was opened with.
-
-A round keeps its settings, so a change shows between two rounds, or between the newest round and
-the config of today.
-"""
+"""What another setting means for the next round, compared with the last one."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.registered import alias_of, spellings
-from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
+from monitor.domain.settings import Begins, Change, Difference, HistoryStart
 from monitor.presentation import setting_changes
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
@@ -85,8 +81,7 @@ def changes_between(
 ) -> dict[int, list[Change]]:
     """Find where a new history or another schedule began, by the id of the round that began it.
 
-    rounds: All rounds of one monitor, in slot order.
-    histories: The histories of these rounds, by id.
+    ``rounds`` are all of one monitor, in slot order.
     """
     result: dict[int, list[Change]] = {}
     before: Round | None = None

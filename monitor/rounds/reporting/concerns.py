@@ -1,8 +1,6 @@
 """Concerns: what about a round needs a look, though the round goes on.
 
-What a broken classifier can cause is reported and never stops a draw, a label or an alert: that is
-the moment which a monitor is for. While a concern about the newest round stands, its monitor is
-not ok.
+What a broken classifier can cause never stops a draw, a label or an alert.
 """
 
 from __future__ import annotations
@@ -37,14 +35,11 @@ MISSING = "missing"
 
 SHARE_TURNED, LEAST_TURNED = 0.1, 5
 """A correction is noted that turns this share of a closed round's labels, or of its positive ones,
-and so many: where positives are rare, a source that lost half of them turns few of all labels."""
+and so many."""
 
 
 def note(connection: Connection, round_: Round, kind: str, sentence: str, now: datetime) -> bool:
     """Note a concern about a claimed round and notify the log, the hooks and MLflow, once.
-
-    kind: What it is about; a round has at most one concern of a kind.
-    sentence: Without its end, such as ``nothing is flagged``.
 
     Returns false if there was one of this kind.
     """
@@ -85,10 +80,7 @@ def note_missing(connection: Connection, round_: Round, tally: Tally, now: datet
 def note_correction(
     connection: Connection, due: Member, stored: Tally | None, now: datetime
 ) -> None:
-    """Note about the newest closed round that a correction turned many labels of one, if it did.
-
-    That one may be long past, and `status` shows the concerns about the newest.
-    """
+    """Note about the newest closed round, which `status` shows, that many labels were turned."""
     if stored is None:
         return
     turned, lost = due.tally.turned_since(stored), due.tally.lost_since(stored)

@@ -21,8 +21,7 @@ from monitor.rounds.reporting.notices import (
     round_key,
     unusual_notice,
 )
-from monitor.rounds.reporting.report import alert_row, bare_report, closed_report
-from monitor.rounds.reporting.surroundings import read_surroundings
+from monitor.rounds.reporting.report import alert_row, bare_report, closed_report, read_surroundings
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results import alert_store, concern_store, report_store
@@ -49,10 +48,7 @@ def enqueue(
     reason: str,
     now: datetime,
 ) -> None:
-    """Write the effects of a batch: notices first, then MLflow in slot order.
-
-    ``reason`` is why the due round has a new version.
-    """
+    """Write the effects of a batch: notices first, then MLflow in slot order."""
     surroundings = read_surroundings(connection, batch, evidence, reason, now)
     reports = {
         (round_id := member.round.id): closed_report(
@@ -105,10 +101,9 @@ def enqueue_early(
     labels: tuple[int, int],
     now: datetime,
 ) -> None:
-    """Write the effects of alerts that a round fired while it is open.
+    """Write the effects of alerts that a round fired while it is open, with its count of labels.
 
-    ``labels`` are how many it has, and of how many. MLflow has no run of it yet: there the
-    monitor and its model stand under alert by the newest estimate.
+    MLflow has no run of it yet: there the monitor stands under alert by the newest estimate.
     """
     names = names_of(connection, round_)
     for alert in alerts:
@@ -141,10 +136,7 @@ def _resent(effects: Sequence[NewEffect], report: RoundReport, now: datetime) ->
 def with_concerns(
     connection: Connection, round_: Round, payload: Mapping[str, Any]
 ) -> RoundReport | None:
-    """Add to a stored report the concerns noted since it was written; an empty one gives None.
-
-    They make a monitor that was well, or learning, one that needs a look.
-    """
+    """Add to a stored report the concerns noted since it was written; an empty one gives None."""
     if not payload:
         return None
     report = RoundReport.model_validate(payload)
@@ -177,10 +169,7 @@ def names_of(connection: Connection, round_: Round) -> dict[str, str]:
 
 
 def _key(connection: Connection, round_: Round, store: str) -> str:
-    """Name a round as MLflow knows it; one that is done again has one run.
-
-    The name holds the history, and a round that was never drawn had none when it was reported.
-    """
+    """Name a round as MLflow knows it; one that is done again has one run."""
     stored = None if round_.first_version == 1 else report_store.first_key(connection, round_.id)
     return stored or round_key(store, round_)
 
@@ -256,11 +245,7 @@ _ONE_STEP = timedelta(hours=1)
 
 
 def _is_of_backfill(round_: Round) -> bool:
-    """Whether a backfill closed the round, or left it without an estimate.
-
-    A backfill opens and closes a round in one go. A round that it left open for labels to come is
-    news when they come.
-    """
+    """Whether a backfill opened and closed the round in one go."""
     if round_.settings.origin != "backfill":
         return False
     return round_.closed_at is None or round_.closed_at - round_.opened_at < _ONE_STEP

@@ -59,10 +59,9 @@ def alert_notice(
 def early_notice(
     alert: StoredAlert, round_: Round, *, labels: tuple[int, int], at: datetime, **names: str
 ) -> Notice:
-    """Notify people of an alert that a round fired while it is open; nobody has an estimate yet.
+    """Notify people of an alert that a round fired while it is open, with so many of its labels.
 
-    ``labels`` are how many it has, and of how many; ``names`` are its ``store_id`` and
-    ``round_key``, as for the notices below.
+    ``names`` are its ``store_id`` and ``round_key``, as for the notices below.
     """
     answered, planned = labels
     sentence = alerts.early_sentence(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from monitor.domain.alerting import LimitReading, evidence_state, only_learns
+from monitor.domain.alerting import AlertState, LimitReading, evidence_state, only_learns
 from monitor.domain.bands import bands_of
+from monitor.domain.label_parts import column_classes
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import (
     AlertRow,
@@ -18,8 +21,10 @@ from monitor.domain.report import (
     EstimateRow,
     EvidenceRow,
     NextRoundRow,
+    ProvisionalRow,
     RecoveryRow,
     ReportedEstimate,
+    RestatedRow,
     RoundReport,
     Status,
     StratumRow,
@@ -28,37 +33,42 @@ from monitor.domain.report import (
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.domain.slots import slots_after
 from monitor.presentation import rounds
+from monitor.storage.labels import provisional_store
+from monitor.storage.overview import attention_store
+from monitor.storage.results import alert_store, concern_store, estimate_store
+from monitor.storage.results.restatement_store import RestatedVersion, read_restated
+from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from monitor.domain.alerting import StoredAlert
     from monitor.domain.sample_settings import Sample
-    from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
+    from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
-    from monitor.rounds.reporting.surroundings import Surroundings
     from monitor.storage.results.estimate_store import EstimatedRound
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
 
+
 Row = TypeVar("Row", bound=EstimateRow)
-
 TIMELINE = 104  # Rounds shown in the figure: two years of weeks
-
 ESTIMAND_OF = {"round": "window", "pooled": "rate"}
 """Reports show the window's own value for a round alone, and the rate for the pooled one."""
 
 _FIRST = ("precision", "recall")
-
 SHOWN = tuple(
     (metric, basis, estimand)
     for metric in _FIRST
     for basis, estimand in [*ESTIMAND_OF.items(), ("corrected", "window")]
 )
+
 """The estimates people see first."""
 
 _MOST = 0.9  # the last answers depend on one person more than on the deadline
-
 _COUNTED = ("size", "planned", "labeled", "positive", "declined")
 
 
@@ -153,10 +163,7 @@ def bare_report(
     ended: bool,
     **names: str,
 ) -> RoundReport:
-    """Report a round that needs a look, or that ``ended`` without an estimate.
-
-    ``names`` are its ``store_id`` and ``round_key``.
-    """
+    """Report a round that needs a look, or that ``ended`` without an estimate."""
     outcome: dict[str, Any] = {
         "status": Status.ATTENTION,
         "concerns": [reason],
@@ -263,11 +270,7 @@ def _next_round(round_: Round) -> NextRoundRow | None:
 
 
 def _answers_row(round_: Round, times: Sequence[datetime], tally: Tally) -> AnswersRow:
-    """Count the answers of a version, and say when they came; ``times`` are ascending.
-
-    Late answers hint at those that never came: where they still come in at the closing, a longer
-    deadline would have brought more.
-    """
+    """Count the answers of a version, and say when they came; ``times`` are ascending."""
     came = {
         "half_hours": _share_of(times, 0.5),
         "most_hours": _share_of(times, _MOST),
@@ -311,3 +314,129 @@ def _row(stratum: Stratum, parts: Sequence[StratumTally]) -> StratumRow:
         first_wave=sum(first) if first else None,
         judged=judged if is_estimated else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What reports of a batch share, read once for all of its rounds."""
+
+    alerts: Sequence[StoredAlert]
+    recoveries: Mapping[str, RecoveryRow]
+    issues: Mapping[int, Mapping[str, tuple[int, bool]]]
+    reasons: Mapping[int, str]
+    concerns: Mapping[int, Sequence[str]]
+    timeline: Sequence[tuple[datetime, TimelinePoint]]
+    newest: int | None
+    restated: Mapping[int, Sequence[RestatedRow]]
+    provisional: Mapping[int, ProvisionalRow]
+
+    def points(self, round_: Round) -> list[TimelinePoint]:
+        """Choose the points of the figure that ends with a round."""
+        return [point for slot, point in self.timeline if slot <= round_.slot][-TIMELINE:]
+
+    def shown_alerts(self, round_: Round) -> list[StoredAlert]:
+        """Choose the alerts that are open, and those that a round fired."""
+        return [
+            alert
+            for alert in self.alerts
+            if alert.state is AlertState.FIRING or alert.fired_round_id == round_.id
+        ]
+
+
+def read_surroundings(
+    connection: Connection, batch: HistoryBatch, evidence: BatchEvidence, reason: str, now: datetime
+) -> Surroundings:
+    """Read them; ``reason`` is why the due round has a new version."""
+    rounds = [member.round for member in batch.affected]
+    due, *later = ids = [round_.id for round_ in rounds]
+    newest = round_store.newest_closed_id(connection, rounds[0].monitor, now)
+    late = [round_.id for round_ in rounds if column_classes(round_.settings.labeling)]
+    return Surroundings(
+        alerts=evidence.alerts,
+        recoveries=evidence.recoveries,
+        issues=frame_store.read_all_issues(connection, ids),
+        reasons={due: reason}
+        | (round_transitions.last_reasons(connection, later) if later else {}),
+        concerns={round_.id: _concerns(connection, round_, newest, now) for round_ in rounds},
+        timeline=read_timeline(
+            connection,
+            rounds[0].monitor_id,
+            (rounds[0].slot, rounds[-1].slot),
+            evidence.alerts,
+            batch.restated,
+        ),
+        newest=newest,
+        restated=_restated_rows(connection, batch.restated, ids),
+        provisional=provisional_store.first_estimates(connection, late) if late else {},
+    )
+
+
+def _concerns(
+    connection: Connection, round_: Round, newest: int | None, now: datetime
+) -> Sequence[str]:
+    """Concerns about a round; those about a newer one too where this has the newest estimate."""
+    if round_.id == newest:
+        return attention_store.newest_concerns(connection, round_, now)
+    return list(concern_store.read_concerns(connection, round_.id).values())
+
+
+def read_timeline(
+    connection: Connection,
+    monitor_id: int,
+    slots: tuple[datetime, datetime],
+    alerts: Iterable[StoredAlert],
+    restated: Iterable[RestatedVersion],
+) -> list[tuple[datetime, TimelinePoint]]:
+    """Read points of the figures that end with each round between two slots, in slot order."""
+    shown = estimate_store.read_timeline(
+        connection, monitor_id, slots, TIMELINE, ("precision", "recall")
+    )
+    fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
+    own = {version.round_id for version in restated if version.own}
+    return [
+        (past.slot, timeline_point(past, alert=past.id in fired, restated=past.id in own))
+        for past in shown
+    ]
+
+
+def _restated_rows(
+    connection: Connection, restated: Sequence[RestatedVersion], round_ids: Collection[int]
+) -> dict[int, list[RestatedRow]]:
+    named: defaultdict[int, list[int]] = defaultdict(list)
+    for version in restated:
+        if version.own:
+            named[version.restatement].append(version.number)
+    rows: defaultdict[int, list[RestatedRow]] = defaultdict(list)
+    for version in restated:
+        if version.round_id in round_ids:
+            rows[version.round_id].append(
+                _restated_row(connection, version, named[version.restatement])
+            )
+    return dict(rows)
+
+
+def read_restated_rows(
+    connection: Connection, round_ids: Collection[int]
+) -> dict[int, list[RestatedRow]]:
+    """Read the restatements of some rounds, regardless of their monitors, by round."""
+    restated = read_restated(connection, round_ids=sorted(round_ids))
+    return _restated_rows(connection, restated, round_ids)
+
+
+def _restated_row(
+    connection: Connection, version: RestatedVersion, rounds: list[int]
+) -> RestatedRow:
+    replaced = estimate_store.read_estimates(connection, version.round_id, version.before)
+    before = [row for row in replaced if (row.metric, row.basis, row.estimand) in SHOWN]
+    return RestatedRow.taken_from(version, replaces=version.before, rounds=rounds, before=before)
+
+
+def read_monitor_timeline(connection: Connection, name: str, now: datetime) -> list[TimelinePoint]:
+    """Read what the figure of a monitor shows, in slot order."""
+    monitor_id = round_store.find_monitor(connection, name)
+    if monitor_id is None:
+        return []
+    alerts = alert_store.find_alerts(connection, monitor=name)
+    restated = read_restated(connection, monitor_id=monitor_id)
+    result = read_timeline(connection, monitor_id, (now, now), alerts, restated)
+    return [point for _, point in result]

@@ -36,8 +36,7 @@ class WatchedAlias:
     def registered(self, row_version: str | None) -> str | None:
         """Write the URI of the registered version that a round is of; None if it is not known.
 
-        row_version: What the rows say made them. Where the alias ever named that, they are right: a
-            scorer may load a version long after the alias moved to it. Else it is their own name.
+        ``row_version``, what the rows say made them, counts where the alias ever named that.
         """
         named = self.named
         if row_version is not None and row_version in named.ever:
@@ -100,8 +99,7 @@ log = structlog.get_logger("monitor.rounds")
 def check_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorError]:
     """Check the aliases of all monitors, each once, where that is cheap.
 
-    Returns the errors that need somebody, by monitor. That MLflow is away is not one of them: the
-    rounds that are drawn meanwhile say so.
+    Returns the errors that need somebody, by monitor; not that MLflow is away.
     """
     named: dict[str, list[MonitorContext]] = {}
     for context in contexts:

@@ -1,18 +1,25 @@
-"""What a window is compared with before it is labeled: earlier rounds, or the reference."""
+"""What a window is compared with before it is labeled: earlier rounds, or the reference.
+
+A source that loses its worst segment makes every metric better, so counts are watched too.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from statistics import median
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import UsualRate
+from monitor.domain.model import BandEdges, Frame, UsualRate, Window
 from monitor.presentation import windows
 from monitor.presentation.notices import REFERENCE, inverted_sentence
+from monitor.presentation.windows import few_rows_sentence, lost_traffic_sentence, old_rows_sentence
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
 from monitor.rounds.sampling.plausibility import (
@@ -21,15 +28,17 @@ from monitor.rounds.sampling.plausibility import (
     check_challenger,
     check_judge,
 )
-from monitor.rounds.sampling.traffic import lost_traffic
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.storage.rounds import round_store, window_store
+from monitor.storage.rounds.window_store import DrawnWindow, drawn_windows, segment_totals
 
 if TYPE_CHECKING:
     from monitor.domain.model import Frame
-    from monitor.domain.settings import RoundSettings
+    from monitor.domain.settings import RoundSettings, Schedule
     from monitor.rounds.context import MonitorContext, ReferenceItems
+    from monitor.storage.rounds.round_store import Round
+
 
 ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months of weeks
 _FEWEST = 10  # positives, and negatives: under that chance alone turns an order round
@@ -66,10 +75,7 @@ def usual_flagged(
 def _usual_of_rounds(
     context: MonitorContext, slot: datetime, settings: RoundSettings
 ) -> UsualRate | None:
-    """Count what was flagged in the last rounds.
-
-    The median round stands for all: one of another kind does not move it.
-    """
+    """Return what was flagged in the last rounds, by the median one."""
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         if monitor_id is None:
@@ -119,10 +125,7 @@ def order_concerns(reference: ReferenceItems) -> list[Concern]:
 def _late(
     context: MonitorContext, slot: datetime, settings: RoundSettings
 ) -> tuple[list[Concern], tuple[str, ...]]:
-    """Count the window of the round before once more: rows that are new came after its draw.
-
-    A window that is refused by now is left out, and does not keep this one from being drawn.
-    """
+    """Count the window of the round before once more: rows that are new came after its draw."""
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         if monitor_id is None:
@@ -140,3 +143,180 @@ def _late(
         sentence = windows.many_late_rows_sentence(last.number, last.rows, late)
         return [Concern(plausibility.LATE, sentence)], ()
     return [], (windows.late_rows_sentence(last.number, late),) if late > 0 else ()
+
+
+LOST = "lost_traffic"
+LEVEL = 0.005  # Share of ordinary windows of which fewer rows are reported
+SEGMENT_LEVEL = 0.002  # The same of all segments that are watched, together (Bonferroni)
+WINDOWS = 12  # Windows like this one that are compared: of a daily schedule, of the same weekday
+_FAR = 600  # rounds: of hourly ones, each hour of the week thrice
+_NEARLY_A_WEEK = timedelta(days=6)
+_Count = tuple[str, str] | None
+"""What is counted: all rows, or the items with a value of a segment column."""
+
+
+def lost_traffic(
+    context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
+) -> list[Concern]:
+    """Compare the rows of a window, and of each of its segments, with windows like it."""
+    now: dict[_Count, float] = {None: frame.rows, **_segments(frame)}
+    before = _counts_before(context, frame.window, slot, settings.schedule, now)
+    lost = [
+        (None if name is None else f"{name[0]} {name[1]!r}", int(now.get(name, 0)), expected)
+        for name, expected in reported(now, before).items()
+    ]
+    if not lost:
+        return []
+    sentence = lost_traffic_sentence(frame.window, lost, windows=len(before))
+    return [Concern(LOST, sentence)]
+
+
+def reported(
+    now: Mapping[_Count, float], before: Sequence[Mapping[_Count, float]]
+) -> dict[_Count, float]:
+    """Give what is to be expected of counts that earlier ones, oldest first, show to be too low."""
+    from monitor.stats.drift.volume import expected_count  # noqa: PLC0415  scipy takes half a second
+
+    last, watched = before[-WINDOWS:], {}
+    for name in sorted({name for counts in last for name in counts}, key=lambda each: each or ()):
+        result = expected_count(now.get(name, 0.0), [counts.get(name, 0.0) for counts in last])
+        if result is not None:
+            watched[name] = result
+    return {
+        name: result.count
+        for name, result in watched.items()
+        if result.probability < (LEVEL if name is None else SEGMENT_LEVEL / len(watched))
+    }
+
+
+def _segments(frame: Frame) -> Counter[_Count]:
+    counts: Counter[_Count] = Counter()
+    for part in frame.strata:
+        for column, sizes in zip(frame.segment_columns, part.segments, strict=True):
+            counts.update({(column, value): size for value, size in sizes.items()})
+    return counts
+
+
+def _counts_before(
+    context: MonitorContext,
+    window: Window,
+    slot: datetime,
+    schedule: Schedule,
+    now: Mapping[_Count, float],
+) -> list[dict[_Count, float]]:
+    """Read the counts of windows like this one, oldest first, as if they were as long.
+
+    Only segment columns count that all of these windows and this one have.
+    """
+    with context.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, context.settings.name)
+        if monitor_id is None:
+            return []
+        drawn = drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
+        similar = _similar(window, slot, schedule, drawn)
+        ids = [each.round_id for each in similar]
+        segments = segment_totals(connection, ids)
+    columns = {name[0] for name in now if name is not None}
+    results: list[dict[_Count, float]] = []
+    for each in reversed(similar):
+        totals = segments.get(each.round_id, {})
+        columns &= {name[0] for name in totals if name is not None}
+        counts: dict[_Count, int] = {None: each.rows, **totals}
+        scale = _length(window) / _length(each.window)
+        results.append({name: count * scale for name, count in counts.items()})
+    return [
+        {name: count for name, count in counts.items() if name is None or name[0] in columns}
+        for counts in results
+    ]
+
+
+def _similar(
+    window: Window, slot: datetime, schedule: Schedule, drawn: Sequence[DrawnWindow]
+) -> list[DrawnWindow]:
+    """Choose the newest windows of like length; shorter than a week, of the same hour of it."""
+    zone = ZoneInfo(schedule.time_zone)
+
+    def place(at: datetime) -> str:
+        return "" if _length(window) > _NEARLY_A_WEEK else at.astimezone(zone).strftime("%a%H%M")
+
+    like = _of_like_length(window, drawn)
+    return [each for each in like if place(each.slot) == place(slot)][:WINDOWS]
+
+
+def _of_like_length(window: Window, drawn: Sequence[DrawnWindow]) -> list[DrawnWindow]:
+    return [each for each in drawn if abs(_length(each.window) / _length(window) - 1) <= 1 / 4]
+
+
+OLD_ROWS = "old_rows"
+ENOUGH, AT_MOST = 3, 8
+"""Windows that show what is usual: fewer are too few, older ones are of other times."""
+
+LEAST = 30
+"""Rows from which on half as many is no chance: under 15 of 30 come once in 1,000 windows."""
+
+
+def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concern, ...]:
+    """Find what makes a window look as if not all of it were there yet."""
+    with context.database.read() as connection:
+        drawn = drawn_windows(connection, round_.monitor_id, before=round_.slot, at_most=_FAR)
+        earlier = _usual(round_, drawn)
+    if not earlier or not frame.rows:
+        return ()
+    sentences = {
+        LOST: _few_rows(round_, frame, earlier),
+        OLD_ROWS: _old_rows(context, round_, frame, earlier[:ENOUGH]),
+    }
+    return tuple(Concern(kind, sentence) for kind, sentence in sentences.items() if sentence)
+
+
+def _usual(round_: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
+    """Choose the newest windows of like length, of the same hour of the week, else of the day."""
+    like = _of_like_length(round_.window, earlier)
+    if len(like) < ENOUGH:
+        return []
+    zone = ZoneInfo(round_.settings.schedule.time_zone)
+    for shown, least in (("%a%H%M", 1), ("%H%M", ENOUGH)):
+        here = round_.slot.astimezone(zone).strftime(shown)
+        same = [window for window in like if window.slot.astimezone(zone).strftime(shown) == here]
+        if len(same) >= least:
+            return same[:AT_MOST]
+    return like[:AT_MOST]
+
+
+def _few_rows(round_: Round, frame: Frame, earlier: Sequence[DrawnWindow]) -> str | None:
+    usual = median(window.rows / _length(window.window).total_seconds() for window in earlier)
+    usual *= _length(round_.window).total_seconds()
+    if usual < LEAST or frame.rows >= usual / 2:
+        return None
+    return few_rows_sentence(frame, round_.window, usual)
+
+
+def _old_rows(
+    context: MonitorContext, round_: Round, frame: Frame, earlier: Sequence[DrawnWindow]
+) -> str | None:
+    """Compare the time from the newest row to the window's end with what it was before."""
+    if frame.newest is None:
+        return None
+    length, gap = _length(round_.window), round_.window.end - frame.newest
+    # Short, or ten times what lies between two rows on the average: not worth more scans.
+    if gap <= max(length / 50, 10 * length / frame.rows):
+        return None
+    usual = [_gap(context, window.window, round_.seed) for window in earlier]
+    existing = [delay for delay in usual if delay is not None]
+    if not existing or gap <= 3 * max(existing):
+        return None
+    return old_rows_sentence(round_.window, frame.newest, gap, max(existing))
+
+
+def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None:
+    """Read a window that was drawn before; one that is refused by now is no comparison."""
+    try:
+        with outside("scan"):
+            frame = context.source.scan(window, BandEdges().strata(), 1, seed)
+    except SourceRefused:
+        return None
+    return None if frame.newest is None else window.end - frame.newest
+
+
+def _length(window: Window) -> timedelta:
+    return window.end - window.start

@@ -20,11 +20,11 @@ from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.segments import explored_sentence
 from monitor.rounds.censuses import first_censuses
-from monitor.rounds.grace import waits_until
+from monitor.rounds.context import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
-from monitor.rounds.sampling.baseline import check_baseline
+from monitor.rounds.sampling.baseline import check_baseline, doubts
 from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
 from monitor.rounds.sampling.plan import (
     broken_pictures,
@@ -34,9 +34,7 @@ from monitor.rounds.sampling.plan import (
     reference_of,
 )
 from monitor.rounds.sampling.plausibility import Concern, of_present_judge, refuse_unknown
-from monitor.rounds.sampling.round_sample import choose_items
-from monitor.rounds.sampling.second_wave import goes_out_at
-from monitor.rounds.sampling.traffic import doubts
+from monitor.rounds.sampling.round_sample import choose_items, goes_out_at
 from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
@@ -62,9 +60,8 @@ if TYPE_CHECKING:
 class WindowCheck:
     """What a look at a window found.
 
-    ``fault`` is why it cannot be sampled, ``public_fault`` the same for hooks and MLflow where
-    that may repeat a row's own text; ``concerns`` is what makes it look as if not all of it were
-    there, for which it waits; ``alias_concerns`` what is not known of the model's version.
+    ``fault`` is why it cannot be sampled, ``public_fault`` the same without a row's own text;
+    a round waits for what ``concerns`` say, but not for ``alias_concerns``.
     """
 
     scan: WindowScan | None
@@ -87,8 +84,8 @@ class WindowCheck:
 def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     """Scan the window, plan, and write the sample.
 
-    What may still be fixed is waited for. After that a window that cannot be used abandons the
-    round with the reason; one that looks incomplete is drawn as it is, with a concern.
+    After its grace a window that cannot be used abandons the round; one that looks incomplete is
+    drawn as it is, with a concern.
 
     Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them;
     `JudgeUnavailable` if it waits for the version of its judge.
@@ -147,10 +144,7 @@ def _checked(context: MonitorContext, round_: Round) -> WindowScan:
 
 
 def _stops_a_backfill(round_: Round, seen: WindowCheck) -> bool:
-    """Whether a backfill is refused at its first look: its config may be wrong for all windows.
-
-    So that one look does not give up a year of rounds. They are tried again until their grace ends.
-    """
+    """Whether a backfill is refused at its first look: its config may be wrong for all windows."""
     is_first = round_.settings.origin == "backfill" and round_.first_look_at is None
     return is_first and seen.scan is None
 
@@ -282,10 +276,9 @@ def _history_of(
 
 
 def _deadline(context: MonitorContext, round_: Round, now: datetime) -> datetime:
-    """Deadline of a round drawn now: people get their whole time from now on.
+    """Deadline of a round drawn now: people get their whole time, columns have it since the slot.
 
-    Labels that come by themselves have had theirs since the slot. A backfill waits for them too:
-    those that are there early are not a random part of all.
+    A backfill waits for columns too: what is there early is no random part of all.
     """
     settings = round_.settings
     if context.asks_people(settings):

@@ -1,8 +1,8 @@
 """The first phase of a round whose judge is asked: a sample of each score cell gets verdicts.
 
-Then the cells are cut by them. How large a stratum is, is estimated: the items of its cell times
-the share of its verdict among those that were judged (double sampling for stratification; Cochran,
-Sampling Techniques, ch. 12). People label among the judged items.
+The size of a stratum is estimated: the items of its cell times the share of its verdict among the
+judged ones (double sampling for stratification; Cochran, Sampling Techniques, ch. 12). People label
+among the judged items.
 """
 
 from __future__ import annotations
@@ -59,11 +59,9 @@ Parts = Callable[[StratumFrame], Mapping[Verdict, VerdictPart]]
 
 
 def cut_frame(frame: Frame, strata: Sequence[Stratum], parts: Parts, *, estimated: bool) -> Frame:
-    """Cut the score cells of a frame into strata by verdict.
+    """Cut the score cells of a frame into strata by verdict, whose sizes add up to the cell's.
 
-    The parts of a cell add up to its counted size. Where they are ``estimated``, weights count the
-    judged items, and the segments of a part are scaled up from its own; a cell all of whose items
-    are judged is counted.
+    Where they are ``estimated``, weights count the judged items.
     """
     cells = {_cell(part.stratum): part for part in frame.strata}
     cut = {key: _cut(cell, parts(cell), estimated=estimated) for key, cell in cells.items()}
@@ -135,10 +133,8 @@ def with_resolved_judge(
 ) -> tuple[RoundSettings, tuple[Concern, ...]]:
     """Return a round's settings with the version that an asked judge's alias names now.
 
-    While that cannot be known, a claimed round waits. After that it takes the version of the last
-    round, or else goes without the judge, in both cases with a concern.
-
-    Raises `JudgeUnavailable` while the round waits.
+    Where that cannot be known, the version of the last round, or no judge, with a concern. Raises
+    `JudgeUnavailable` while a claimed round waits for it.
     """
     judge = round_.settings.judge
     if not isinstance(judge, OnDemandJudge) or context.judge is None:
@@ -200,11 +196,8 @@ def judged_scan(
 ) -> tuple[WindowScan, tuple[Concern, ...]]:
     """Ask a round's judge, if it has such a one, and cut the cells of its window by verdict.
 
-    What is stored already is not asked again, unless the text of its item changed. Items without a
-    verdict are labeled as without a judge, with a concern if they are many; the round never waits
-    for more.
-
-    Raises `RoundMoved` once another worker has the round.
+    What is stored already is not asked again, unless the text of its item changed. Raises
+    `RoundMoved` once another worker has the round.
     """
     judge = round_.settings.judge
     if not isinstance(judge, OnDemandJudge):
@@ -246,8 +239,7 @@ def foreseen_scan(
 ) -> tuple[Round, WindowScan, dict[str, int]]:
     """Scan a window to plan it, with what asking its judge would take: items and calls.
 
-    Nothing is asked: the cells are cut as the rounds before it in its history were. Where there is
-    none, the round that is planned has no judge.
+    Nothing is asked: cells are cut as earlier rounds were; without these there is no judge.
     """
     settings, _ = with_resolved_judge(context, round_)
     round_ = replace(round_, settings=settings)
@@ -267,10 +259,7 @@ def foreseen_scan(
 
 
 def _first_phase(frame: Frame, items: int) -> list[str]:
-    """Take the first items of each score cell, all first ones before all second ones.
-
-    So if asking ends early, the judged items are a random part of each cell.
-    """
+    """Take the first items of each cell, ranked so that any early end leaves a random part."""
     cells = [part.candidates[:items] for part in frame.strata if not part.stratum.unscored]
     return [each.id for rank in zip_longest(*cells) for each in rank if each is not None]
 
@@ -307,8 +296,7 @@ def _query(
 ) -> Iterator[dict[str, Opinion]]:
     """Ask about items group by group, each stored before the next.
 
-    Its calls are counted before they are made, so that a process that is killed spends nothing
-    that the next one does not know of.
+    Calls are counted before they are made, so that a kill hides none from the next process.
     """
     while not session.stopped and (group := dict(islice(items, session.size))):
         before, expected = (session.calls, session.tokens), judge.calls_of(len(group))

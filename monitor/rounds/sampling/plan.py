@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -12,16 +13,18 @@ from scipy import special
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
-from monitor.domain.model import BandEdges, Frame, Item
+from monitor.domain.model import BandEdges, Frame, Item, Stratum
 from monitor.domain.shown import Shown, problem_of
 from monitor.presentation.windows import broken_pictures_sentence
-from monitor.rounds.estimation.history import pooled_before
-from monitor.rounds.sampling.cells import rates_of_cells, uniform_of
+from monitor.rounds.estimation.history import before_launch, pooled_before
+from monitor.rounds.estimation.judge import cut_of
 from monitor.rounds.sampling.rebin import References, binned, earlier_rounds, pooled_reference
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
+from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import resemble_probabilities
+from monitor.stats.detection.alternatives import decayed_labels
 from monitor.stats.history.run_length import RunLength
 from monitor.storage.results.past_counts import PastRound, first_phase_of, read_past
 
@@ -30,8 +33,10 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
+    from monitor.rounds.estimation.tally import Counted
     from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.storage.rounds.round_store import Round
+
 
 _ALMOST_SURE = (1e-9, 1 - 1e-9)
 
@@ -41,8 +46,7 @@ def plan_labels(
 ) -> Allocation:
     """Plan a round within its margins and budget.
 
-    prior_rates: What the reference and the earlier rounds of the history say, or None before both.
-        Then the launch matrix, then the scores, then nothing steers the plan.
+    Without ``prior_rates`` the launch matrix steers the plan, else the scores, else nothing.
     """
     return allocate(
         prospect_of(frame, prior_rates, settings, seed),
@@ -106,11 +110,8 @@ def positions(
 ) -> NDArray[np.float64]:
     """Place each stratum along the score: log odds of its mean, else its place in its class.
 
-    NaN for a stratum without scores.
-
-    scores: Of some items of each stratum; strata of a class from low to high score.
-    is_flagged: Which strata are predicted positive.
-    ranks: Place of each in its class, from 0; the order of the strata if not given.
+    NaN for a stratum without scores. Strata of a class come from low to high score, or have their
+    place, from 0, in ``ranks``.
     """
     means = _means(scores)
     if means is not None:
@@ -138,10 +139,7 @@ def rates_before(
     scan: WindowScan,
     reference: Mapping[str, tuple[int, int]] | None,
 ) -> PriorRates | None:
-    """Find what the reference and the earlier rounds of the history say of the strata's rates.
-
-    They are pooled band by band, and smoothed along the score where strata are cells.
-    """
+    """Pool the reference and the earlier rounds by band, or smooth them along the cells."""
     earlier: list[PastRound] = []
     if scan.known is not None:
         with context.database.read() as connection:
@@ -222,8 +220,7 @@ def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[
 def doubled(drawn: Sequence[Item], settings: RoundSettings) -> set[str]:
     """Choose the items that a second person labels too: the first by draw of each stratum.
 
-    Where strata are score cells of a few items each, the share is that of all items before them
-    and theirs together; rounded up in each it would be a larger one.
+    Of score cells the share is cumulative: rounded up in each it would be a larger one.
     """
     cells, rules = settings.sample.cells is not None, rules_of(settings.labeling)
     parts = parts_of(settings.labeling)
@@ -239,8 +236,7 @@ def checked_sizes(
 ) -> list[tuple[int, int]]:
     """Return how many items of each stratum people check, the first by draw, and who asks them.
 
-    They are in proportion to the labels of the strata; of a column that labels both predicted
-    classes, half are of each.
+    They are in proportion to the labels; of a column that labels both classes, half are of each.
     """
     result = [(0, 0)] * len(expected)
     for checks in checks_of(settings.labeling).values():
@@ -271,3 +267,39 @@ def _doubled(drawn: Sequence[Item], overlap: float, *, cells: bool) -> set[str]:
 def _share(overlap: float, items: int) -> int:
     # Rounded first: .07 * 100 is a little over 7, and would ask for an eighth.
     return math.ceil(round(overlap * items, 6))
+
+
+_BITS = 52  # a float holds so many after the point
+
+
+def uniform_of(settings: RoundSettings, seed: str, *, wave: int = 1) -> float | None:
+    """Make the one uniform by which a plan over cells becomes whole; None with bands."""
+    if settings.sample.cells is None:
+        return None
+    digest = hashlib.sha256(f"{seed}/cells/{wave}".encode()).digest()
+    return math.ldexp(int.from_bytes(digest[:8]) >> (64 - _BITS), -_BITS)
+
+
+def rates_of_cells(
+    strata: Sequence[Stratum],
+    sizes: Sequence[int],
+    earlier: Sequence[Counted],
+    reference: Mapping[str, tuple[int, int]] | None,
+) -> PriorRates | None:
+    """Smooth the rates of cells along the score; None without a label.
+
+    ``sizes`` are of the window; of ``earlier`` rounds the newest weighs most.
+    """
+    launch = before_launch(strata, reference)
+    existing = [*([] if launch is None else [launch]), *(each.counts for each in earlier)]
+    if not any(counts.labeled.any() for counts in existing):
+        return None
+    positive, labeled = decayed_labels(existing)
+    return recalibrated_prior(
+        sizes,
+        [stratum.flagged for stratum in strata],
+        labeled,
+        positive,
+        [stratum.unscored for stratum in strata],
+        cut_of(strata),
+    )

@@ -1,8 +1,6 @@
 """What is implausible about a counted window, for `check` and for the draw.
 
-Values that the config does not name are refused. A flagged rate far from the usual one, or scores
-in the wrong order, may be the classifier's own fault, so they are only reported; what is odd about
-a challenger or a judge is so too.
+What may be the classifier's own fault, or a challenger's or judge's, is only reported.
 """
 
 from __future__ import annotations
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 FACTOR = 5
-"""A flagged rate is odd if it is more than this many times off, in either direction: classifiers
-drift by less, and a wrong column or class is off by more."""
+"""A flagged rate is odd if it is more than this many times off: classifiers drift by less."""
 
 LEVEL = 0.999  # Probability that chance alone makes no rate of this size odd
 
@@ -50,11 +47,7 @@ class Concern:
 
 
 def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
-    """Refuse a window in which too many predicted values mean nothing.
-
-    Raises `SourceRefused` if their share is more than ``bad_rows_max``: fewer are noise, and left
-    out.
-    """
+    """Raise `SourceRefused` if the share of unknown predicted values is over ``bad_rows_max``."""
     unknown = frame.bad_rows.get(BadRow.UNKNOWN_CLASS, 0)
     if unknown <= settings.bad_rows_max * (frame.size + sum(frame.bad_rows.values())):
         return
@@ -94,8 +87,7 @@ def _scores(frame: Frame) -> list[float]:
 def _is_another_scale(threshold: float, low: float, high: float) -> bool:
     """Whether a threshold lies further from the scores than they lie apart.
 
-    Never of one in [0, 1] where all scores are: so do probabilities of a classifier that sees
-    nothing at all.
+    Never if all are in [0, 1], as of a classifier that sees nothing at all.
     """
     if all(0 <= each <= 1 for each in (threshold, low, high)):
         return False
@@ -155,10 +147,7 @@ def verdict_sizes(frame: Frame) -> Counter[Verdict | None]:
 
 
 def of_present_judge(context: MonitorContext, round_: Round) -> tuple[Round, tuple[Concern, ...]]:
-    """Return a round as it can be drawn now, and a concern if its judge is no longer the config's.
-
-    The source reads the verdicts of the config's judge, and these must not pass for another's.
-    """
+    """Return a round as it can be drawn now: without its judge if that is not the config's."""
     judge, present = round_.settings.judge, context.settings.round.judge
     if judge is None or (present is not None and judge.title == present.title):
         return round_, ()

@@ -1,8 +1,7 @@
 """Labeled items in new bands: what a history knows on the day that it opens.
 
-Bands are frozen with a history, so other bands open a new one. Its classifier is the same, and so
-the items labeled under the old bands are its reference, each with the weight it had there. They
-are taken as their labels are on that day; labels that come later correct the old history only.
+Other bands open a new history. Its classifier is the same, so the items labeled under the old bands
+are its reference, each with the weight it had there; later labels correct the old history only.
 """
 
 from __future__ import annotations
@@ -82,14 +81,9 @@ def pooled_reference(
 ) -> dict[str, tuple[int, int]]:
     """Make the reference of a new history from rounds drawn by other bands.
 
-    Per class the items since its last change are pooled (where the rounds show one), and
-    ``before``, the evidence from before launch, is added where there was none.
-
-    rounds: Closed rounds in slot order, one or more.
-    edges: The bands of the new history.
-    before: Positive and labeled per new stratum, or None.
-    cells: Items of the new window in each new stratum where these are score cells, of which each
-        class is pooled as one rate.
+    Per class the items since its last change are pooled; without a change ``before`` is added,
+    what was known before launch. ``cells`` has the new window's items in each new stratum where
+    these are score cells.
     """
     read = [
         (read_labels(connection, round_), round_.settings.sample.cells is not None)
@@ -146,10 +140,7 @@ def _one_rate(size: Sequence[int], counts: ClassCounts) -> ClassCounts:
 
 
 def _drawn(labels: RoundLabels, is_flagged: bool, *, cells: bool) -> DrawnItems | None:
-    """Labeled items of a class; None if a stratum that holds items has no label.
-
-    A score cell without a label is taken with its neighbours.
-    """
+    """Labeled items of a class; None if a stratum, not a score cell, lacks a label."""
     own = [part for part in labels.strata if part.stratum.flagged == is_flagged]
     sizes = {part.stratum.name: part.size for part in own if part.size}
     items = [item for item in labels.labeled if item.stratum in sizes]

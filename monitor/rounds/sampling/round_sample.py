@@ -1,39 +1,267 @@
-"""Which items a round asks about: as planned, or as before where it is done again.
+"""Which items a round asks about: at its draw, and in the second wave of a history's first round.
 
-A fifth of its labels may go to the segment that looks worst so far.
+The total of two waves is fixed: the second only chooses the strata, by what the first found the
+scores to be worth (`monitor.stats.design.two_waves`). The items it may take are kept from the draw.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import SnapshotMissing, SourceRefused
 from monitor.domain.judge import OnDemandJudge
+from monitor.domain.label_parts import parts_of, rules_of
+from monitor.domain.model import Frame, Item
+from monitor.domain.ports import as_counted
 from monitor.domain.sample_settings import Explored
+from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
+from monitor.presentation.windows import removed_items_sentence
+from monitor.rounds.estimation.judge import cut_of
 from monitor.rounds.estimation.segments import worst_so_far
-from monitor.rounds.sampling import second_wave
-from monitor.rounds.sampling.plan import checked_sizes, items_of
+from monitor.rounds.sampling.plan import (
+    broken_pictures,
+    checked_sizes,
+    doubled,
+    items_of,
+    positions,
+    uniform_of,
+)
+from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.storage.results.past_counts import read_past
+from monitor.storage.rounds import round_claims, round_transitions
+from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame, Item
+    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
+    from monitor.domain.shown import Shown
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.stats.design.allocation import Allocation
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
+
+
+FEWEST_BANDS = 2  # of a class: one has no other answers from which its rate could be learned
+
+
+def has_two_waves(frame: Frame, settings: RoundSettings) -> bool:
+    """Whether a round of such a window, the first of its history, goes out in two waves."""
+    if len(parts_of(settings.labeling)) > 1:  # the first of them may take weeks to answer
+        return False
+    if settings.counted_whole:
+        return False
+    bands = Counter(part.stratum.flagged for part in frame.strata if part.size > 0)
+    fewest = min(bands[True], bands[False])
+    return settings.sample.second_wave is not None and fewest >= FEWEST_BANDS
+
+
+def first_items(
+    frame: Frame, planned: Sequence[int], settings: RoundSettings, seed: str
+) -> list[int] | None:
+    """Items of each stratum in wave 1 of a history's first round; None if all go out at once."""
+    if not has_two_waves(frame, settings):
+        return None
+    first: list[int] = first_wave(planned, uniform_of(settings, seed)).tolist()
+    return first if sum(first) < sum(planned) else None
+
+
+def waves_before(frame: Frame, settings: RoundSettings) -> list[int] | list[None]:
+    """Give each stratum the first wave of a round done again: evidence counts wave by wave."""
+    before = settings.first_wave or {}
+    if not is_same_strata(sizes_of(frame), before):
+        return [None] * len(frame.strata)
+    return [before.get(part.stratum.name, 0) for part in frame.strata]
+
+
+def sizes_of(frame: Frame) -> dict[str, int]:
+    """Items of each stratum of a frame, by its name."""
+    return {part.stratum.name: part.size for part in frame.strata}
+
+
+def is_same_strata(sizes: Mapping[str, int], before: Collection[str]) -> bool:
+    """Whether an earlier report has the same strata; it may leave out empty ones."""
+    held = {name for name, size in sizes.items() if size}
+    return bool(before) and held <= set(before) <= set(sizes)
+
+
+def spare_items(frame: Frame, expected: Sequence[int], first: Sequence[int]) -> list[Item]:
+    """Choose the candidates behind wave 1: all that wave 2 could give to any stratum."""
+    later = sum(expected) - sum(first)
+    early = {part.stratum.name: size for part, size in zip(frame.strata, first, strict=True)}
+    candidates = items_of(frame, [size + later for size in first])
+    return [item for item in candidates if item.order >= early[item.stratum]]
+
+
+def goes_out_at(
+    settings: RoundSettings, now: datetime, deadline: datetime, *, asks_people: bool
+) -> datetime | None:
+    """Give the time at which wave 2 goes out at the latest, for a round drawn now.
+
+    Labels that come by themselves may be of one kind at first, such as complaints.
+    """
+    share = settings.sample.second_wave
+    if share is None:
+        return None
+    return now + share * (deadline - now) if asks_people else deadline
+
+
+def hand_out_rest(
+    context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim
+) -> bool:
+    """Assign wave 2 by the labels there are; false where wave 1 is now all of the round.
+
+    People are not asked after the deadline. Raises `SourceRefused` if they cannot be shown the
+    items: too many have left the predictions, or have broken pictures.
+    """
+    asks_people = context.asks_people(round_.settings)
+    if asks_people and round_.is_late(context.clock()):
+        _give_up(context, round_, labels, claim)
+        return False
+    drawn = _chosen(context, round_, labels)
+    shown = _shown(context, round_, drawn) if asks_people else {item.id: {} for item in drawn}
+    _write(context, round_, labels, claim, drawn, shown)
+    return True
+
+
+def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Mapping[str, Shown]:
+    """Read what people are shown of wave 2; as in a window, few rows may be unusable."""
+    if not drawn:
+        return {}
+    # Before the transaction: a source that takes minutes must not hold the store's write lock.
+    shown = _read(context, round_, [item.id for item in drawn])
+    removed = sum(item.id not in shown for item in drawn)
+    if removed > round_.settings.bad_rows_max * len(drawn):
+        raise SourceRefused(removed_items_sentence(removed, len(drawn)), is_public=True)
+    broken_pictures(shown.values(), round_.settings)
+    return shown
+
+
+def _read(context: MonitorContext, round_: Round, ids: Sequence[str]) -> Mapping[str, Shown]:
+    """Read items as they were drawn, or as they are now where that is kept no longer."""
+    try:
+        with outside("show"):
+            return as_counted(context.source, round_.snapshot).show(ids, round_.window)
+    except SnapshotMissing:
+        with outside("show"):
+            return context.source.show(ids, round_.window)
+
+
+def _chosen(context: MonitorContext, round_: Round, labels: RoundLabels) -> list[Item]:
+    """Take the first items of the reserve, as many as wave 2 has in each stratum."""
+    with context.database.read() as connection:
+        spare = frame_store.read_reserve(connection, round_.id)
+    by_stratum = defaultdict[str, list[Item]](list)
+    for item in spare:
+        by_stratum[item.stratum].append(item)
+    more = _sizes(round_, labels, spare)
+    return [item for name, size in more.items() for item in by_stratum[name][:size]]
+
+
+def _write(
+    context: MonitorContext,
+    round_: Round,
+    labels: RoundLabels,
+    claim: Claim,
+    drawn: Sequence[Item],
+    shown: Mapping[str, Shown],
+) -> None:
+    # Not as wished for: an item that was to be forgotten has left the reserve, or the source.
+    late = [item for item in drawn if item.id in shown]
+    sizes = Counter(item.stratum for item in late)
+    first = _first(labels)
+    with context.database.write() as connection:
+        round_claims.hold(connection, claim)
+        planned = {name: size + sizes[name] for name, size in first.items()}
+        frame_store.end_waiting(connection, round_.id, planned)
+        frame_store.add_items(
+            connection,
+            round_.id,
+            late,
+            shown=shown,
+            doubled=doubled(late, round_.settings),
+            rules=rules_of(round_.settings.labeling),
+        )
+        reason = second_wave_reason(
+            len(late),
+            answered=_answered(labels),
+            expected=sum(first.values()),
+            removed=len(drawn) - len(late),
+        )
+        round_transitions.note_event(connection, round_, reason, context.clock())
+
+
+def _give_up(context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim) -> None:
+    with context.database.write() as connection:
+        round_claims.hold(connection, claim)
+        frame_store.end_waiting(connection, round_.id, _first(labels))
+        round_transitions.note_event(connection, round_, NO_SECOND_WAVE, context.clock())
+
+
+def _first(labels: RoundLabels) -> dict[str, int]:
+    return {part.stratum.name: part.first_wave or 0 for part in labels.strata}
+
+
+def is_due(round_: Round, labels: RoundLabels, now: datetime) -> bool:
+    """Whether wave 2 goes out now: wave 1 is answered, or its time is over."""
+    if round_.second_wave_at is None:
+        return False
+    return now >= round_.second_wave_at or _answered(labels) >= len(labels.items)
+
+
+def _answered(labels: RoundLabels) -> int:
+    return sum(tally.labeled + tally.declined for tally in labels.counts())
+
+
+def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[str, int]:
+    """Items of each stratum in wave 2; as before where the round is done again."""
+    before, first = round_.settings.planned or {}, _first(labels)
+    if is_same_strata({part.stratum.name: part.size for part in labels.strata}, before):
+        return {name: max(0, before.get(name, 0) - size) for name, size in first.items()}
+    tallies = labels.counts()
+    spare_of = Counter(item.stratum for item in spare)
+    scores = defaultdict[str, list[float | None]](list)
+    for stratum, score in [
+        *((item.stratum, item.score) for item in labels.items),
+        *((item.stratum, item.score) for item in spare),
+    ]:
+        scores[stratum].append(score)
+    is_flagged = [part.stratum.flagged for part in tallies]
+    cut = cut_of([part.stratum for part in tallies])
+    more = second_wave(
+        [part.size for part in tallies],
+        is_flagged,
+        positions(
+            [scores[part.stratum.name] for part in tallies],
+            is_flagged,
+            None if cut is None else cut.position.tolist(),
+        ),
+        plan=[part.planned for part in tallies],
+        first=[part.first_wave or 0 for part in tallies],
+        labeled=[part.labeled for part in tallies],
+        positive=[part.positive for part in tallies],
+        margins=round_.settings.sample.margin.wanted() or None,
+        uniform=uniform_of(round_.settings, round_.seed, wave=2),
+        terms=None if cut is None else cut.terms,
+        most=[(part.first_wave or 0) + spare_of[part.stratum.name] for part in tallies],
+    )
+    sizes: list[int] = more.tolist()
+    return {part.stratum.name: size for part, size in zip(tallies, sizes, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
 class RoundSample:
     """What a round asks about: labels of each stratum, and the items that go out now.
 
-    ``first`` has the sizes of the first wave in a round that begins with one, ``waves`` in a round
-    that is done again. ``counted`` items are labeled where they are and not drawn. ``checkers`` has
-    who checks the labels of a column, by item.
+    ``first`` has the sizes of the first wave, ``waves`` in a round that is done again. ``counted``
+    items are labeled where they are. ``checkers`` has who checks the labels of a column, by item.
     """
 
     settings: RoundSettings
@@ -56,7 +284,7 @@ class RoundSample:
 
     def spare(self, frame: Frame) -> list[Item]:
         """Choose the candidates that a second wave may ask for; none if there is no such wave."""
-        return [] if self.first is None else second_wave.spare_items(frame, self.sizes, self.first)
+        return [] if self.first is None else spare_items(frame, self.sizes, self.first)
 
 
 def choose_items(
@@ -71,7 +299,7 @@ def choose_items(
         for labels, part in zip(plan.labels.tolist(), frame.strata, strict=True)
     ]
     begins = is_new and before is None
-    first = second_wave.first_items(frame, sizes, settings, round_.seed) if begins else None
+    first = first_items(frame, sizes, settings, round_.seed) if begins else None
     whole = settings.counted_whole
     counted = [part.size if part.stratum.flagged in whole else 0 for part in frame.strata]
     sizes = [max(pair) for pair in zip(sizes, counted, strict=True)]
@@ -85,7 +313,7 @@ def choose_items(
         settings=settings,
         sizes=sizes,
         first=first,
-        waves=[None] * len(sizes) if before is None else second_wave.waves_before(frame, settings),
+        waves=[None] * len(sizes) if before is None else waves_before(frame, settings),
         counted=sum(counted),
         items=items,
         explored=explored,
@@ -99,12 +327,9 @@ def choose_items(
 
 
 def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
-    """Give each stratum what it had when the round was done before; None if that is not known.
-
-    So the same items are drawn, though today's plan may be another: their answers are there.
-    """
+    """Give each stratum what it had when the round was done before: its answers are there."""
     before = settings.planned or {}
-    if not second_wave.is_same_strata(second_wave.sizes_of(frame), before):
+    if not is_same_strata(sizes_of(frame), before):
         return None
     again = [min(before.get(part.stratum.name, 0), len(part.candidates)) for part in frame.strata]
     if isinstance(settings.judge, OnDemandJudge) and sum(again) < sum(before.values()):
@@ -113,8 +338,7 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
 
 
 PER_LABEL = 4
-"""Labels of the sample for one of the explored segment: a fifth of all is explored, which finds a
-worse segment in fewer rounds (benchmarks/worse_segments.py)."""
+"""Labels of the sample for one of the explored segment (benchmarks/worse_segments.py)."""
 
 
 def explore(
@@ -127,11 +351,11 @@ def explore(
 ) -> tuple[RoundSettings, list[Item]]:
     """Choose what a round explores beside its sample, if anything, and take its items.
 
-    sizes: Items of each stratum that the sample has; 0 where nothing is explored.
-    is_repeated: Whether the round is drawn as it was before, and so explores what it did then.
+    A fifth of the labels may go to the segment that looks worst. ``sizes`` are 0 where nothing is
+    explored; a round that is done again explores what it did before.
     """
     settings = round_.settings
-    chosen = settings.explored if is_repeated else _chosen(context, round_, scan, sizes)
+    chosen = settings.explored if is_repeated else _worst_segment(context, round_, scan, sizes)
     items = [] if chosen is None else _next_items(scan.frame, sizes, chosen)
     if chosen is not None:
         drawn = Counter(item.stratum for item in items)
@@ -139,7 +363,7 @@ def explore(
     return settings.model_copy(update={"explored": chosen}), items
 
 
-def _chosen(
+def _worst_segment(
     context: MonitorContext, round_: Round, scan: WindowScan, sizes: Sequence[int]
 ) -> Explored | None:
     """Choose by earlier rounds alone: so evidence keeps its mean under any choice."""

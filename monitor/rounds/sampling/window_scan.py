@@ -5,22 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from monitor.domain.crashpoint import outside
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.model import BadRow, BandEdges, Frame, Stratum
 from monitor.domain.registered import spellings
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
 from monitor.rounds.sampling.aliases import WatchedAlias, watched_alias
-from monitor.rounds.sampling.cells import edges_of
+from monitor.stats.design import score_bands
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from sqlalchemy import Connection
 
+    from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import History
+
 
 PROFILE = 10_000
 """Scores per class that place the band edges: an edge's rank is then right to half a percent."""
@@ -65,11 +70,7 @@ def base_key(settings: RoundSettings) -> tuple[object, ...]:
 
 
 def scan_window(context: MonitorContext, round_: Round) -> WindowScan:
-    """Scan with the newest history's bands; scan again only if the window belongs to another.
-
-    It does where another model version scored it, or where items without a score turn up for
-    which that history has no band.
-    """
+    """Scan with the newest history's bands; scan again only if the window belongs to another."""
     settings = round_.settings
     alias = watched_alias(context, round_)
     with context.database.read() as connection:
@@ -117,10 +118,7 @@ def scanned_strata(edges: BandEdges, settings: RoundSettings) -> tuple[Stratum, 
 
 
 def _candidates(settings: RoundSettings) -> int:
-    """Items to draw of each stratum: all that may be labeled, or judged.
-
-    Twice as many where a segment is explored, whose items come after the sample.
-    """
+    """Items to draw of each stratum: all that may be labeled, judged or explored."""
     judged = settings.judge.items if isinstance(settings.judge, OnDemandJudge) else 0
     per_label = 1 if settings.sample.segments is None else 2
     return max(per_label * settings.sample.budget, judged)
@@ -141,10 +139,7 @@ def _scan(context: MonitorContext, round_: Round, edges: BandEdges, at_most: int
 
 
 def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:
-    """Whether items were left out only because no band takes them without a score.
-
-    With a threshold the score decides the class, so there an item without one is a bad row.
-    """
+    """Whether items without a score, which a threshold makes bad rows, have no band."""
     return settings.threshold is None and not edges.unscored and BadRow.NO_SCORE in frame.bad_rows
 
 
@@ -175,3 +170,38 @@ def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
     if frame.size == 0:
         return no_items_sentence(frame)
     return None
+
+
+_ALL = 10**9  # labels, where there is one for each item
+
+
+def edges_of(
+    flagged: ArrayLike,
+    passed: ArrayLike,
+    sample: Sample,
+    *,
+    unscored: bool,
+    judged: bool = False,
+    few_flagged: bool = False,
+) -> BandEdges:
+    """Cut the scores of both classes as finely as the settings ask and the labels allow.
+
+    unscored: Whether items without a score have their own band.
+    few_flagged: Whether the flagged scores are of all items of the class that can be labeled.
+    judged: Whether a verdict cuts them as well; then scores are cut half as finely.
+    """
+    cut, cutting, each = (
+        (sample.bands, score_bands.band_edges, score_bands.LABELS_PER_BAND)
+        if sample.cells is None
+        else (sample.cells, score_bands.cell_edges, score_bands.LABELS_PER_CELL)
+    )
+    verdicts, labels = 2 if judged else 1, _ALL if sample.max_labels == "all" else sample.base
+    up, down = score_bands.affordable_bands(
+        max(1, cut.flagged // verdicts),
+        max(1, cut.passed // verdicts),
+        labels // verdicts,
+        each,
+    )
+    if few_flagged:
+        up = max(1, min(up, np.size(flagged) // each))
+    return BandEdges(cutting(flagged, up), cutting(passed, down), unscored=unscored, judged=judged)

@@ -9,12 +9,10 @@ from typing import ClassVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from sqlalchemy import Connection
 
-from monitor.service.pages.accounts import annotator_name
+from monitor.domain.people import Role, annotator_name
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Form, PageRefused, create_session
-from monitor.service.pages.roles import Role
 
 router = APIRouter()
 
@@ -55,7 +53,7 @@ class LinkLogin:
             self.key = secrets.token_urlsafe()
             return True
 
-    def role(self, connection: Connection, name: str) -> Role:  # noqa: ARG002  the same for all
+    def role(self, name: str) -> Role:  # noqa: ARG002  the same for all
         """Return what somebody may do: all, as who sees the link runs the program."""
         return Role.ADMIN
 

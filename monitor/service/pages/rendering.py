@@ -8,11 +8,11 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from monitor.hooks.texts import clean
+from monitor.domain.people import Role
+from monitor.domain.visible import clean
 from monitor.presentation.numbers import interval_text, limit_text, minute_text
 from monitor.presentation.rounds import remarks_text
 from monitor.presentation.setting_changes import change_sentence
-from monitor.service.pages.roles import Role
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),

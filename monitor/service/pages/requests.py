@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from monitor.config.pages import PagesSettings
+from monitor.domain.people import Role
 from monitor.service.pages.rendering import message_page
-from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import SESSION, WebSession
 
 router = APIRouter()

@@ -9,32 +9,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import structlog
-from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from monitor.domain.errors import MonitorError
+from monitor.config.adapters import LOGINS
+from monitor.domain.adapters import LoginSite
+from monitor.domain.errors import InputRefused, MonitorError
 from monitor.service.imports import import_for_workers
 from monitor.service.pages import link_login, requests, sign_in
-from monitor.service.pages.accounts import StoreUsers
 from monitor.service.pages.certificates import key_files
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
 from monitor.service.pages.labeling import conflicts, figures, own_answers
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.link_login import LinkLogin
-from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from monitor.service.pages.rendering import message_answer, wants_json
 from monitor.service.pages.requests import PageRefused, cookie_name
 from monitor.service.pages.sessions import Sessions
 from monitor.service.pages.sign_in import SignIn, SignInAttempts
 from monitor.service.pages.status import addresses as status
 from monitor.service.pages.status.addresses import Board
-from monitor.service.web.server import WebServer
+from monitor.service.web.server import WebServer, bare_app
 
 if TYPE_CHECKING:
-    from fastapi.telemetry import TelemetryConfig
+    from fastapi import Request
 
     from monitor.config.pages import PagesSettings
     from monitor.wiring import Application
@@ -42,28 +41,12 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.pages")
 
-# FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
-# Releases without telemetry keep the argument among what they do not know.
-_NO_TELEMETRY: TelemetryConfig = {
-    "auto_configure": False,
-    "tracing": False,
-    "metrics": False,
-    "logs": False,
-    "exclude": lambda _: True,
-}
-
 
 def pages_app(
     queue: TaskQueue, way_in: LinkLogin | SignIn, board: Board, settings: PagesSettings
 ) -> Guard:
     """Make the application that serves the pages."""
-    app = FastAPI(
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,  # it would lead from https, behind a proxy, to http
-        telemetry=_NO_TELEMETRY,
-    )
+    app = bare_app()
     app.state.desk = queue
     app.state.board = board
     app.state.visits = Sessions(queue.database, queue.clock, way_in)
@@ -74,6 +57,7 @@ def pages_app(
     # A number or a word of an address may be invalid, such as in /monitors/mail/rounds/x.
     for no_page in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, RequestValidationError):
         app.add_exception_handler(no_page, _no_page)
+    app.add_exception_handler(InputRefused, _unknown)
     app.add_exception_handler(MonitorError, _unavailable)
     app.include_router(link_login.router if isinstance(way_in, LinkLogin) else sign_in.router)
     for pages in (requests, labeling, own_answers, conflicts, figures, status):
@@ -94,6 +78,11 @@ def _refused(request: Request, error: Exception) -> Response:
 def _no_page(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", HTTPStatus.NOT_FOUND)
     return message_answer(request, HTTPStatus(status), "There is no such page here.")
+
+
+def _unknown(request: Request, error: Exception) -> Response:
+    """Say that the address names a round, or a version of one, that is not there."""
+    return message_answer(request, HTTPStatus.NOT_FOUND, f"{error}.")
 
 
 def _unavailable(request: Request, error: Exception) -> Response:
@@ -145,11 +134,7 @@ class PagesServer:
         self._link_login = LinkLogin(name, self._entered)
         way_in: LinkLogin | SignIn = self._link_login
         if (login := settings.login) is not None:
-            accounts = (
-                MlflowAccounts(tracking_uri, login)
-                if login.kind == "mlflow"
-                else StoreUsers(board.database)
-            )
+            accounts = LOGINS.make(login, LoginSite(board.database, tracking_uri))
             way_in = SignIn(accounts, SignInAttempts(board.database, board.clock))
         queue = TaskQueue(board.database, board.clock, monitors)
         page = pages_app(queue, way_in, board, settings)

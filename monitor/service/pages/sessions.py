@@ -17,9 +17,9 @@ from monitor.storage.pages import people_store
 from monitor.storage.pages.people_store import Session
 
 if TYPE_CHECKING:
+    from monitor.domain.people import Role
     from monitor.domain.ports import Clock
     from monitor.service.pages.link_login import LinkLogin
-    from monitor.service.pages.roles import Role
     from monitor.service.pages.sign_in import SignIn
     from monitor.storage.database import Database
 
@@ -69,9 +69,9 @@ class Sessions:
         digest, now = digest_of("session", token), self._clock()
         with self._database.read() as connection:
             session = people_store.session_of(connection, digest, now)
-            if session is None or session.login != self._way_in.login:
-                return None
-            role = self._way_in.role(connection, session.annotator)
+        if session is None or session.login != self._way_in.login:
+            return None
+        role = self._way_in.role(session.annotator)
         if role is None:
             return None
         return WebSession(session.annotator, digest_of("form", token), role)

@@ -16,14 +16,13 @@ from typing import NamedTuple
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from sqlalchemy import Connection
 
+from monitor.domain.adapters import Accounts, AccountsAway, NameRefused
+from monitor.domain.people import Role
 from monitor.domain.ports import Clock
 from monitor.presentation.numbers import plural
-from monitor.service.pages.accounts import Accounts, AccountsAway, NameRefused
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Form, address_of, create_session
-from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import digest_of
 from monitor.storage.database import Database
 from monitor.storage.pages import people_store
@@ -38,14 +37,10 @@ LONGEST = timedelta(minutes=5)  # Who guesses has 300 tries a day; whose name it
 _IPV6_OF_ONE = 64  # Bits of an IPv6 address that somebody cannot choose
 MOST_AT_ONCE = 8  # Passwords that are looked at at a time: each takes 19 MB, or waits for MLflow
 
-_HINTS = {
-    "users": "Who runs pr-monitor gave you a name and a token.",
-    "mlflow": "With the name and the password of your MLflow account.",
-}
 _WRONG = "This name and this {password} do not go together."
 _WAIT = "Too many sign-ins failed. Try again in {wait}."
 _BUSY = "Many people are signing in. Try again in a moment."
-_AWAY = "MLflow, which knows the accounts, does not answer as it should. Try again in a moment."
+_AWAY = "No password can be checked now. Try again in a moment."
 
 
 class SignInRefused(Exception):
@@ -134,15 +129,15 @@ class SignIn:
 
     def __init__(self, accounts: Accounts, attempts: SignInAttempts) -> None:
         self.login: str | None = accounts.kind
-        self.hint = _HINTS[accounts.kind]
+        self.hint = accounts.hint
         self.password = accounts.password
         self._accounts = accounts
         self._attempts = attempts
         self._room = BoundedSemaphore(MOST_AT_ONCE)
 
-    def role(self, connection: Connection, name: str) -> Role | None:
+    def role(self, name: str) -> Role | None:
         """Find what somebody may do now."""
-        return self._accounts.role(connection, name)
+        return self._accounts.role(name)
 
     def name_of(self, name: str, password: str, address: str) -> str:
         """Find whose name and password these are."""

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import errno
 import math
-import os
-import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -25,6 +23,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.domain.errors import ConfigRefused, MonitorError, TryLater
 from monitor.domain.state import RoundState
+from monitor.files.atomic_write import make_whole
 from monitor.storage.overview import attention_store
 from monitor.storage.overview.fleet_store import FleetState, read_fleet
 
@@ -71,7 +70,10 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     else:
         families = [
             *_process(own, is_up=True),
-            *_all(fleet, monitors, now),
+            *_rounds(fleet, monitors),
+            *_estimates(fleet, monitors),
+            *_evidence(fleet, monitors),
+            *_effects(fleet, now),
             *_attention(attention, monitors),
         ]
     # A registry of its own: the process-wide one may hold what other libraries count.
@@ -90,76 +92,60 @@ class _CollectedMetrics:
         return self._families
 
 
-def _gauge(name: str, text: str, labels: Sequence[str], values: Mapping[Any, float]) -> Metric:
-    """Give the values of a metric by the tuples of its labels."""
+def _gauge(name: str, text: str, values: Mapping[Any, float], *labels: str) -> Metric:
+    """Give the values of a metric by the tuples of its labels, or by its one label."""
     gauge = GaugeMetricFamily(PREFIX + name, text, labels=labels)
-    for key, value in values.items():
-        gauge.add_metric(key, value)
+    for key in sorted(values):
+        gauge.add_metric([key] if isinstance(key, str) else key, values[key])
     return gauge
 
 
-def _one(name: str, text: str, value: float | None) -> Iterator[Metric]:
-    if value is not None:
-        yield _gauge(name, text, [], {(): value})
+def _one(name: str, text: str, value: float | None) -> Metric:
+    return _gauge(name, text, {} if value is None else {(): value})
 
 
-def _time(name: str, text: str, at: datetime | None) -> Iterator[Metric]:
+def _time(name: str, text: str, at: datetime | None) -> Metric:
     return _one(f"{name}_timestamp_seconds", text, None if at is None else at.timestamp())
 
 
-def _by_monitor(name: str, text: str, values: Mapping[str, float]) -> Metric:
-    return _gauge(name, text, ["monitor"], {(name,): values[name] for name in sorted(values)})
-
-
 def _process(own: Own, *, is_up: bool) -> Iterator[Metric]:
-    build = {(version("mlflow-pr-monitor"),): 1}
-    yield _gauge("build_info", "Which version runs; always 1.", ["version"], build)
-    yield from _one("store_up", "Whether the store could be read for this page.", is_up)
+    build = {version("mlflow-pr-monitor"): 1}
+    yield _gauge("build_info", "Which version runs; always 1.", build, "version")
+    yield _one("store_up", "Whether the store could be read for this page.", is_up)
     text = "When a pass over all monitors last ended without any error."
-    yield from _time("last_success", text, own.last_success)
-    yield _by_monitor("failing", "Whether the last look at a monitor met an error.", own.failing)
+    yield _time("last_success", text, own.last_success)
+    text = "Whether the last look at a monitor met an error."
+    yield _gauge("failing", text, own.failing, "monitor")
     text = "Whether the last reload of the config was taken; 0: the old one still runs."
-    yield from _one("config_last_reload_successful", text, own.reloaded)
+    yield _one("config_last_reload_successful", text, own.reloaded)
     text = "When the config that runs was read."
-    yield from _time("config_last_reload_success", text, own.reloaded_at)
+    yield _time("config_last_reload_success", text, own.reloaded_at)
 
 
-def _all(fleet: FleetState, monitors: Collection[str], now: datetime) -> Iterator[Metric]:
-    names = sorted(monitors)
+def _rounds(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]:
     rounds = {
-        (name, state): fleet.rounds.get((name, state), 0) for name in names for state in RoundState
+        (name, state): fleet.rounds.get((name, state), 0)
+        for name in monitors
+        for state in RoundState
     }
-    yield _gauge("rounds", "Rounds by the state they are in.", ["monitor", "state"], rounds)
-    yield from _labels(fleet, names)
-    yield from _estimates(fleet, frozenset(names))
-    yield from _evidence(fleet, frozenset(names))
-    yield from _effects(fleet, now)
-
-
-def _labels(fleet: FleetState, monitors: list[str]) -> Iterator[Metric]:
+    yield _gauge("rounds", "Rounds by the state they are in.", rounds, "monitor", "state")
     labeling = {name: fleet.labeling[name] for name in monitors if name in fleet.labeling}
     none = dict.fromkeys(monitors, 0)
-    planned = {name: one.wanted for name, one in labeling.items()}
-    received = {name: one.received for name, one in labeling.items()}
-    yield _by_monitor("labels_wanted", "Items that open rounds want a label for.", none | planned)
-    yield _by_monitor("labels_received", "Of these, items that have an answer.", none | received)
-    yield _by_monitor(
-        "labels_deadline_timestamp_seconds",
-        "When the first open round is closed with the labels it has.",
-        {
-            name: one.deadline.timestamp()
-            for name, one in labeling.items()
-            if one.deadline is not None
-        },
-    )
+    planned = none | {name: one.wanted for name, one in labeling.items()}
+    received = none | {name: one.received for name, one in labeling.items()}
+    deadlines = {
+        name: one.deadline.timestamp() for name, one in labeling.items() if one.deadline is not None
+    }
+    yield _gauge("labels_wanted", "Items that open rounds want a label for.", planned, "monitor")
+    yield _gauge("labels_received", "Of these, items that have an answer.", received, "monitor")
+    text = "When the first open round is closed with the labels it has."
+    yield _gauge("labels_deadline_timestamp_seconds", text, deadlines, "monitor")
 
 
 def _estimates(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]:
-    yield _by_monitor(
-        "estimate_slot_timestamp_seconds",
-        "Due time of the newest round that has an estimate.",
-        {name: at.timestamp() for name, at in fleet.newest.items() if name in monitors},
-    )
+    newest = {name: at.timestamp() for name, at in fleet.newest.items() if name in monitors}
+    text = "Due time of the newest round that has an estimate."
+    yield _gauge("estimate_slot_timestamp_seconds", text, newest, "monitor")
     ends = {
         "point": "Precision or recall in the newest estimate.",
         "low": "Lower end of its 95 % interval, whatever the missing answers are.",
@@ -172,49 +158,46 @@ def _estimates(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]
             for monitor, row in fleet.estimates
             if monitor in monitors and getattr(row, end) is not None
         }
-        yield _gauge(name, text, ["monitor", "metric", "basis"], values)
-    yield _by_monitor(
-        "missing_answers_ratio",
-        "Share of the answers to the round of the newest estimate that are missing.",
-        {name: share for name, share in fleet.missing.items() if name in monitors},
-    )
+        yield _gauge(name, text, values, "monitor", "metric", "basis")
+    missing = {name: share for name, share in fleet.missing.items() if name in monitors}
+    text = "Share of the answers to the round of the newest estimate that are missing."
+    yield _gauge("missing_answers_ratio", text, missing, "monitor")
 
 
 def _evidence(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]:
     labels = ("monitor", "metric", "side")
-    rows = {(row.monitor, row.metric, row.side): row for row in fleet.watched}
-    limits = {key: rows[key] for key in sorted(rows) if key[0] in monitors}
-    text = "The limit that a metric must keep."
-    yield _gauge("limit_ratio", text, labels, {key: row.limit for key, row in limits.items()})
+    rows = {
+        (row.monitor, row.metric, row.side): row for row in fleet.watched if row.monitor in monitors
+    }
+    limits = {key: row.limit for key, row in rows.items()}
+    yield _gauge("limit_ratio", "The limit that a metric must keep.", limits, *labels)
     evidence = {
         key: row.log_evidence / row.log_threshold
-        for key, row in limits.items()
+        for key, row in rows.items()
         if row.log_evidence is not None and math.isfinite(row.log_evidence)
     }
     text = "Evidence against a limit as a share of what makes an alert: log M / log A."
-    yield _gauge("evidence_ratio", text, labels, evidence)
-    keys = sorted(key for key in rows.keys() | fleet.firing.keys() if key[0] in monitors)
-    firing = {key: min(fleet.firing.get(key, 0), 1) for key in keys}
-    yield _gauge("alert_firing", "Whether an alert on a limit is open.", labels, firing)
+    yield _gauge("evidence_ratio", text, evidence, *labels)
+    open_alerts = {key: 1 for key in fleet.firing if key[0] in monitors}
+    firing = dict.fromkeys(rows, 0) | open_alerts
+    yield _gauge("alert_firing", "Whether an alert on a limit is open.", firing, *labels)
 
 
 def _attention(concerns: Iterable[Attention], monitors: Collection[str]) -> Iterator[Metric]:
     """Count what `status` shows as needing a look, or as having no estimate."""
     counts = Counter(concern.monitor for concern in concerns)
     text = "Things about the newest rounds that need a look; 0: none."
-    if monitors:
-        yield _by_monitor("attention", text, {name: counts[name] for name in monitors})
+    yield _gauge("attention", text, {name: counts[name] for name in monitors}, "monitor")
 
 
 def _effects(fleet: FleetState, now: datetime) -> Iterator[Metric]:
-    queues = {(queue.sink,): queue for queue in fleet.queues}
-    waiting = {key: queue.waiting for key, queue in queues.items()}
-    dead = {key: queue.dead for key, queue in queues.items()}
-    ages = {key: max(0.0, (now - queue.since).total_seconds()) for key, queue in queues.items()}
+    waiting = {queue.sink: queue.waiting for queue in fleet.queues}
+    dead = {queue.sink: queue.dead for queue in fleet.queues}
+    ages = {queue.sink: max(0.0, (now - queue.since).total_seconds()) for queue in fleet.queues}
     text = "Deliveries that wait, dead letters among them."
-    yield _gauge("effects_waiting", text, ["sink"], waiting)
-    yield _gauge("effects_dead", "Deliveries that somebody should look at.", ["sink"], dead)
-    yield _gauge("effects_oldest_age_seconds", "Age of the oldest that waits.", ["sink"], ages)
+    yield _gauge("effects_waiting", text, waiting, "sink")
+    yield _gauge("effects_dead", "Deliveries that somebody should look at.", dead, "sink")
+    yield _gauge("effects_oldest_age_seconds", "Age of the oldest that waits.", ages, "sink")
 
 
 def write_textfile(path: Path, text: str) -> None:
@@ -222,26 +205,18 @@ def write_textfile(path: Path, text: str) -> None:
 
     Raises `ConfigRefused` or `TryLater` if it cannot be written now, or at all.
     """
+
+    def fill(unfinished: Path) -> None:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.chmod(_READABLE)  # whatever the umask lets others do
+
     try:
-        _write_whole(path, text)
+        path.parent.stat()  # a folder that is not there is a wrong one, and none is made
+        make_whole(path, fill)
     except OSError as error:
         message = f"{path}: metrics cannot be written: {(error.strerror or str(error)).lower()}"
         is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
         raise (TryLater if is_full else ConfigRefused)(message) from error
-
-
-def _write_whole(path: Path, text: str) -> None:
-    # `prometheus_client.write_to_textfile` leaves the mode to the umask, so that the exporter may
-    # not read the file, and opens a name that can be guessed, so that it follows a planted link.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            os.fchmod(stream.fileno(), _READABLE)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def last_success(path: Path) -> datetime | None:

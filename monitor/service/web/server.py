@@ -8,7 +8,6 @@ make the browser ask for `localhost` or an address instead of that name.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import ipaddress
 import socket
@@ -16,18 +15,22 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from http import HTTPStatus
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from monitor.domain.errors import ConfigRefused, TryLater
 
 if TYPE_CHECKING:
+    import asyncio
+
+    from fastapi.telemetry import TelemetryConfig
+
     from monitor.config.pages import Address
 
     ASGI = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
@@ -36,15 +39,17 @@ REQUEST_SECONDS = 10.0  # How long a connection may take to send the header of a
 MOST = 64  # Connections at a time; watchers need a few, and each takes a file of the process
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
-_STOPPING = (
-    {
-        "type": "http.response.start",
-        "status": HTTPStatus.SERVICE_UNAVAILABLE,
-        "headers": [(b"content-type", b"text/plain"), (b"connection", b"close")],
-    },
-    {"type": "http.response.body", "body": b"It is being stopped; ask again in a moment.\n"},
-)
 _QUEUED = 32  # Connections that the system keeps until they are taken in
+
+# FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
+# Releases without telemetry keep the argument among what they do not know.
+_NO_TELEMETRY: TelemetryConfig = {
+    "auto_configure": False,
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "exclude": lambda _: True,
+}
 
 
 class PatientProtocol(H11Protocol):
@@ -114,7 +119,7 @@ class WebServer:
         self._socket = listening(address, setting)
         self._server = uvicorn.Server(
             uvicorn.Config(
-                _unavailable_when_cut(pages),
+                pages,
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -149,29 +154,15 @@ class WebServer:
         self._socket.close()
 
 
-def _unavailable_when_cut(pages: ASGI) -> ASGI:
-    """Let what a stop cuts off be answered with 503, so that anyone who asked asks again.
-
-    uvicorn would say 500, as for a bug, to a request that waits for the store as the server stops.
-    """
-
-    async def answering(scope: Any, receive: Any, send: Any) -> None:
-        has_begun = False
-
-        async def noting(message: Any) -> None:
-            nonlocal has_begun
-            has_begun = True
-            await send(message)
-
-        try:
-            await pages(scope, receive, noting)
-        except asyncio.CancelledError:
-            if has_begun:
-                raise
-            for message in _STOPPING:
-                await send(message)
-
-    return answering
+def bare_app() -> FastAPI:
+    """Make an application that has no address yet, and that tells no telemetry what it is asked."""
+    return FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # it would lead from https, behind a proxy, to http
+        telemetry=_NO_TELEMETRY,
+    )
 
 
 def listening(address: Address, setting: str) -> socket.socket:

@@ -17,14 +17,8 @@ class BetaMixture:
     r"""The density :math:`\sum_j w_j \prod_h \mathrm{Beta}(\pi_h; \alpha_{jh}, \beta_{jh})`.
 
     The strata of a class share the component, so they move together; given the component they
-    are independent. One component is the posterior of a single round.
-
-    Parameters
-    ----------
-    weight
-        Component weights, shape ``(J,)``, summing to 1.
-    alpha, beta
-        Beta parameters, shape ``(J, H)``, all positive.
+    are independent. One component is the posterior of a single round. ``weight`` sums to 1, shape
+    ``(J,)``; ``alpha`` and ``beta`` are positive, ``(J, H)``.
     """
 
     weight: Floats
@@ -81,11 +75,6 @@ def round_priors(strata: int) -> Floats:
     :math:`a = b = 0.1/H` in each stratum, as if such bands were, and half the heavy one
     :math:`0.5/\sqrt H`, as if they were not; the labels do not choose between the two. Found by
     simulation (``benchmarks/results/tried.txt``).
-
-    Examples
-    --------
-    >>> round_priors(1), round_priors(4)
-    (array([0.5]), array([0.025, 0.25 ]))
     """
     if strata == 1:
         return np.array([0.5])

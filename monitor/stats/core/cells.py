@@ -47,37 +47,13 @@ def cell_draws(
     """Draw the items of the window in each cell, stratum by stratum.
 
     Yields the position of a stratum that holds items, its possible cells ``(K_h,)``, and the items
-    in them, ``(draws, 2, K_h)``: negatives, then positives.
+    in them, ``(draws, 2, K_h)``: negatives, then positives. Of a ``rate`` these are the shares
+    times the stratum's size, of a ``window`` its very items, of which the labeled ones are known.
 
-    Parameters
-    ----------
-    sample, cell
-        The labeled items, n of them in H strata, and the cell of each, shape ``(n,)``.
-    possible
-        Which cells a stratum may hold, labeled or not, shape ``(H, K)``.
-    prior
-        Prior count of positives, and of negatives, in each cell, of two minds about a predicted
-        class, half of the draws each: shape ``(2, H, K)``. By default ``round_prior``.
-    estimand
-        ``rate``: the shares behind the window, times its sizes. ``window``: the very items, of
-        which the labeled ones are known.
-
-    Raises
-    ------
-    ValueError
-        If a labeled item is in a cell that is not possible, or the estimand is unknown.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.sample import LabeledSample
-    >>> sample = LabeledSample([0, 0, 1, 1], [1, 1, 0, 0], size=[10, 2], flagged=1)
-    >>> cell, possible = np.array([1, 1, 0, 0]), np.array([[False, True], [True, True]])
-    >>> for _, cells, items in cell_draws(
-    ...     sample, cell, possible, rng=np.random.default_rng(1), estimand="window"
-    ... ):
-    ...     print(cells, items.mean(axis=0).round(1).tolist())
-    [1] [[1.3], [8.7]]
-    [0 1] [[2.0, 0.0], [0.0, 0.0]]
+    ``cell`` is the cell of each labeled item, ``(n,)``, and ``possible`` which cells a stratum may
+    hold, labeled or not, ``(H, K)``. ``prior`` is the prior count of positives, and of negatives,
+    in each cell, of two minds about a predicted class, half of the draws each: ``(2, H, K)``,
+    ``round_prior`` by default. A ValueError if a labeled item is in a cell that is not possible.
     """
     check_estimand(estimand)
     if not np.all(possible[sample.stratum, cell]):
@@ -100,11 +76,7 @@ def cell_draws(
 
 
 def two_minds(strata: int) -> Floats:
-    """Light and heavy prior count of each of a class's strata or cells, shape ``(2,)``.
-
-    >>> two_minds(4), two_minds(1)
-    (array([0.025, 0.25 ]), array([0.5, 0.5]))
-    """
+    """Light and heavy prior count of each of a class's strata or cells, shape ``(2,)``."""
     priors = round_priors(max(1, strata))
     return np.array([priors[0], priors[-1]])
 
@@ -121,13 +93,7 @@ def stratum_priors(sample: LabeledSample) -> Floats:
 
 
 def round_prior(sample: LabeledSample, possible: Bools) -> Floats:
-    """Share each stratum's prior out over its cells, light and heavy, shape ``(2, H, K)``.
-
-    >>> from monitor.stats.core.sample import LabeledSample
-    >>> sample = LabeledSample([0, 1], [1, 0], size=[10, 20], flagged=1)
-    >>> round_prior(sample, np.array([[False, True], [True, True]]))[0].tolist()
-    [[0.5, 0.5], [0.25, 0.25]]
-    """
+    """Share each stratum's prior out over its cells, light and heavy, shape ``(2, H, K)``."""
     cells = np.maximum(possible.sum(axis=1), 1)
     prior = stratum_priors(sample) / cells
     return np.repeat(prior[:, :, np.newaxis], possible.shape[1], axis=2)

@@ -44,22 +44,10 @@ class FirstPhase:
     """First-phase sample of a double sample: the items whose verdict is known, by stratum.
 
     A stratum's size is then its parent's, which is counted, times its share of the parent's sample.
-
-    Parameters
-    ----------
-    judged
-        Items of the sample in each stratum, shape ``(H,)``; all items of a stratum that is counted.
-    parent
-        Score cell that each stratum is cut from, shape ``(H,)``, any numbers from 0.
-    has_verdict
-        Where the judge is counted as a classifier: strata of a yes or a no, shape ``(H,)``. Only
-        these count, and the strata of one cell differ in class.
-
-    Examples
-    --------
-    >>> sample = FirstPhase(np.array([280, 20, 45]), np.array([0, 0, 1]))
-    >>> sample.of_parent
-    array([300, 300,  45])
+    ``judged`` are the items of the sample, ``(H,)``, all items of a stratum that is counted;
+    ``parent`` is the score cell that each stratum is cut from, any numbers from 0. Where the judge
+    is counted as a classifier, ``has_verdict`` marks the strata of a yes or a no. Only these count,
+    and the strata of one cell differ in class.
     """
 
     judged: Ints
@@ -98,14 +86,6 @@ class Counts:
         Which strata are predicted positive.
     first_phase
         What sizes were estimated from; None where all are counted.
-
-    Examples
-    --------
-    >>> counts = Counts.of_matrix(
-    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
-    ... )
-    >>> counts.positive
-    array([138, 108])
     """
 
     size: Ints
@@ -162,14 +142,7 @@ class Counts:
 
 
 def summed(rounds: Sequence[Counts]) -> Counts:
-    """Add up rounds with the same strata, which no verdict cuts, as if they were one.
-
-    Examples
-    --------
-    >>> one = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
-    >>> summed([one, one]).labeled
-    array([18, 40])
-    """
+    """Add up rounds with the same strata, which no verdict cuts, as if they were one."""
     return Counts.of_arrays(
         size=np.sum([counts.size for counts in rounds], axis=0),
         labeled=np.sum([counts.labeled for counts in rounds], axis=0),
@@ -179,12 +152,7 @@ def summed(rounds: Sequence[Counts]) -> Counts:
 
 
 def side_by_side(rounds: Sequence[Counts]) -> Counts:
-    """Return the strata of all rounds, one round after the other, as if of one window.
-
-    >>> one = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
-    >>> side_by_side([one, one]).labeled
-    array([ 9, 20,  9, 20])
-    """
+    """Return the strata of all rounds, one round after the other, as if of one window."""
     columns = ("size", "labeled", "positive", "is_flagged")
     size, labeled, positive, is_flagged = (
         np.concatenate([getattr(counts, name) for counts in rounds]) for name in columns

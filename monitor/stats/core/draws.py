@@ -8,6 +8,7 @@ seed gives the same draws, and an average over them errs far less than over rand
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -16,11 +17,13 @@ from scipy import special
 from scipy.stats import qmc
 
 from monitor.stats.core.beta_mixture import BetaMixture, round_priors
-from monitor.stats.core.beta_quantile import MANY, beta_quantiles
-from monitor.stats.core.binomial_quantile import binomial_quantiles
+from monitor.stats.core.counts import Interval
 from monitor.stats.core.metrics import Matrix
+from monitor.stats.core.quantiles import MANY, beta_quantiles, binomial_quantiles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.counts import Counts
 
@@ -98,16 +101,9 @@ def _class_posterior(counts: Counts, members: Bools) -> BetaMixture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """Joint draws of the rates, and the uniforms kept for the items not labeled.
+    """Joint draws of the rates, ``(points, H)``, the first ``flagged`` of them of flagged strata.
 
-    Parameters
-    ----------
-    rates
-        Shape ``(points, H)``, flagged strata first.
-    uniforms
-        Shape ``(points, H)``, in (0, 1), independent of ``rates``.
-    flagged
-        How many of the strata are flagged.
+    ``uniforms``, of the same shape and independent of ``rates``, are for the items not labeled.
     """
 
     rates: Floats
@@ -163,15 +159,8 @@ def draw(
     """Draw the rates jointly, and the uniforms for the items that were not labeled.
 
     The Sobol coordinates are, in this order: one per stratum for its rate, one per stratum for
-    its unlabeled items, and one per class to choose the mixture component by weight.
-
-    Parameters
-    ----------
-    points
-        How many; a power of 2.
-    size
-        Items in each stratum, shape ``(H,)``, if known: the rate of an empty stratum weighs
-        nothing, so it is left at 0 and costs nothing.
+    its unlabeled items, and one per class to choose the mixture component by weight. Where ``size``
+    is given, the rate of an empty stratum weighs nothing, so it is left at 0 and costs nothing.
 
     Raises
     ------
@@ -181,9 +170,8 @@ def draw(
     Examples
     --------
     >>> uniform = BetaMixture.single(np.ones(1), np.ones(1))
-    >>> draws = draw(JointPosterior(uniform, uniform), seed=7, points=2**10)
-    >>> draws.rates.shape, draws.uniforms.shape, draws.flagged
-    ((1024, 2), (1024, 2), 1)
+    >>> draw(JointPosterior(uniform, uniform), seed=7, points=2**10).rates.shape
+    (1024, 2)
     """
     if points < 1 or points & (points - 1):  # a Sobol sequence is balanced at powers of 2 only
         message = f"points must be a power of 2, got {points!r}"
@@ -221,3 +209,30 @@ def _mixture_rates(mixture: BetaMixture, strata: Ints, uniforms: Floats, pick: F
         alpha[chosen[others]], beta[chosen[others]], uniforms[others]
     )
     return rates
+
+
+def credible_interval(
+    values: Floats, level: float, *, point: float | None = None, edges: Sequence[Floats] = ()
+) -> Interval:
+    """Equal-tailed interval of draws, NaN where there is no value, around a point found elsewhere.
+
+    The point is moved into the interval if it lies outside; if not given or NaN, it is the mean of
+    the draws. ``edges`` are further draws of the same quantity: the interval reaches to each of
+    their intervals, unless they are all NaN.
+    """
+    ends = [_ends(each, level) for each in (values, *edges) if not np.isnan(each).all()]
+    lows, highs = zip(*ends, strict=True)
+    low, high = min(lows), max(highs)
+    if point is None or math.isnan(point):
+        point = float(values[~np.isnan(values)].mean())
+    return Interval(min(max(float(point), low), high), low, high)
+
+
+def _ends(values: Floats, level: float) -> tuple[float, float]:
+    """Quantiles by the inverse of the draws' distribution function, as ``np.quantile`` has them."""
+    tail = (1 - level) / 2
+    unknown = np.isnan(values)
+    finite = values[~unknown] if unknown.any() else values.copy()
+    low, high = (max(0, math.ceil(len(finite) * share - 1)) for share in (tail, 1 - tail))
+    finite.partition((low, high))
+    return float(finite[low]), float(finite[high])

@@ -16,12 +16,6 @@ def check_probability(value: float, name: str) -> None:
 
 
 def normal_quantile(level: float) -> float:
-    r"""Half-width of a central normal interval in standard deviations, :math:`z_{1-\eta/2}`.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 6)
-    1.959964
-    """
+    r"""Half-width of a central normal interval in standard deviations, :math:`z_{1-\eta/2}`."""
     check_probability(level, "level")
     return float(special.ndtri(0.5 + level / 2))

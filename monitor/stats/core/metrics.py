@@ -2,8 +2,7 @@ r"""Every metric of a binary classifier as a function of one confusion matrix.
 
 The matrix holds true positives (TP), false positives (FP), false negatives (FN) and true
 negatives (TN), either once or as an array of posterior draws. A metric that would divide by
-zero is *undefined*: NaN among draws, ``None`` with a reason for a single matrix. It is never
-0 and never infinite.
+zero is *undefined*: NaN, and the metric names the reason. It is never 0 and never infinite.
 
 Precision gain and recall gain follow Flach & Kull, "Precision-Recall-Gain Curves: PR
 Analysis Done Right", NIPS 2015, Eq. 4 and 5.
@@ -38,17 +37,9 @@ BOTH = (FLAGGED, PASSED)
 class Matrix:
     """A confusion matrix, or an array of them, in items of the window.
 
-    Parameters
-    ----------
-    tp, fp, fn, tn
-        Items in each cell, counted or scaled up from a sample: numbers, or arrays of draws
-        that broadcast against each other. Finite and not negative; a cell of which nothing is
-        known is NaN as a whole, and so is every metric that depends on it.
-
-    Raises
-    ------
-    ValueError
-        If a cell is negative or infinite, or NaN in some of its draws only.
+    Cells are counted or scaled up from a sample: numbers, or arrays of draws that broadcast against
+    each other. Finite and not negative; a cell of which nothing is known is NaN as a whole, and so
+    is every metric that depends on it. A ValueError if a cell is NaN in some of its draws only.
 
     Examples
     --------
@@ -126,27 +117,6 @@ class Metric:
         """Values of the metric, NaN where it is undefined; the shape is the matrix's."""
         return self.formula(matrix)
 
-    def value(self, matrix: Matrix) -> MetricValue:
-        """Value of the metric for a single matrix, or the reason why it has none.
-
-        Examples
-        --------
-        >>> METRICS["precision"].value(Matrix(tp=0, fp=0, fn=3, tn=97)).reason
-        <Undefined.NOTHING_FLAGGED: 'nothing_flagged'>
-        """
-        value = float(self(matrix))
-        if math.isnan(value):
-            return MetricValue(None, self.undefined)
-        return MetricValue(value, None)
-
-
-@dataclass(frozen=True, slots=True)
-class MetricValue:
-    """The value of a metric, or ``None`` and the reason."""
-
-    value: float | None
-    reason: Undefined | None
-
 
 def _finite(values: Floats) -> Floats:
     """Replace infinities, which only overflow makes here, by NaN."""
@@ -195,25 +165,8 @@ def f_beta(beta: float) -> Metric:
 
     .. math:: F_\beta = \frac{(1+\beta^2)\,TP}{(1+\beta^2)\,TP + \beta^2\,FN + FP}
 
-    Parameters
-    ----------
-    beta
-        Positive; the metric is called ``f1``, ``f2``, ``f0.5`` and so on.
-
-    Raises
-    ------
-    ValueError
-        If ``beta`` is not a positive finite number.
-
-    Notes
-    -----
-    Van Rijsbergen, *Information Retrieval*, 2nd ed. 1979, chapter 7.
-
-    Examples
-    --------
-    >>> half = f_beta(0.5)
-    >>> half.name, round(float(half(Matrix(tp=138, fp=22, fn=108, tn=4732))), 4)
-    ('f0.5', 0.7788)
+    (van Rijsbergen, *Information Retrieval*, 2nd ed. 1979, chapter 7). It is called ``f1``, ``f2``,
+    ``f0.5`` and so on. A ValueError if ``beta`` is not a positive finite number.
     """
     if not 0 < beta < math.inf:
         message = f"beta must be a positive finite number, got {beta!r}"

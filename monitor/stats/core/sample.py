@@ -22,18 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class LabeledSample:
-    """The labeled items of a stratified sample: where each was drawn and what it is.
+    """The labeled items of a stratified sample, n of them: where each was drawn and what it is.
 
     Parameters
     ----------
-    stratum
-        Position of each item's stratum in ``size``, shape ``(n,)``.
-    positive
-        Whether each item is actually positive, shape ``(n,)``.
-    size
-        Items of the window in each stratum, flagged strata first, shape ``(H,)``.
-    flagged
-        How many of the strata are flagged, 1 to H - 1.
+    stratum, positive
+        Position of each item's stratum in ``size``, and whether it is actually positive, ``(n,)``.
+    size, flagged
+        Items of the window in each stratum, ``(H,)``, of which the first ``flagged`` are flagged.
     worth
         Labels that each item counts for, shape ``(n,)``, where those of a stratum were not all
         drawn with one chance (``grouped_cells``); one if not given.
@@ -43,14 +39,12 @@ class LabeledSample:
     Raises
     ------
     ValueError
-        If shapes disagree, a position is not one of a stratum, a stratum holds fewer items
-        than were labeled, or one holds items and none is labeled: such a stratum may look
-        like anything.
+        If shapes disagree, a position is not one of a stratum, or a stratum holds fewer items than
+        were labeled, or items of which none is labeled.
 
     Examples
     --------
-    >>> sample = LabeledSample([0, 0, 1, 1], [1, 0, 0, 1], size=[10, 90], flagged=1)
-    >>> sample.weight
+    >>> LabeledSample([0, 0, 1, 1], [1, 0, 0, 1], size=[10, 90], flagged=1).weight
     array([ 5.,  5., 45., 45.])
     """
 
@@ -137,10 +131,8 @@ class ScoredSample:
 
     Parameters
     ----------
-    items
-        The labeled sample, n items of H strata.
-    score
-        Score of each item, higher for "rather positive", shape ``(n,)``.
+    items, score
+        The labeled sample, and the score of each item, higher for "rather positive", ``(n,)``.
     low, high
         Scores that a stratum can hold, ``low <= score < high``, shape ``(H,)`` each; where not
         given, all scores.
@@ -149,13 +141,6 @@ class ScoredSample:
     ------
     ValueError
         If a score is missing or infinite, or lies outside its stratum's bounds.
-
-    Examples
-    --------
-    >>> items = LabeledSample([0, 0, 1, 1], [1, 0, 0, 1], size=[10, 90], flagged=1)
-    >>> scored = ScoredSample(items, [0.9, 0.6, 0.1, 0.4], low=[0.5, -np.inf], high=[np.inf, 0.5])
-    >>> scored.possible_at(0.3).tolist()  # per stratum: may an item be under it, and over it?
-    [[False, True], [True, True]]
     """
 
     items: LabeledSample

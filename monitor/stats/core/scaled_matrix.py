@@ -34,25 +34,8 @@ def scaled_matrix(
     A stratum that holds items but no label is taken to be like the labeled ones of its class
     together, :math:`\sum_h N_h (y_h/n_h) / \sum_h N_h`. A class that holds items but no label has
     NaN cells: nothing is known of it, and a metric that depends on it is NaN. A class without
-    items has cells of 0.
-
-    Parameters
-    ----------
-    size, labeled
-        Items of the window in each stratum, N_h, and the labeled ones, n_h, shape ``(H,)``; whole
-        numbers, or weighted counts.
-    positive
-        Positive ones among them, y_h, shape ``(..., H)``, for one sample or for many; so are the
-        cells, without the last axis.
-
-    Examples
-    --------
-    >>> matrix = scaled_matrix(
-    ...     size=[100, 50, 900], labeled=[10, 0, 30], positive=[9, 0, 3],
-    ...     is_flagged=[True, True, False],
-    ... )
-    >>> [round(float(cell), 6) for cell in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
-    [135.0, 15.0, 90.0, 810.0]
+    items has cells of 0. Sizes and labels, whole or weighted, have the shape ``(H,)``, positives
+    ``(..., H)``, for one sample or for many; so have the cells, without the last axis.
     """
     sizes, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)

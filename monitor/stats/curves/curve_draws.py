@@ -93,25 +93,17 @@ def curve_bands(
     rng: np.random.Generator,
     draws: int = CURVE_DRAWS,
 ) -> CurveBands:
-    r"""Curves of a stratified sample with their credible bands.
+    r"""Curves of a stratified sample with their credible bands, at so many ``points``, 2 or more.
 
-    Parameters
-    ----------
-    prevalence
-        For a population of this prevalence, in (0, 1); the window's own, with its uncertainty,
-        if not given. The negatives are never sampled down to reach it.
-    points
-        Places of each curve, 2 or more.
+    They hold for a population of the ``prevalence``, in (0, 1); the window's own, with its
+    uncertainty, if not given. The negatives are never sampled down to reach it. Average precision
+    is :math:`\sum_i (\mathrm{TPR}_i - \mathrm{TPR}_{i-1})\,\mathrm{precision}_i`, without
+    interpolation (Davis & Goadrich, ICML 2006), over at most ``CURVE_CELLS`` thresholds.
 
     Raises
     ------
     ValueError
         If the sample holds no actual positive or no actual negative, or a number is out of range.
-
-    Notes
-    -----
-    Average precision is :math:`\sum_i (\mathrm{TPR}_i - \mathrm{TPR}_{i-1})\,\mathrm{precision}_i`,
-    without interpolation (Davis & Goadrich, ICML 2006), over at most ``CURVE_CELLS`` thresholds.
 
     Examples
     --------
@@ -124,8 +116,6 @@ def curve_bands(
     >>> bands = curve_bands(ScoredSample(items, score), points=3, rng=np.random.default_rng(1))
     >>> print(bands.roc_area)
     0.836 [0.803, 0.861]
-    >>> bands.precision_recall.x, bands.precision_recall.point.round(2)
-    (array([0.05 , 0.525, 1.   ]), array([0.9 , 0.51, 0.25]))
     """
     if not 0 < level < 1 or not (prevalence is None or 0 < prevalence < 1):
         message = f"level and prevalence lie in (0, 1), got {level!r} and {prevalence!r}"

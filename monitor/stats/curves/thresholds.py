@@ -51,12 +51,6 @@ class ScoreStrata:
     """Labels of strata in order of score, highest first; the first ``flagged`` are flagged now.
 
     ``size`` has the shape ``(H,)``, ``labeled`` and ``positive`` ``(..., H)`` for several rounds.
-
-    Examples
-    --------
-    >>> strata = ScoreStrata([100, 200, 700], [20, 20, 20], [20, 15, 1], flagged=2)
-    >>> strata.precision().round(3), strata.recall().round(3)
-    (array([1.   , 0.833]), array([0.351, 0.877]))
     """
 
     size: Floats
@@ -156,23 +150,11 @@ class ScoreStrata:
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class LabeledScores(ScoreStrata):
-    """Labels of items that were not drawn by score, in intervals of it, highest first.
+    """Labels of n items that were not drawn by score, in intervals of it, highest first.
 
-    Parameters
-    ----------
-    interval
-        Position of each item's interval of scores, shape ``(n,)``; the first ``flagged`` of ``H``
-        are flagged now. Intervals are cut by scores alone.
-    positive, weight
-        Class of each item, and how many items it stands for, shape ``(n,)``.
-    group
-        Stratum that each item was drawn from, shape ``(n,)``.
-
-    Examples
-    --------
-    >>> labeled = LabeledScores([0] * 50 + [1] * 50, [1] * 45 + [0] * 55, flagged=1)
-    >>> precision_p(labeled, 0.8).round(3), special.bdtrc(44, 50, 0.8).round(3)
-    (array([0.057]), np.float64(0.048))
+    ``interval`` is the position of each item's interval of scores, ``(n,)``, of which the first
+    ``flagged`` are flagged now; intervals are cut by scores alone. ``weight`` is how many items
+    each stands for, ``group`` the stratum that it was drawn from.
     """
 
     interval: Ints
@@ -224,14 +206,7 @@ class LabeledScores(ScoreStrata):
 
 
 def precision_p(strata: ScoreStrata, target: float) -> Floats:
-    """p-value of "precision is under the target" at each threshold, shape ``(..., H - 1)``.
-
-    Examples
-    --------
-    >>> strata = ScoreStrata([2000, 2000], [20, 20], [19, 0], flagged=1)
-    >>> precision_p(strata, 0.8).round(3), special.bdtrc(18, 20, 0.8).round(3)
-    (array([0.091]), np.float64(0.069))
-    """
+    """p-value of "precision is under the target" at each threshold, shape ``(..., H - 1)``."""
     over = strata.over
     return strata.p_values(over.astype(np.float64), np.asarray(-target * over))
 
@@ -264,20 +239,8 @@ def _below_zero(mean: Floats, variance: Floats, third: Floats) -> Floats:
 def last_allowed(p: Floats, order: Ints, starts: Ints, error: float) -> Ints:
     """Last threshold of the order that the fallback procedure allows, or -1.
 
-    Parameters
-    ----------
-    p
-        p-value of each threshold, shape ``(..., K)``.
-    order
-        Positions of the thresholds that are tested, in turn.
-    starts
-        Positions that have an equal share of ``error`` each; one may stand twice.
-
-    Examples
-    --------
-    >>> p = np.array([0.2, 0.01, 0.02, 0.3, 0.001])
-    >>> last_allowed(p, np.arange(5), np.array([0, 1]), 0.05)
-    array(2)
+    Of the p-values, ``(..., K)``, those at the positions of ``order`` are tested in turn; the
+    positions ``starts``, of which one may stand twice, have an equal share of ``error`` each.
     """
     share = np.bincount(starts, minlength=p.shape[-1]) * (error / len(starts))
     have = np.zeros(p.shape[:-1])
@@ -294,12 +257,6 @@ def lowest_for_precision(strata: ScoreStrata, target: float, *, error: float = 0
     """Lowest threshold with at least this precision, position by round, or -1.
 
     Tested from high to low; with a probability of at most ``error`` its precision is lower.
-
-    Examples
-    --------
-    >>> strata = ScoreStrata([900, 900, 900, 9000], [90] * 4, [88, 84, 60, 1], flagged=2)
-    >>> lowest_for_precision(strata, 0.8)
-    array(2)
     """
     p = precision_p(strata, target)
     starts = np.arange(1, STARTS + 1) * strata.flagged // STARTS - 1
@@ -321,12 +278,6 @@ def cheapest(
 
     Sure with a probability of at most ``error`` that it does not, shared out over all thresholds
     (Bonferroni), for the answers choose which one is asked about.
-
-    Examples
-    --------
-    >>> strata = ScoreStrata([900, 900, 900, 9000], [90] * 4, [88, 84, 60, 1], flagged=2)
-    >>> cheapest(strata, 1, 20), cheapest(strata, 2, 1)
-    ((2, True), (1, False))
     """
     best = int(np.argmin(strata.cost(false_positive, false_negative)))
     p = cheaper_p(strata, false_positive, false_negative)

@@ -14,20 +14,109 @@ import numpy as np
 from scipy import optimize
 
 from monitor.stats.core.levels import check_probability
-from monitor.stats.design.assurance import FutureWidths
-from monitor.stats.design.blending import BlendedDesign, spread_by_class, without_bands
-from monitor.stats.design.neyman import AllocationProblem, expected_coefficients
+from monitor.stats.design.assurance import FutureWidths, drawn_rates
+from monitor.stats.design.neyman import (
+    AllocationProblem,
+    coefficients_of,
+    expected_coefficients,
+    optimum,
+)
 from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, Remark
-from monitor.stats.design.rate_draws import drawn_rates
-from monitor.stats.design.rounding import level_total
+from monitor.stats.design.rounding import level_total, proportional_above
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from monitor.stats.core.arrays import Ints
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.design.notes import PlanNote
     from monitor.stats.design.prior import PriorRates
     from monitor.stats.design.prospect import Prospect
+
+
+LEAST_PASSED = 0.25
+"""Share of a round's labels that the passed class gets at least while only scores are known. It
+costs precision at most 1.15 times its width (benchmarks/results/tried.txt)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlendedDesign:
+    """The problem, the same without bands, and the weight of the latter's plan.
+
+    For rounds before which no band has been labeled: a plan by wrong scores can cost nearly twice
+    as much as no bands at all. So the plan is a mean of two for the same margins: with weight b the
+    plan without bands, where each predicted class is one stratum with the class's mean rate and its
+    labels are spread over the bands in proportion to size. No class then gets less than the share b
+    of what no bands would give it.
+
+    Nor do the scores settle alone how the classes share the labels. Where they claim a low recall
+    its margin seems to need hardly any, and all labels but the floors would go to the flagged: a
+    cell with two labels may then hold most misses. So the passed class gets ``LEAST_PASSED`` of
+    them or more.
+    """
+
+    problem: AllocationProblem
+    pooled: AllocationProblem | None = None
+    blend: float = 0.0
+
+    def plan(self, margins: Mapping[str, float], factor: float) -> Floats:
+        """Plan for the margins times a factor; not yet whole numbers, shape ``(H,)``."""
+        scaled = {name: factor * margin for name, margin in margins.items()}
+        if self.pooled is None:
+            return optimum(self.problem, scaled)
+        by_band = optimum(replace(self.problem, share_by_size=self._more_by_size()), scaled)
+        by_class = optimum(self.pooled, scaled)
+        flagged, total = float(by_class[self.pooled.is_flagged].sum()), float(by_class.sum())
+        spread = spread_by_class(self.problem, flagged, total)
+        return self._enough_passed((1 - self.blend) * by_band + self.blend * spread)
+
+    def _enough_passed(self, labels: Floats) -> Floats:
+        """Add labels by size to a passed class that has less than its least share."""
+        up, down = self.problem.is_flagged, ~self.problem.is_flagged
+        least = LEAST_PASSED / (1 - LEAST_PASSED) * float(labels[up].sum())
+        if float(labels[down].sum()) < least:
+            low, size = self.problem.low[down], self.problem.most[down]
+            spread = proportional_above(low, size, min(least, float(size.sum())))
+            labels[down] = np.maximum(labels[down], spread)
+        return labels
+
+    def _more_by_size(self) -> float:
+        """Share by size that the plan by band still needs, since the other one is all by size."""
+        share = self.problem.share_by_size
+        return (share - self.blend) / (1 - self.blend) if share > self.blend else 0.0
+
+
+def without_bands(problem: AllocationProblem, prospect: Prospect) -> AllocationProblem:
+    """Make one stratum of each class that has items, the flagged one first."""
+    pooled = prospect.without_bands
+    coefficients, _ = coefficients_of(pooled.size, pooled.is_flagged, pooled.prior_rates)
+    floors = [problem.low[problem.is_flagged == flagged].sum() for flagged in pooled.is_flagged]
+    return replace(
+        problem,
+        size=pooled.size.astype(np.float64),
+        available=pooled.available.astype(np.float64),
+        is_flagged=pooled.is_flagged,
+        low=np.array(floors),
+        coefficients=coefficients,
+        doubt=np.zeros(len(pooled.size)),
+        first_phase=None,
+        cost=pooled.cost,
+    )
+
+
+def spread_by_class(problem: AllocationProblem, flagged: float, total: float) -> Floats:
+    """Give the flagged class its labels, the passed the rest; by size within each class.
+
+    Every stratum keeps its floor and what it can give, and so may move labels to the other class.
+    The total must lie between the floors and all items.
+    """
+    up, down = problem.is_flagged, ~problem.is_flagged
+    least = max(float(problem.low[up].sum()), total - float(problem.most[down].sum()))
+    most = min(float(problem.most[up].sum()), total - float(problem.low[down].sum()))
+    flagged = min(max(flagged, least), most)
+    labels = np.empty(len(up))
+    labels[up] = proportional_above(problem.low[up], problem.most[up], flagged)
+    labels[down] = proportional_above(problem.low[down], problem.most[down], total - flagged)
+    return labels
 
 
 SCORE_BLEND = 0.9
@@ -51,20 +140,12 @@ _AIMS = (1e-3, 2.0)  # factors on a margin
 class Allocation:
     """How many items of each stratum to label, and what that buys.
 
-    Parameters
-    ----------
-    labels
-        Items to draw from each stratum, shape ``(H,)``, in the order of the sizes.
-    margins
-        Half-width expected of each metric's interval; empty if nothing is known of the rates.
-        Capped at 1, where it says nothing.
-    asked, needed
-        The margins wanted, and the labels that they need regardless of the budget, if known.
-    cost
-        Of all labels together, in the unit in which costs were given; one label is 1 otherwise.
-    assured
-        Probability, under the prior of the round, that the half-width of each asked
-        metric comes out within its margin.
+    ``labels`` are in the order of the sizes, shape ``(H,)``. ``margins`` are the half-widths
+    expected of each metric's interval, 1 at most, where it says nothing; empty if nothing is known
+    of the rates. ``asked`` are the margins wanted, ``needed`` the labels that they need regardless
+    of the budget, if known. ``cost`` is of all labels, in the unit in which costs were given, one
+    label being 1 otherwise. ``assured`` is the probability, under the prior of the round, that the
+    half-width of each asked metric comes out within its margin.
     """
 
     labels: Ints
@@ -103,11 +184,8 @@ def allocate(
         Probability, in (0, 1), with which each half-width is to come out within its margin
         (``assurance``). None plans by the expected variance, which misses about as often as not.
 
-    Raises
-    ------
-    ValueError
-        If neither margins nor a budget is given, nothing is known and there is no budget, or a
-        value is out of range.
+    A ValueError if neither margins nor a budget is given, nothing is known and there is no budget,
+    or a value is out of range.
 
     Examples
     --------
@@ -166,17 +244,7 @@ def allocate(
 def assured_by(
     prospect: Prospect, labels: Ints, margins: Mapping[str, float], level: float = 0.95
 ) -> dict[str, float]:
-    """Return the probability with which given labels keep each margin that can be planned for.
-
-    Examples
-    --------
-    >>> from monitor.stats.design.prior import PriorRates
-    >>> from monitor.stats.design.prospect import Prospect
-    >>> known = PriorRates.of_reference(tp=243, fp=64, fn=79, tn=4331, is_flagged=[True, False])
-    >>> window = Prospect.of([46_000, 1_000_000], [True, False], known)
-    >>> assured_by(window, np.array([200, 3000]), {"recall": 0.06})
-    {'recall': 0.421875}
-    """
+    """Return the probability with which given labels keep each margin that can be planned for."""
     problem, _ = AllocationProblem.of(prospect, level)
     plannable = {name: margins[name] for name in margins if name in problem.coefficients}
     return FutureWidths.of(problem, prospect.prior_rates).is_within(labels, plannable)

@@ -9,30 +9,182 @@ half-width of the interval is computed as after a round,
     \quad m_h = \frac{a_h + y_h}{2 a_h + n_h}
 
 with the gradient g at the rates m found and the interval's own prior count :math:`a_h`; where
-strata are score cells, that of ``cell_widths``. The share
+strata are score cells, that of ``cell_half_widths``. The share
 of draws within the margin is the *assurance* (O'Hagan, Stevens and Campbell, *Pharmaceutical
 Statistics* 4, 2005, doi:10.1002/pst.175), of a width as in Adcock (*The Statistician* 46, 1997,
 doi:10.1111/1467-9884.00082).
+
+**Rates of score cells** start from a line along the score, whose coefficients vary
+by their normal law (``recalibration``). No line fits everywhere: misses may lie far below the
+threshold, where it expects none. So a class with many labels is cut into groups of neighbouring
+cells of ``GROUP_LABELS`` or more, and each group's rate also goes by its own answers,
+
+.. math:: r_g \sim \mathrm{Beta}(y_g + w\bar m_g,\ n_g - y_g + w(1-\bar m_g)), \quad
+    \bar m_g = \frac{\sum n_h m_h}{n_g}, \quad
+    w = \min\Big\{\frac{2}{\min(\bar m_g, 1-\bar m_g)},\ 50\Big\}
+
+with m the drawn line, worth w labels (a conjugate Beta-binomial update). A group whose rate is
+above the line's has the rest spread evenly over its items that the line takes for negative,
+:math:`m_h + (1-m_h)(r_g-\bar m_g)/(1-\bar m_g)`; one whose rate is below it is scaled,
+:math:`m_h r_g/\bar m_g`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import special
+from scipy.stats import qmc
 
-from monitor.stats.design.cell_widths import cell_half_widths
+from monitor.stats.core.beta_mixture import prior_count
+from monitor.stats.design.cell_counts import counts_of_the_rest, items_by_chance
 from monitor.stats.design.neyman import prior_counts
-from monitor.stats.design.rate_draws import answer_uniforms, drawn_rates
+from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import ArrayLike
+
     from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.core.counts import FirstPhase
     from monitor.stats.design.neyman import AllocationProblem
-    from monitor.stats.design.prior import PriorRates
+    from monitor.stats.design.prior import JointLogits
+
+
+POINTS = 256
+"""Sobol points: a share of .8 is then right to about .01."""
+
+RARER_WORTH = 2.0
+"""Answers of the rarer kind that the line is worth in a group."""
+
+MOST_WORTH = 50.0
+"""Labels that the line is worth at most in a group, which has eight times as many of its own."""
+
+_DOUBT = 0.5
+"""Jeffreys' half count, added to what rounds found of each stratum. Plans look where positives
+were found, so a band in which few were found by chance stays underestimated: without this recall
+misses its margin twice as often as asked (benchmarks/assurance.py)."""
+
+_HALF_CELL = 2.0**-31  # the sequence has 30 bits; the middle of a cell is never 0 or 1
+_PRECISE = 1e6  # labels from which on a Beta is a normal law, to far more than is needed
+_TINY = 1e-12
+
+
+@lru_cache(maxsize=8)
+def _points(columns: int) -> Floats:
+    return qmc.Sobol(columns, scramble=True, rng=0).random(POINTS) + _HALF_CELL
+
+
+def _uniforms(prior_rates: PriorRates) -> Floats:
+    """Return Sobol points: columns for the rates, and a last one per stratum for the answers."""
+    strata = len(prior_rates.alpha)
+    return _points((2 if prior_rates.joint is None else 3) * strata)
+
+
+def answer_uniforms(prior_rates: PriorRates) -> Floats:
+    """Return the points by which the answers of a round follow its rates, ``(POINTS, H)``."""
+    return _uniforms(prior_rates)[:, -len(prior_rates.alpha) :]
+
+
+def drawn_rates(prior_rates: PriorRates) -> Floats:
+    """Draw rates, shape ``(POINTS, H)``: together where a line gave them, else from Beta laws."""
+    uniforms = _uniforms(prior_rates)
+    if prior_rates.joint is not None:
+        return _by_the_line(prior_rates.joint, uniforms)
+    if prior_rates.source == "rounds":
+        prior_rates = PriorRates(
+            prior_rates.alpha + _DOUBT, prior_rates.beta + _DOUBT, prior_rates.source
+        )
+    uniforms = uniforms[:, : len(prior_rates.alpha)]
+    both = prior_rates.alpha + prior_rates.beta
+    well = both > _PRECISE  # a normal law is quick
+    spread = np.sqrt(prior_rates.rate * (1 - prior_rates.rate) / (both + 1))
+    rates = prior_rates.rate + spread * special.ndtri(uniforms)
+    rates[:, ~well] = special.betaincinv(
+        prior_rates.alpha[~well], prior_rates.beta[~well], uniforms[:, ~well]
+    )
+    return np.clip(rates, 0.0, 1.0)
+
+
+def _by_the_line(law: JointLogits, uniforms: Floats) -> Floats:
+    columns = law.loadings.shape[1]
+    rates = special.expit(law.mean + special.ndtri(uniforms[:, :columns]) @ law.loadings.T)
+    for i, group in enumerate(law.groups):
+        own_items, n = rates[:, group.cells], group.labeled.sum()
+        line = np.clip(own_items @ group.labeled / n, _TINY, 1 - _TINY)
+        worth = np.minimum(RARER_WORTH / np.minimum(line, 1 - line), MOST_WORTH)
+        alpha, beta = group.positive + worth * line, n - group.positive + worth * (1 - line)
+        drawn = special.betaincinv(alpha, beta, uniforms[:, columns + i])
+        more, less = (np.maximum(drawn - line, 0) / (1 - line), np.minimum(drawn / line, 1.0))
+        spread = own_items + (1 - own_items) * more[:, np.newaxis]
+        rates[:, group.cells] = np.where((drawn > line)[:, None], spread, own_items * less[:, None])
+    return np.clip(rates, _TINY, 1 - _TINY)
+
+
+class _Positives(NamedTuple):
+    """Positives of a class by its labels: expected number and variance, shape ``(...)``."""
+
+    mean: Floats
+    variance: Floats
+
+
+def cell_half_widths(
+    size: ArrayLike,
+    is_flagged: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    *,
+    z: float,
+    first_phase: FirstPhase | None = None,
+) -> dict[str, Floats]:
+    """Half-widths of precision and recall, shape ``(...)``, that these answers would give.
+
+    As ``cell_matrix`` has them, by the delta method: each class is one stratum of the plain labels
+    that its cells are worth (``cell_counts``), with Jeffreys' prior. It is the items left that are
+    uncertain, a Beta-binomial number of positives among them (``counts_of_the_rest``). 1 where a
+    class with items has no answer. Sizes, classes and numbers of answers, which may be expected
+    ones, have the shape ``(H,)``, the cells of a class in order of score; positives ``(..., H)``.
+    ``z`` is the standard errors in a half-width.
+    """
+    items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
+    up = np.asarray(is_flagged, dtype=np.bool_)
+    hits, missed = (
+        _positives(
+            items[members], n[members], y[..., members], first_phase and first_phase.taken(members)
+        )
+        for members in (up, ~up)
+    )
+    flagged, all_positive = float(items[up].sum()), hits.mean + missed.mean
+    recall = hits.mean / np.maximum(all_positive, 1e-9)
+    spread = (1 - recall) ** 2 * hits.variance + recall**2 * missed.variance
+    blind = [bool(items[members].sum() > 0 and n[members].sum() == 0) for members in (up, ~up)]
+    widths = {
+        "precision": z * np.sqrt(hits.variance) / max(flagged, 1.0),
+        "recall": z * np.sqrt(spread) / np.maximum(all_positive, 1e-9),
+    }
+    unknown = {"precision": blind[0], "recall": any(blind)}
+    return {
+        name: np.ones_like(half) if unknown[name] else np.minimum(half, 1.0)
+        for name, half in widths.items()
+    }
+
+
+def _positives(
+    size: Floats, labeled: Floats, positive: Floats, first_phase: FirstPhase | None
+) -> _Positives:
+    prior, unlabeled = prior_count(1), size - labeled
+    worth = counts_of_the_rest(unlabeled, labeled, positive, first_phase)
+    counted, items = positive.sum(axis=-1), float(unlabeled.sum())
+    by_chance = items_by_chance(unlabeled, labeled, positive, first_phase)
+    alpha = prior + worth.positive[..., 0]
+    beta = prior + (worth.labeled - worth.positive)[..., 0]
+    both = alpha + beta
+    variance = (items**2 + by_chance * both) * alpha * beta / (both**2 * (both + 1))
+    return _Positives(counted + items * alpha / both, variance)
 
 
 ASSURANCE = 0.8

@@ -82,26 +82,9 @@ def cell_counts(
     """Count the labels of a plain random sample that know one class's rate as well as its cells.
 
     One stratum, shape ``(..., 1)``; zeros without an answer. A cell without answers is taken to be
-    like the answered ones of its group.
-
-    Parameters
-    ----------
-    size
-        Items of each cell of the class, shape ``(C,)``, in order of score.
-    labeled, positive
-        Answers of each cell, shape ``(..., C)``: of one round, or of many at once.
-    first_phase
-        What the sizes were estimated from; None where they were counted.
-    prior
-        Answers of each kind that the class's prior is worth when V is estimated.
-
-    Examples
-    --------
-    >>> found = cell_counts([9000, 900, 100], [30, 30, 40], [0, 3, 16])
-    >>> print(found.labeled.round(1), (found.positive / found.labeled).round(3))
-    [258.8] [0.013]
-    >>> cell_counts([900], [40], [10]).labeled
-    array([40.])
+    like the answered ones of its group. Sizes have the shape ``(C,)``, in order of score, answers
+    ``(..., C)``: of one round, or of many at once. ``first_phase`` is what sizes were estimated
+    from, ``prior`` the answers of each kind that the class's prior is worth when V is estimated.
     """
     worth, rate, _ = _plain_labels(_grouped(size, labeled, positive, first_phase), prior)
     return _of_one_stratum(worth, rate)
@@ -117,12 +100,6 @@ def counts_of_the_rest(
 
     A binomial number of positives at its rate varies as the stratified estimate of the rest does.
     ``MOST_LABELS`` of them at most; otherwise as for ``cell_counts``.
-
-    >>> left, labeled, positive = [400, 70, 60], [30, 30, 40], [0, 3, 16]
-    >>> counts_of_the_rest(left, labeled, positive).labeled.round(1)
-    array([460.2])
-    >>> cell_counts(left, labeled, positive).labeled.round(1)
-    array([368.7])
     """
     groups = _grouped(unlabeled, labeled, positive, first_phase, of_the_rest=True)
     worth, rate, within = _plain_labels(groups, PRIOR)
@@ -146,11 +123,6 @@ def items_by_chance(
     :math:`(L-B)\pi + \mathrm{Binomial}(B, \pi)` has the variance of the stratified estimate of
     the rest, :math:`L^2\pi(1-\pi)/m + DL\pi(1-\pi)`, and the window is known at least as well
     as the rate.
-
-    >>> float(items_by_chance([400, 70, 60], [30, 30, 40], [0, 3, 16]))
-    530.0
-    >>> float(items_by_chance([400, 400], [100, 100], [0, 100]).round())
-    8.0
     """
     groups = _grouped(unlabeled, labeled, positive, first_phase, of_the_rest=True)
     worth, _, within = _plain_labels(groups, PRIOR)
@@ -172,10 +144,6 @@ def unseen_answers(
 
     That is the share of V that the prior makes up, 0 without an answer; and how far one label
     moves the class's rate in the group to which the prior adds most. Of one round, ``(C,)``.
-
-    >>> share, moves = unseen_answers([9000, 900, 100], [30, 30, 40], [0, 3, 16])
-    >>> print(f"{share:.2f} {moves:.3f}")
-    0.52 0.030
     """
     groups = _grouped(size, labeled, positive, first_phase)
     weight, rate, worth = groups.weight, groups.rate, groups.worth

@@ -58,34 +58,13 @@ def expected_sizes(
 ) -> Floats:
     """Share labels out over cells: a total, or the fewest that keep two margins.
 
-    Expected numbers, shape ``(H,)``, not yet whole.
+    Expected numbers, shape ``(H,)``, not yet whole. Both classes hold items, and ``rates`` lie
+    strictly between 0 and 1. ``share`` of the passed labels, in [0, 1], goes by size. Without
+    ``labels`` in all, as many as ``margins`` of precision and recall need; these are equal if only
+    ``labels`` is given. ``floor`` is the fewest labels expected in a cell that holds as many.
 
-    Parameters
-    ----------
-    size, is_flagged, rates
-        Items, predicted class and rate of each cell, shape ``(H,)``; both classes hold items, and
-        rates lie strictly between 0 and 1.
-    share
-        Of the passed labels that goes by size, in [0, 1].
-    labels
-        Labels in all; without it, as many as ``margins`` need.
-    margins
-        Half-widths of precision and recall; equal ones if only ``labels`` is given.
-    floor
-        Fewest labels expected in a cell that holds as many.
-
-    Raises
-    ------
-    ValueError
-        If neither labels nor margins are given, a class has no items, or a number is out of range.
-
-    Examples
-    --------
-    >>> expected_sizes(
-    ...     [60, 100, 9000, 840], [True, True, False, False], [0.6, 0.95, 1e-4, 0.1],
-    ...     labels=200, share=0.25,
-    ... ).round(1)
-    array([  9.7,   7.2,  78. , 105.1])
+    A ValueError if neither labels nor margins are given, a class has no items, or a number is out
+    of range.
     """
     items, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
     guess = np.asarray(rates, dtype=np.float64)

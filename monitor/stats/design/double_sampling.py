@@ -38,24 +38,10 @@ if TYPE_CHECKING:
 def share_covariance(
     first_phase: FirstPhase, size: ArrayLike, of_item: Floats, *, in_window: bool = False
 ) -> Floats:
-    """Covariance of totals over all strata that the noise of the shares makes, shape ``(K, K)``.
+    """Covariance of K totals over all strata that the noise of the shares makes, shape ``(K, K)``.
 
-    Parameters
-    ----------
-    first_phase, size
-        The strata and their items by estimate, shape ``(H,)``.
-    of_item
-        What an item of each stratum adds to each of K totals, shape ``(H, K)``.
-    in_window
-        Whether the totals are of the window's own items.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import FirstPhase
-    >>> sample = FirstPhase(np.array([280, 20]), np.array([0, 0]))
-    >>> share_covariance(sample, [1400, 100], np.eye(2)).round(1)
-    array([[ 468.2, -468.2],
-           [-468.2,  468.2]])
+    An item of each stratum adds ``of_item``, ``(H, K)``, to the totals, which are of the window's
+    own items if ``in_window``.
     """
     noise = ShareNoise.of(first_phase, size, in_window=in_window)
     mean = noise.share @ of_item
@@ -66,13 +52,7 @@ def share_covariance(
 def share_variances(
     first_phase: FirstPhase, size: Floats, is_flagged: Bools, rates: Floats
 ) -> dict[str, float]:
-    """Variance of precision and of recall that no label takes away, by the delta method.
-
-    Parameters
-    ----------
-    first_phase, size, is_flagged, rates
-        Strata of both classes, the items by estimate, and the rates to plan by, shape ``(H,)``.
-    """
+    """Variance of precision and of recall that no label takes away, by the delta method."""
     of_class = [
         float(ShareNoise.of(first_phase.taken(of), size[of], in_window=True).variance(rates[of]))
         for of in (is_flagged, ~is_flagged)
@@ -90,12 +70,8 @@ def share_variances(
 class ShareNoise:
     """Shares of the strata of one class, and what their noise weighs.
 
-    Parameters
-    ----------
-    share
-        :math:`s_{hv}` in the parent of each stratum, shape ``(parents, C)``; 0 in the others.
-    factor
-        :math:`N_h^2 f_h / (m_h - 1)` of each parent.
+    ``share`` is :math:`s_{hv}` in the parent of each stratum, shape ``(parents, C)``, 0 in the
+    others; ``factor`` is :math:`N_h^2 f_h / (m_h - 1)` of each parent.
     """
 
     share: Floats
@@ -111,18 +87,6 @@ class ShareNoise:
         return cls(share, items**2 * open_share / np.maximum(judged - 1, 1))
 
     def variance(self, rates: Floats) -> Floats:
-        """Variance of the number of positives at the rates of the strata, shape ``(..., C)``.
-
-        Examples
-        --------
-        >>> from monitor.stats.core.counts import FirstPhase
-        >>> sample = FirstPhase(np.array([280, 20]), np.array([0, 0]))
-        >>> of_rate, of_window = (
-        ...     ShareNoise.of(sample, [1400, 100], in_window=each) for each in (False, True)
-        ... )
-        >>> rates = np.array([0.01, 0.8])
-        >>> print(of_rate.variance(rates).round(1), of_window.variance(rates).round(1))
-        292.2 233.8
-        """
+        """Variance of the number of positives at the rates of the strata, shape ``(..., C)``."""
         between = rates**2 @ self.share.T - (rates @ self.share.T) ** 2
         return np.asarray(np.maximum(between, 0.0) @ self.factor)

@@ -23,23 +23,9 @@ def fitted_log_odds(
 ) -> Floats:
     """Log odds of the rates that fit the labels best, by Newton's steps, shape ``(..., H)``.
 
-    Parameters
-    ----------
-    x
-        Regressors, shape ``(H, K)``.
-    labeled, positive
-        Labels of each stratum, shape ``(..., H)``; part of a label may count.
-    start
-        Coefficients to begin with, shape ``(..., K)``.
-    penalty
-        Prior precision of each coefficient around 0, shape ``(K,)``.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, -1.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> n, y = np.array([40.0, 40.0, 40.0]), np.array([4.0, 10.0, 20.0])
-    >>> special.expit(fitted_log_odds(x, n, y, np.zeros(2), np.zeros(2))).round(3)
-    array([0.1 , 0.25, 0.5 ])
+    The regressors ``x`` have the shape ``(H, K)``, labels ``(..., H)``, of which a part may count,
+    ``start`` ``(..., K)``; ``penalty`` is the prior precision of each coefficient around 0,
+    ``(K,)``.
     """
     at = start
     for _ in range(_STEPS):
@@ -55,11 +41,7 @@ def fitted_log_odds(
 
 
 def fitted_covariance(x: Floats, labeled: Floats, rates: Floats, penalty: Floats) -> Floats:
-    """Covariance of the coefficients of a fit, ``(..., K, K)``, by Laplace's method at its rates.
-
-    >>> fitted_covariance(np.ones((1, 1)), np.array([50.0]), np.array([0.2]), np.zeros(1)).round(3)
-    array([[0.125]])
-    """
+    """Covariance of a fit's coefficients, ``(..., K, K)``, by Laplace's method at its rates."""
     return np.asarray(np.linalg.inv(_curvature(x, labeled, rates, penalty)))
 
 

@@ -36,8 +36,8 @@ from monitor.stats.core.levels import normal_quantile
 from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
 from monitor.stats.design.double_sampling import share_variances
 from monitor.stats.design.notes import Remark
+from monitor.stats.design.prospect import MOST_BY_SIZE
 from monitor.stats.design.rounding import at_most_total, rounded_up
-from monitor.stats.design.share_by_size import MOST_BY_SIZE, mixed_by_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -57,6 +57,26 @@ PRIOR_PART = 0.3
 """Part of the prior's variance that the interval's width shows. The whole of it would be right
 for a variance; but a stratum with few positives has a long tail, which the 95 % interval leaves
 out. With 0.3 a plan for the default bands predicts its labels to a few percent."""
+
+
+def mixed_by_size(optimal: Floats, low: Floats, size: Floats, share: float) -> Floats:
+    r"""Spread a share of the labels of one class by size, the rest as the optimum has them.
+
+    The optimum sends labels to where positives are expected, so that a label in the band with the
+    lowest scores comes to stand for very many items, and misses that appear there are hardly ever
+    seen. So with optimal labels :math:`o_h`, :math:`n_- = \sum o_h` of them, and a share s,
+
+    .. math:: n_h = (1-s)\, o_h + s\, n_- N_h / N_-,
+
+    within the floor and :math:`N_h`. No label then stands for more than about 1/s times as many
+    items as in a sample spread by size throughout (a defensive mixture, Hesterberg, *Technometrics*
+    37, 1995, doi:10.1080/00401706.1995.10484303). Optimal labels are at least ``low``, the floor,
+    and more than the size where the optimum would label yet more: so a stratum is labeled whole
+    though a part goes by size.
+    """
+    total = float(size.sum())
+    spread = share * float(np.minimum(optimal, size).sum()) / total * size if total > 0 else 0.0
+    return np.minimum(np.maximum((1 - share) * optimal + spread, low), size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

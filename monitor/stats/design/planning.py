@@ -13,24 +13,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import special
 
 from monitor.stats.core.levels import LEVEL, normal_quantile
-from monitor.stats.design.allocation import Allocation, allocate
+from monitor.stats.design.allocation import Allocation, allocate, assured_by
 from monitor.stats.design.assurance import ASSURANCE, FutureWidths
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of
-from monitor.stats.design.plausible_scores import PlausibleScores, plausible_scores
+from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
-    from monitor.stats.core.arrays import Floats
+    from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.design.prospect import Prospect
 
 
 MARGINS = (0.10, 0.05, 0.03)
 """Margins that a prospect is always asked for."""
+_OUT_OF_REACH = 1e4
 
 CURVE_POINTS = 81  # enough for a smooth line in a figure
 
@@ -81,10 +83,8 @@ def plan_options(
 ) -> PlanOptions:
     """Plan a round, with the labels of other margins and the margins of other numbers of labels.
 
-    Parameters
-    ----------
-    margins, max_labels, assurance
-        As for `monitor.stats.design.allocation.allocate`; one of the first two is needed.
+    ``margins``, ``max_labels`` and ``assurance`` are as for
+    `monitor.stats.design.allocation.allocate`; one of the first two is needed.
 
     Examples
     --------
@@ -99,13 +99,18 @@ def plan_options(
     plan = allocate(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
     names = [name for name in ("precision", "recall") if name in plan.margins]
     ladder = _ladder(names, margins or {})
-    most = int(prospect.size.sum())
-    steps = sorted({plan.total // 2, plan.total, min(2 * plan.total, most)})
+    free = prospect.free_labels
+    paid, most = plan.total - free, int(prospect.size.sum()) - free
+    # Out of reach, so that a plan spends all of its labels on the ratio that was asked for.
+    ratio = {name: half / _OUT_OF_REACH for name, half in plan.asked.items() if name in names}
+    others = {paid // 2, min(2 * paid, most)} - {0, paid}
+    plans = [plan, *(allocate(prospect, margins=ratio, max_labels=labels) for labels in others)]
+    plans.sort(key=lambda each: each.total)
     return PlanOptions(
         prospect=prospect,
         plan=plan,
         needed=tuple(_needed(prospect, each, assurance) for each in ladder),
-        bought=tuple(_bought(prospect, step) for step in steps if step > 0),
+        bought=tuple(_bought(prospect, each) for each in plans),
         assurance=assurance,
         plausible=plausible_scores(
             prospect, plan.labels, plan.asked, assurance=assurance or ASSURANCE
@@ -134,10 +139,10 @@ def _needed(
     return LabelsNeeded(margins, labels, two_strata, random)
 
 
-def _bought(prospect: Prospect, labels: int) -> MarginsBought:
-    plan = allocate(prospect, max_labels=labels)
-    pooled = allocate(prospect.without_bands, max_labels=labels)
-    return MarginsBought(plan.total, plan.cost, plan.margins, pooled.margins)
+def _bought(prospect: Prospect, plan: Allocation) -> MarginsBought:
+    pooled = prospect.without_bands
+    two_strata = allocate(pooled, max_labels=plan.total - pooled.free_labels).margins
+    return MarginsBought(plan.total, plan.cost, plan.margins, two_strata)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,28 +161,8 @@ class WidthCurve:
 def width_curve(prospect: Prospect, labels: ArrayLike) -> WidthCurve:
     """Half-widths when a plan's labels are split otherwise between flagged and passed.
 
-    Within each class the labels keep the plan's proportions. The window is taken as so large
-    that no stratum is labeled whole.
-
-    Parameters
-    ----------
-    prospect
-        The window, with items in both classes.
-    labels
-        The plan, shape ``(H,)``, with labels in both classes.
-
-    Raises
-    ------
-    ValueError
-        If a class has no items or no labels.
-
-    Examples
-    --------
-    >>> from monitor.stats.design.prospect import Prospect
-    >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
-    >>> curve = width_curve(window, [100, 900])
-    >>> round(curve.best, 2), float(curve.half_widths["recall"].min().round(3))
-    (3.59, 0.122)
+    Within each class the ``labels``, ``(H,)``, keep the plan's proportions. The window is taken as
+    so large that no stratum is labeled whole. A ValueError if a class has no items or no labels.
     """
     plan, up = np.asarray(labels, dtype=np.float64), prospect.is_flagged
     sums = [float(part[of].sum()) for part in (plan, prospect.size) for of in (up, ~up)]
@@ -216,14 +201,10 @@ def random_sampling_labels(
 
     Expected numbers, not a guarantee: :math:`n\,N_+/N` labels fall on predicted positives and
     :math:`n\,\eta` on actual ones, with variances :math:`P(1-P)` and :math:`R(1-R)` per label
-    (section 2.1 of Shang et al., 2023) and the finite-population term of the window.
-
-    Parameters
-    ----------
-    margins, assurance
-        As for `monitor.stats.design.allocation.allocate`. With an assurance the expected half-width
-        is to be narrower than the margin by what that share of the draws needs; the sample's split
-        between the classes is taken for the window's.
+    (section 2.1 of Shang et al., 2023) and the finite-population term of the window. ``margins``
+    and ``assurance`` are as for `monitor.stats.design.allocation.allocate`. With an assurance the
+    expected half-width is to be narrower than the margin by what that share of the draws needs; the
+    sample's split between the classes is taken for the window's.
 
     Examples
     --------
@@ -262,3 +243,74 @@ def _wider(name: str, prospect: Prospect, labels: float, assurance: float) -> fl
     future = FutureWidths.of(replace(problem, z=1.0), prospect.prior_rates)
     widths = future.half_widths(labels * problem.size / problem.size.sum())[name]
     return float(np.quantile(widths, assurance) / np.quantile(widths, 0.5))
+
+
+SHIFT = 1.5
+"""Log odds by which plausible scores are off: a factor of 4.5 of the odds."""
+
+STRETCH = 2.0
+"""Factor by which the log odds of plausible scores are too large or too small."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlausibleScores:
+    """Least and most over all scores that are plausible.
+
+    Of the probability that the plan's labels keep each margin, and of the labels that would keep
+    all margins with the assurance asked for.
+    """
+
+    assured: Mapping[str, tuple[float, float]]
+    needed: tuple[int, int]
+
+
+def plausible_scores(
+    prospect: Prospect, labels: Ints, margins: Mapping[str, float], *, assurance: float
+) -> PlausibleScores | None:
+    r"""Judge a plan by all plausible scores; None unless scores are all that is known.
+
+    Before any label a plan takes the scores of a window for probabilities, and its probability of
+    keeping a margin rests on that. Here the same labels are judged, and the same margins planned
+    for, where the scores are wrong in ways that are common: in the log odds l of each stratum the
+    truth is
+
+    .. math:: l, \quad l \pm 1.5, \quad l/2, \quad 2l,
+
+    or the scores say nothing within a predicted class, whose strata all have its mean rate.
+    """
+    if prospect.prior_rates.source != "scores" or not margins:
+        return None
+    needed, shares = [], []
+    for rates in _plausible(prospect):
+        plausible = replace(prospect, prior_rates=rates)
+        plan = allocate(plausible, margins=margins, assurance=assurance)
+        needed.append(plan.total)
+        shares.append(assured_by(plausible, labels, margins))
+    spans = {name: [each[name] for each in shares] for name in shares[0]}
+    return PlausibleScores(
+        {name: (min(each), max(each)) for name, each in spans.items()}, (min(needed), max(needed))
+    )
+
+
+def _plausible(prospect: Prospect) -> Iterator[PriorRates]:
+    prior_rates = prospect.prior_rates
+    log_odds = special.logit(prior_rates.rate)
+    moves = (log_odds, log_odds - SHIFT, log_odds + SHIFT, log_odds / STRETCH, log_odds * STRETCH)
+    for moved in moves:
+        yield _with_rates(prior_rates, special.expit(moved))
+    yield _with_rates(prior_rates, _class_means(prospect))
+
+
+def _class_means(prospect: Prospect) -> Floats:
+    rate, up = prospect.prior_rates.rate.copy(), prospect.is_flagged
+    for members in (up, ~up):
+        size = prospect.size[members]
+        if size.any():
+            rate[members] = np.average(rate[members], weights=size)
+    return rate
+
+
+def _with_rates(prior_rates: PriorRates, rates: Floats) -> PriorRates:
+    """Return other rates that are known as well."""
+    both, inside = prior_rates.alpha + prior_rates.beta, np.clip(rates, 1e-9, 1 - 1e-9)
+    return PriorRates(both * inside, both * (1 - inside), prior_rates.source)

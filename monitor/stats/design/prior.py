@@ -41,7 +41,7 @@ class JointLogits:
     """Rates that are unsure together: log odds of ``mean + loadings @ z``, z standard normal.
 
     Means have the shape ``(H,)``, loadings on K sources of doubt, at most H, ``(H, K)``; ``groups``
-    are cells whose own answers count besides (``rate_draws``).
+    are cells whose own answers count besides (``assurance``).
     """
 
     mean: Floats
@@ -53,17 +53,11 @@ class JointLogits:
 class PriorRates:
     r"""Beta knowledge of each stratum's rate, flagged or passed in any order.
 
-    Parameters
-    ----------
-    alpha, beta
-        Parameters of :math:`\pi_h \sim \mathrm{Beta}(a_h, b_h)`, shape ``(H,)``, positive.
-    source
-        Where it comes from; ``cells`` are rounds labeled by score cells. ``scores`` may be wrong
-        in ways that labels cannot be, and ``nothing`` predicts no margin, so plans treat these two
-        with care.
-    joint
-        How the rates vary together, for the draws of an assurance, where a line along the score
-        gave them; None if each varies by its own Beta.
+    The rate :math:`\pi_h \sim \mathrm{Beta}(a_h, b_h)`, ``alpha`` and ``beta``, shape ``(H,)``. Of
+    the ``source``, ``cells`` are rounds labeled by score cells. ``scores`` may be wrong in ways
+    that labels cannot be, and ``nothing`` predicts no margin, so plans treat these two with care.
+    ``joint`` is how the rates vary together, for the draws of an assurance, where a line along the
+    score gave them; None if each varies by its own Beta.
     """
 
     alpha: Floats
@@ -125,13 +119,9 @@ class PriorRates:
 
     @classmethod
     def of_scores(cls, mean_score: ArrayLike, is_flagged: ArrayLike) -> PriorRates:
-        """Knowledge from the mean score of each band, taken as a probability.
+        """Knowledge from the mean score of each band, taken as a probability, in [0, 1].
 
-        Parameters
-        ----------
-        mean_score
-            In [0, 1], shape ``(H,)``; NaN for a band without scores, whose rate then counts
-            as unknown (Jeffreys' prior).
+        A band without scores, NaN, counts as unknown (Jeffreys' prior).
         """
         up = np.asarray(is_flagged, dtype=np.bool_)
         score = np.asarray(mean_score, dtype=np.float64)
@@ -148,8 +138,7 @@ class PriorRates:
     def of_posterior(cls, posterior: JointPosterior) -> PriorRates:
         r"""Knowledge from a posterior: Betas with its rate and its label variance per stratum.
 
-        A Beta with mean m and :math:`E[\pi(1-\pi)] = v` has
-        :math:`a + b = v / (m(1-m) - v)`.
+        A Beta with mean m and :math:`E[\pi(1-\pi)] = v` has :math:`a + b = v / (m(1-m) - v)`.
         """
         classes = (posterior.flagged, posterior.passed)
         rate = np.concatenate([mixture.mean() for mixture in classes])
@@ -161,19 +150,12 @@ class PriorRates:
     def pooled(self, sizes: ArrayLike, is_flagged: ArrayLike) -> PriorRates:
         r"""Return the prior of each class as one stratum, flagged before passed.
 
-        With :math:`w_h = N_h / \sum N` over the class, the class's rate is
-        :math:`\sum w_h \pi_h`; the Beta has its mean and variance. A class without items is
-        left out.
-
-        Parameters
-        ----------
-        sizes
-            Items in each stratum, shape ``(H,)``.
+        With :math:`w_h = N_h / \sum N` over the class, the class's rate is :math:`\sum w_h \pi_h`;
+        the Beta has its mean and variance. A class without items is left out.
 
         Examples
         --------
-        >>> bands = PriorRates.of_rates([0.9, 0.5, 0.1])
-        >>> bands.pooled([30, 10, 900], [True, True, False]).rate
+        >>> PriorRates.of_rates([0.9, 0.5, 0.1]).pooled([30, 10, 900], [True, True, False]).rate
         array([0.8, 0.1])
         """
         size = np.asarray(sizes, dtype=np.float64)

@@ -10,7 +10,6 @@ import numpy as np
 from monitor.stats.core.counts import FirstPhase
 from monitor.stats.core.levels import check_probability
 from monitor.stats.design.prior import JointLogits, PriorRates
-from monitor.stats.design.share_by_size import MOST_BY_SIZE, SHARE_BY_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -18,23 +17,27 @@ if TYPE_CHECKING:
     from monitor.stats.core.arrays import Bools, Floats, Ints
 
 
+SHARE_BY_SIZE = 0.25
+"""Of the passed labels of a round, unless its settings say otherwise (benchmarks/misses.py)."""
+
+
+MOST_BY_SIZE = 0.5
+"""The largest share there may be. With more, a stratum might not be labeled whole by the rest."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prospect:
-    """A window before it is labeled: what its plan starts from.
+    """A window before it is labeled: what its plan starts from, by stratum, ``(H,)``.
 
     Parameters
     ----------
-    size
-        Items in each stratum, shape ``(H,)``.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``.
     prior_rates
-        Distribution of their rates.
+        Distribution of the strata's rates.
     cost
-        Of one label of each stratum, shape ``(H,)``, in any unit.
+        Of one label of each stratum, in any unit.
     share_by_size
         Share of the passed labels, in [0, .5], that is spread over the passed strata in proportion
-        to size (``share_by_size``). 0 leaves it all to the optimum.
+        to size (``neyman.mixed_by_size``). 0 leaves it all to the optimum.
     uniform
         u of the round, in [0, 1), where strata are score cells (``cell_sizes``), the cells of a
         class in order of score. Labels are then made whole by it, their widths belong to cells,
@@ -43,11 +46,10 @@ class Prospect:
         What the sizes were estimated from; None where they are counted. Only its items can be
         labeled, and margins count the noise of its shares (``double_sampling``).
     is_free
-        Strata whose labels cost nothing, shape ``(H,)``: they are labeled whole, beside the budget.
-        None: no stratum is.
+        Strata whose labels cost nothing: they are labeled whole, beside the budget. None: no one
+        is.
     most
-        Items of each stratum that can be labeled, shape ``(H,)``, where others have no outcome.
-        None: all.
+        Items of each stratum that can be labeled, where others have no outcome. None: all.
     """
 
     size: Ints
@@ -131,13 +133,8 @@ class Prospect:
 
         .. math:: \pi_1 = P, \quad \pi_0 = k P (1/R - 1)
 
-        (Eq. 9 of Shang et al. 2023).
-
-        Raises
-        ------
-        ValueError
-            If a value is not a share, a class would be empty, or the passed could not hold all
-            positives that such a recall misses.
+        (Eq. 9 of Shang et al. 2023). A ValueError if a value is not a share, a class would be
+        empty, or the passed could not hold all positives that such a recall misses.
 
         Examples
         --------
@@ -185,21 +182,9 @@ class Prospect:
         .. math:: q_h = \pi_h t + (1-\pi_h) f, \qquad
             \pi_{h,yes} = \pi_h t/q_h, \quad \pi_{h,no} = \pi_h (1-t)/(1-q_h)
 
-        Parameters
-        ----------
-        tpr, fpr
-            Shares t and f of the positives and of the negatives to which the judge says yes,
-            strictly between 0 and 1: the same everywhere, or among the flagged and the passed,
-            shape ``(2,)``.
-        items
-            Items of each stratum that the judge is asked about; all if not given.
-
-        Examples
-        --------
-        >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
-        >>> judged = window.judged(0.9, 0.05)
-        >>> judged.size, judged.prior_rates.rate.round(4)
-        (array([  810,  2190, 90790,  6210]), array([0.2963, 0.9863, 0.0018, 0.2319]))
+        ``tpr`` and ``fpr`` are the shares t and f of the positives and of the negatives to which
+        the judge says yes, strictly between 0 and 1: the same everywhere, or among the flagged and
+        the passed, ``(2,)``. ``items`` of each stratum are judged; all if not given.
         """
         by_class = {"tpr": np.broadcast_to(tpr, 2), "fpr": np.broadcast_to(fpr, 2)}
         for name, shares in by_class.items():

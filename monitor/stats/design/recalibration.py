@@ -21,7 +21,7 @@ rests on them, so a line that fits badly costs labels only.
 
 The half-widths to come (``assurance``) are drawn at the line's own rates, its coefficients from
 their normal law by Laplace's method, and those of groups of cells with many labels by their own
-answers besides (``rate_draws``). At the rates g they would come out too narrow: labels go where
+answers besides (``assurance``). At the rates g they would come out too narrow: labels go where
 :math:`g_h` is large, and it is so by chance in part.
 """
 
@@ -77,20 +77,10 @@ def recalibrated_rates(
 ) -> Floats:
     """Rate of each cell by the labels of earlier rounds, strictly between 0 and 1, ``(..., H)``.
 
-    Parameters
-    ----------
-    size, is_flagged
-        Items and predicted class of each cell, shape ``(H,)``; the cells of a class in rising order
-        of score, the flagged ones above the others.
-    labeled, positive
-        Labels of earlier rounds, shape ``(..., H)``: sums, which may be weighted.
-    unscored
-        Which cells hold the items without a score, shape ``(H,)``; none if not given.
-    cut
-        What cuts the cells of a score further; nothing if not given.
+    The cells of a class are in rising order of score, the flagged ones above the others. Labels are
+    sums, ``(..., H)``, which may be weighted. ``unscored`` marks the cells of items without a
+    score, ``cut`` is what cuts the cells of a score further.
 
-    Examples
-    --------
     >>> recalibrated_rates(
     ...     [50, 50, 9000, 900, 100], [True, True, False, False, False],
     ...     [40, 40, 60, 60, 60], [26, 38, 0, 1, 12],

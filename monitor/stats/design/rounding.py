@@ -23,9 +23,6 @@ def at_most_total(plan: Floats, is_flagged: Bools, total: int) -> Ints:
 
     Equal remainders are served by plan size, one class after the other, so that a tiny total
     reaches both classes.
-
-    >>> at_most_total(np.array([3.2, 4.7, 2.1]), np.array([True, False, False]), total=10)
-    array([3, 5, 2])
     """
     labels = np.floor(plan + _NOISE).astype(np.int64)
     remainder = np.round(plan - labels, 9)  # else a search's last bits would break ties
@@ -44,11 +41,7 @@ def _rank_in_class(plan: Floats, is_flagged: Bools) -> Ints:
 
 
 def level_total(high: Floats, is_flagged: Bools, total: int) -> Ints:
-    """Share a total out evenly, no stratum above its ``high``: one level for all, cut there.
-
-    >>> level_total(np.array([10.0, 10.0, 2.0]), np.array([True, False, False]), total=12)
-    array([5, 5, 2])
-    """
+    """Share a total out evenly, no stratum above its ``high``: one level for all, cut there."""
     unassigned, plan = float(total), np.zeros(len(high))
     for position, h in enumerate(np.argsort(high, kind="stable")):
         plan[h] = min(high[h], unassigned / (len(high) - position))
@@ -57,11 +50,7 @@ def level_total(high: Floats, is_flagged: Bools, total: int) -> Ints:
 
 
 def proportional_above(low: Floats, size: Floats, total: float) -> Floats:
-    """Share a total out: ``low`` to each stratum, the rest in proportion to what it has left.
-
-    >>> proportional_above(np.array([10.0, 10.0]), np.array([20.0, 110.0]), total=31.0)
-    array([11., 20.])
-    """
+    """Share a total out: ``low`` to each stratum, the rest in proportion to what it has left."""
     room = size - low
     if room.sum() == 0:
         return low.copy()

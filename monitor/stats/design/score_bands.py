@@ -54,11 +54,6 @@ def affordable_bands(
 
     ``flagged`` and ``passed``, each 1 or more, are rounded down in the same proportion; ``each`` is
     how many labels a band should have on average.
-
-    Examples
-    --------
-    >>> affordable_bands(4, 10, labels=1000), affordable_bands(4, 10, labels=180)
-    ((4, 10), (2, 5))
     """
     share = min(1.0, labels / (each * (flagged + passed)))
     return max(1, int(flagged * share)), max(1, int(passed * share))
@@ -69,11 +64,6 @@ def resemble_probabilities(scores: ArrayLike) -> bool:
 
     Scores that fail this, such as margins, log-odds or 0/1 decisions, say nothing about how
     uncertain a label is.
-
-    Examples
-    --------
-    >>> resemble_probabilities([0.1, 0.97, float("nan")]), resemble_probabilities([-2.0, 3.1])
-    (True, False)
     """
     values = _present(scores)
     inside = np.all((values >= 0) & (values <= 1))
@@ -83,54 +73,33 @@ def resemble_probabilities(scores: ArrayLike) -> bool:
 def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
     """Inner edges of the score bands of one predicted class, in rising order.
 
-    Band i holds the scores with ``edges[i - 1] <= score < edges[i]``. The edges, scores that occur,
-    lie where the running sum of :math:`(p(1-p))^{0.65}` comes closest to equal parts, if the scores
-    look like probabilities, else where the running number of items does. Equal edges merge, so that
-    there may be fewer bands than asked for, but no band is empty.
+    Band i holds the scores with ``edges[i - 1] <= score < edges[i]``; ``bands``, 1 or more, are
+    aimed for. The edges, scores that occur, lie where the running sum of :math:`(p(1-p))^{0.65}`
+    comes closest to equal parts, if the scores look like probabilities, else where the running
+    number of items does. Equal edges merge, so that there may be fewer bands than asked for, but no
+    band is empty. Scores of NaN are left out.
 
-    Parameters
-    ----------
-    scores
-        Scores of the class's items in any order; NaN without one.
-    bands
-        How many bands to aim for, 1 or more.
-
-    Notes
-    -----
-    The equal share of :math:`(p(1-p))^{0.65}` takes the place of Dalenius & Hodges' cumulative
-    root frequency rule ("Minimum Variance Stratification", JASA 54, 1959): here the variance
-    of the label follows from the score itself.
+    The equal share of :math:`(p(1-p))^{0.65}` takes the place of Dalenius & Hodges' cumulative root
+    frequency rule ("Minimum Variance Stratification", JASA 54, 1959): here the variance of the
+    label follows from the score itself.
 
     Examples
     --------
     >>> band_edges([0.5, 0.1, 0.2, 0.4, 0.3, 0.45], bands=2)
     (0.4,)
-    >>> band_edges([3.0, 3.0, 3.0, 7.0], bands=5)
-    (7.0,)
     """
     return _edges(scores, bands, POWER)
 
 
 def cell_edges(scores: ArrayLike, cells: int) -> tuple[float, ...]:
-    r"""Inner edges of the score cells of one predicted class, in rising order.
-
-    As ``band_edges``, with equal parts of the running sum of :math:`\sqrt{p(1-p)}`.
-
-    >>> cell_edges([0.001] * 9 + [0.1, 0.2, 0.3, 0.4], cells=4)
-    (0.2, 0.3, 0.4)
-    """
+    r"""Inner edges of score cells: ``band_edges`` by the running sum of :math:`\sqrt{p(1-p)}`."""
     return _edges(scores, cells, CELL_POWER)
 
 
 def band_of(scores: ArrayLike, edges: Sequence[float]) -> Ints:
-    """Band of each score: 0 to ``len(edges)``, and ``len(edges) + 1`` where there is no score.
+    """Band of each score: 0 to ``len(edges)``, and ``len(edges) + 1`` where it is NaN.
 
-    Parameters
-    ----------
-    scores
-        Any shape; NaN without one.
-    edges
-        Rising inner edges from ``band_edges``; a score on an edge belongs above it.
+    ``scores`` have any shape; a score on one of the ``edges`` (``band_edges``) belongs above it.
 
     Raises
     ------

@@ -6,8 +6,9 @@ run along the score, and wave 2 brings each stratum to a mean of two numbers of 
 by what wave 1 found, and the plan, which counts the more the less there was to learn from. Nothing
 is stopped: all labels of the plan are spent.
 
-**Each stratum's second size comes from a fit without its own first answers** (``score_line``).
-Otherwise y/n over both waves would be biased: given wave 1 the second answers are not, so that
+**Each stratum's second size comes from a fit without its own first answers**
+(``rates_without_own``). Otherwise y/n over both waves would be biased: given wave 1 the second
+answers are not, so that
 
 .. math:: E[y/n] - \pi_h = \mathrm{Cov}\big(n_{1h}/n_h,\ y_{1h}/n_{1h}\big)
 
@@ -38,13 +39,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 
-from monitor.stats.core.beta_mixture import round_priors
-from monitor.stats.design.allocation import DEFAULT_MARGIN
-from monitor.stats.design.blending import LEAST_PASSED
+from monitor.stats.core.beta_mixture import prior_count, round_priors
+from monitor.stats.design.allocation import DEFAULT_MARGIN, LEAST_PASSED
 from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
+from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_log_odds
 from monitor.stats.design.neyman import FLOOR, PRIOR_PART
-from monitor.stats.design.score_line import rates_without_own
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +53,72 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
+
+
+FIT_WORTH = 10.0
+"""Labels that the line is worth beside a band's own answers, where these may count."""
+
+
+def rates_without_own(
+    position: Floats,
+    is_flagged: Bools,
+    labeled: Floats,
+    positive: Floats,
+    terms: Floats | None = None,
+) -> Floats:
+    r"""Rates of all bands as each band would see them without its own answers.
+
+    One line for all bands of a round, with an intercept for each predicted class,
+
+    .. math:: \mathrm{logit}\,\pi_h = a_{c(h)} + b z_h
+
+    z the bands' positions, centred in their class and scaled to a standard deviation of 1. It is
+    fitted by penalised maximum likelihood: half a count of each answer is shared out over the bands
+    of a class, so that no intercept is infinite, and b has a normal prior of mean 0. That prior is
+    weak: a few answers tilt the line, up or down.
+
+    Row h of the result, shape ``(..., H, H)`` and strictly between 0 and 1, leaves out the answers
+    of band h. There band h has its rate from the line; every other band k has :math:`(y_k + w
+    p_k)/(n_k + w)`, its answers and the line's :math:`p_k` at the worth of w = ``FIT_WORTH``
+    labels.
+
+    ``position`` is where each band lies along the score, ``(H,)``; NaN is the middle of its class,
+    of which each has two bands or more. Answers have the shape ``(..., H)``: of one round, or of
+    many at once. ``terms``, such as a judge's verdict, are added to the line, ``(H, Q)``, as of
+    ``recalibration.Cut``.
+    """
+    bands = len(position)
+    out = ~np.eye(bands, dtype=np.bool_)
+    x = _regressors(position, is_flagged)
+    if terms is not None:
+        x = np.column_stack([x, terms])
+    line = _line(x, is_flagged, labeled, positive, out)
+    n, y = labeled[..., np.newaxis, :], positive[..., np.newaxis, :]
+    return np.asarray(np.where(out, (y + FIT_WORTH * line) / (n + FIT_WORTH), line))
+
+
+def _line(x: Floats, is_flagged: Bools, labeled: Floats, positive: Floats, used: Bools) -> Floats:
+    """Fit the line once for each row of ``used``; shape ``(..., rows, H)``."""
+    classes = (is_flagged, ~is_flagged)
+    half = np.where(is_flagged, *(prior_count(int(members.sum())) for members in classes))
+    n = used * (labeled + 2 * half)[..., np.newaxis, :]
+    y = used * (positive + half)[..., np.newaxis, :]
+    at = np.zeros((*y.shape[:-1], x.shape[1]))
+    for i, members in enumerate(classes):
+        at[..., i] = special.logit(y[..., members].sum(-1) / n[..., members].sum(-1))
+    penalty = np.array([0.0, 0.0, *[SLOPE_PRECISION] * (x.shape[1] - 2)])
+    return np.asarray(special.expit(fitted_log_odds(x, n, y, at, penalty)))
+
+
+def _regressors(position: Floats, is_flagged: Bools) -> Floats:
+    """One column for each class, and the positions centred in their class, scaled together."""
+    z = np.zeros(len(position))
+    for members in (is_flagged, ~is_flagged):
+        existing = members & ~np.isnan(position)
+        if existing.any():
+            z[existing] = position[existing] - position[existing].mean()
+    spread = float(z.std())
+    return np.stack([is_flagged, ~is_flagged, z / spread if spread > 0 else z], axis=1)
 
 
 FIRST_SHARE = 0.4
@@ -79,9 +146,6 @@ def first_wave(plan: ArrayLike, uniform: float | None = None) -> Ints:
     """Labels of wave 1: ``FIRST_SHARE`` of each stratum's plan, whole.
 
     Bands are rounded up; score cells by ``uniform``, u of the round in [0, 1).
-
-    >>> first_wave([24, 0, 1240]), first_wave([3, 3, 3, 3], uniform=0.5)
-    (array([ 10,   0, 496]), array([1, 1, 2, 1]))
     """
     share = FIRST_SHARE * np.asarray(plan, dtype=np.int64)
     if uniform is not None:
@@ -105,19 +169,16 @@ def second_wave(
 ) -> Ints:
     """Labels of wave 2 in each stratum, all that the plan had and wave 1 left.
 
-    Whole numbers of shape ``(..., H)``, 0 or more, that sum to ``plan`` less ``first``. A class
-    with one stratum has no other answers to go by; the rest of the plan is then wave 2.
+    Whole numbers of shape ``(..., H)``, 0 or more, that sum to ``plan`` less ``first``, the labels
+    of the whole round by its prior and of wave 1, ``(H,)``. A class with one stratum has no other
+    answers to go by; the rest of the plan is then wave 2.
 
     Parameters
     ----------
-    sizes, is_flagged
-        The strata of the window, shape ``(H,)``.
     position
         Where each stratum lies along the score, shape ``(H,)``, on a scale on which log odds are
         about a line: the log odds of its mean score, or its place 0, 1, ... where scores are no
         probabilities. NaN without a score.
-    plan, first
-        Labels of the whole round by its prior, and of wave 1 (:func:`first_wave`), shape ``(H,)``.
     labeled, positive
         Answers of wave 1, shape ``(..., H)``; ``labeled`` is less than ``first`` where some are
         missing.
@@ -129,20 +190,8 @@ def second_wave(
     terms
         What the log odds depend on besides, shape ``(H, Q)`` (``recalibration.Cut``).
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, or not ``positive <= labeled <= first <= plan <= sizes``, or a margin is
-        for something else than precision and recall or is not positive, or u is not in [0, 1).
-
-    Examples
-    --------
-    >>> second_wave(
-    ...     [500, 500, 40_000, 4000], [True, True, False, False], [0.5, 2.0, -4.0, -1.0],
-    ...     plan=[60, 60, 400, 40], first=[24, 24, 160, 16],
-    ...     labeled=[24, 24, 160, 16], positive=[15, 20, 1, 6],
-    ... )
-    array([ 82,  38, 159,  57])
+    A ValueError if shapes disagree, not ``positive <= labeled <= first <= plan <= sizes``, a margin
+    is for something else than precision and recall or not positive, or u is not in [0, 1).
     """
     size, up = np.asarray(sizes, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
     location, whole = np.asarray(position, dtype=np.float64), np.asarray(plan, dtype=np.int64)

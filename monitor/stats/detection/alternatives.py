@@ -65,13 +65,8 @@ def guess(rounds: Sequence[Counts], reference: Counts | None = None) -> Floats |
 
     with j = 0 the reference, :math:`\delta` = ``DECAY`` and :math:`a_0 = 1/(2H)` for the H strata
     of the class. Never 0 or 1. The promise does not depend on the guess, only the delay does.
-
-    Parameters
-    ----------
-    rounds
-        Earlier rounds of the same strata in slot order, without the round to be judged.
-    reference
-        Counts from before launch in the same strata.
+    ``rounds`` of the same strata are in slot order, without the round to be judged; ``reference``
+    has counts from before launch.
 
     Examples
     --------
@@ -132,36 +127,11 @@ def alternatives(
     keep the limit or that one right answer refutes. ``B`` stops where all shares are ``CAP``: an
     alternative keeps the limit only where even those do (see :func:`check_testable`).
 
-    Parameters
-    ----------
-    limit, size, is_flagged
-        As for ``half_space.half_space``.
-    rates
-        The guess g, shape ``(..., H)``, each strictly between 0 and 1.
-    beyond
-        r of each alternative, shape ``(alternatives,)`` or one row per guess, shape
-        ``(..., alternatives)``; 0 is exactly at the limit. See :func:`steps`.
-    labeled
-        Labels in each stratum, shape ``(H,)``. A stratum without any is supposed at its best for
-        the limit, as it is in ``projection.project``: no label could refute that. Without it all
-        strata have labels.
-
-    Returns
-    -------
-    Rates of shape ``(..., alternatives, H)``.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If the window lacks a predicted class that the metric needs.
-
-    Examples
-    --------
-    >>> limit = Limit("precision", 0.8, "at_least")
-    >>> sizes, is_flagged = np.array([100, 900]), np.array([True, False])
-    >>> rows = alternatives(limit, sizes, is_flagged, np.array([0.9, 0.01]), (0.15, 1.0))
-    >>> print(rows[:, 0].round(3))
-    [0.77 0.6 ]
+    The guess ``rates`` has the shape ``(..., H)``, each strictly between 0 and 1; ``beyond`` is r
+    of each alternative, ``(..., alternatives)``, 0 exactly at the limit (:func:`steps`). So the
+    result is ``(..., alternatives, H)``. A stratum without ``labeled`` items is supposed at its
+    best for the limit, as it is in ``half_space.project``: no label could refute that. Raises
+    LimitCannotBeTested if the window lacks a predicted class that the metric needs.
     """
     wrong = _WrongAnswers.of(limit, size, is_flagged, rates, labeled)
     scale = 1 + np.asarray(beyond, dtype=np.float64)
@@ -178,11 +148,6 @@ def scaled_to_limit(limit: Limit, size: Ints, is_flagged: Bools, rates: Floats) 
 
     Rates of shape ``(H,)``; all that move are at ``CAP`` if even those keep the limit. Raises as
     :func:`alternatives` does.
-
-    >>> limit = Limit("precision", 0.4, "at_least")
-    >>> sizes, is_flagged = np.array([100, 100, 900]), np.array([True, True, False])
-    >>> print(scaled_to_limit(limit, sizes, is_flagged, np.array([0.99, 0.6, 0.01])))
-    [0.799 0.001 0.01 ]
     """
     wrong = _WrongAnswers.of(limit, size, is_flagged, rates, None)
     capped = np.zeros(wrong.share.shape, dtype=np.bool_)
@@ -213,15 +178,7 @@ def steps(
 
     over the labeled strata, 0 or more, one per entry z of ``errors``, shape ``(...,
     alternatives)``: the alternative then misses the limit by z standard errors of one round's
-    estimate of :math:`c\cdot\pi`. Parameters and errors are as for :func:`alternatives`.
-
-    Examples
-    --------
-    >>> limit = Limit("precision", 0.8, "at_least")
-    >>> sizes, is_flagged = np.array([100, 900]), np.array([True, False])
-    >>> guess, labeled = np.array([0.9, 0.01]), np.array([64, 0])
-    >>> print(steps(limit, sizes, is_flagged, guess, labeled))  # .05 is one standard error
-    [0.1875 0.375  0.75  ]
+    estimate of :math:`c\cdot\pi`.
     """
     about, c = (limit, size, is_flagged, rates), half_space(limit, size, is_flagged).c
     p = alternatives(*about, beyond=(0.0,), labeled=labeled)[..., 0, :]
@@ -238,31 +195,9 @@ def check_testable(
     """Refuse a limit that no labels could count against in a window of these sizes.
 
     For set-up and for reports; a round in service uses :func:`log_e_factor`, which calls such a
-    round uninformative instead.
-
-    Parameters
-    ----------
-    limit, size, is_flagged
-        As for ``half_space.half_space``.
-    rates
-        The guess, shape ``(H,)``, each strictly between 0 and 1; without one only the sizes are
-        looked at.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If the window lacks a predicted class that the metric needs or, with the guess ``rates``
-        given, if the metric keeps the limit even where ``CAP`` of all answers that the limit is
-        about are wrong.
-
-    Examples
-    --------
-    >>> nothing_flagged = np.array([0, 900]), np.array([True, False])
-    >>> try:
-    ...     check_testable(Limit("precision", 0.8, "at_least"), *nothing_flagged)
-    ... except LimitCannotBeTested as refused:
-    ...     print(str(refused)[:64])
-    precision at least 0.8 says nothing in a window of 0 flagged and
+    round uninformative instead. Raises LimitCannotBeTested if the window lacks a predicted class
+    that the metric needs or, with the guess ``rates``, ``(H,)``, if the metric keeps the limit even
+    where ``CAP`` of all answers that the limit is about are wrong.
     """
     space = half_space(limit, size, is_flagged)
     if rates is None:

@@ -63,11 +63,6 @@ def prefix_sizes(items: Sequence[int] | Ints, blocks: int = BLOCKS) -> Ints:
 
     :math:`n_{kh} = \lfloor n_h k/K + u_h \rfloor` with :math:`u_h` the fractional part of
     :math:`h (\sqrt 5 - 1)/2`, so that strata do not all get their next item in the same block.
-
-    >>> print(prefix_sizes([4, 2, 3], blocks=3))
-    [[1 1 1]
-     [2 1 2]
-     [4 2 3]]
     """
     offset = np.arange(len(items)) * _GOLDEN % 1
     share = np.arange(1, blocks + 1)[:, np.newaxis] / blocks
@@ -78,23 +73,10 @@ def prefix_sizes(items: Sequence[int] | Ints, blocks: int = BLOCKS) -> Ints:
 def correction(labeled: Ints, alternative: Floats, x: Floats) -> Floats:
     """How much of log S after each block the labels that are still to come may take back.
 
-    Parameters
-    ----------
-    labeled
-        Items of each stratum up to each block, the whole round's last, ``(blocks, S)``, which is
-        then 1 or more.
-    alternative, x
-        Of the whole round, ``(..., S)``, strictly between 0 and 1.
-
-    Returns
-    -------
     At least c of the module's docstring, ``(..., blocks)``: 0 or more, and 0 at the end.
-
-    Examples
-    --------
-    >>> labeled = np.array([[3, 4], [5, 5], [10, 10]])
-    >>> print(correction(labeled, np.array([0.7, 0.2]), np.array([0.75, 0.15])).round(3))
-    [0.051 0.    0.   ]
+    ``labeled`` are the items of each stratum up to each block, ``(blocks, S)``, the whole round's
+    last, which are 1 or more; alternative and x are for the whole round, ``(..., S)``, strictly
+    between 0 and 1.
     """
     moves = (alternative != x).reshape(-1, x.shape[-1]).any(axis=0)
     labeled, alternative, x = labeled[:, moves], alternative[..., moves], x[..., moves]

@@ -73,16 +73,9 @@ def detection(
 ) -> Detection:
     """Simulate a change from one scenario to another: how soon the limits that it breaks fire.
 
-    Parameters
-    ----------
-    before, after
-        The window before the change and after it; see ``Scenario.dropped``.
-    limits
-        All that the monitor watches, one or more.
-    every
-        The promise: at most one false alarm per so many rounds.
-    rounds, quiet
-        Rounds after the change, and before it.
+    ``before`` and ``after`` are the window before and after the change (``Scenario.dropped``),
+    ``limits`` all that the monitor watches, ``every`` the promise, at most one false alarm per so
+    many rounds; ``rounds`` follow the change, and ``quiet`` ones come before it.
 
     Examples
     --------
@@ -140,19 +133,12 @@ def smallest_drop(
     quiet: int = QUIET,
     misses: Misses = "in_proportion",
 ) -> float | None:
-    """Find the smallest drop of a metric that is found within some rounds with a probability.
+    """Find the smallest drop of a ``metric`` found ``within`` some rounds with a ``probability``.
 
     By bisection to 0.0025, on one simulated past; 0.10 is ten points. None if not even the loss of
-    nearly all of the metric is found so soon.
-
-    Parameters
-    ----------
-    scenario, metric
-        The window before the drop, and what falls.
-    limits, every, quiet
-        As for :func:`detection`.
-    misses
-        Where the misses of a fall of recall appear.
+    nearly all of the metric is found so soon. ``scenario`` is the window before the drop,
+    ``misses`` where they appear when recall falls; ``limits``, ``every`` and ``quiet`` are as for
+    :func:`detection`.
 
     Examples
     --------

@@ -37,8 +37,13 @@ import numpy as np
 from monitor.stats.core.counts import completed
 from monitor.stats.detection.alternatives import ERRORS, WEIGHTS, alternatives, steps
 from monitor.stats.detection.blocks import correction
-from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.projection import inside, project
+from monitor.stats.detection.half_space import (
+    Limit,
+    LimitCannotBeTested,
+    half_space,
+    inside,
+    project,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -185,23 +190,16 @@ def update(log_m: ArrayLike, log_e: ArrayLike) -> Floats:
 
 
 def log_mixed(log_m: Floats, weights: Sequence[float] = WEIGHTS) -> Floats:
-    r"""Evidence of all alternatives together, :math:`\ln\sum_r w_r M_r`, over the last axis.
-
-    >>> print(log_mixed(np.log([10.0, 20.0, 30.0])).round(4) == np.log(20.0).round(4))
-    True
-    """
+    r"""Evidence of all alternatives together, :math:`\ln\sum_r w_r M_r`, over the last axis."""
     return np.asarray(np.logaddexp.reduce(log_m + np.log(weights), axis=-1))
 
 
 def log_threshold(every: float, watched: int) -> float:
     """Log of the evidence at which to fire, log(N m).
 
-    Parameters
-    ----------
-    every
-        The promise N, 1 or more: at most one false alarm per N rounds, over all that is watched.
-    watched
-        Metrics m of the monitor under a limit; two sides of one metric count twice.
+    ``every`` is the promise N, 1 or more: at most one false alarm per N rounds, over all that is
+    watched. ``watched`` are the metrics m of the monitor under a limit; two sides of one count
+    twice.
 
     Raises
     ------
@@ -275,11 +273,7 @@ class Evidence:
         return self.log_mean >= threshold
 
     def highest(self, path: ArrayLike) -> float:
-        """Highest log M of one more round with this :func:`log_e_path`, whose end is its last row.
-
-        >>> print(round(Evidence().highest([[1.0, 4.0, 5.0], [1.0, 2.0, 3.0]]), 3))
-        4.074
-        """
+        """Highest log M of one more round with this :func:`log_e_path`; its end is the last row."""
         return float(log_mixed(update(self.log_m, path), self.weights).max())
 
 

@@ -47,7 +47,7 @@ which are multinomial as above. The same holds for :math:`\kappa_{hv(i)} p_{hv(i
 own shares with the rates behind them.
 
 A stratum without labels has x at its worst, 1 where :math:`C_{hv} > 0` and 0 where
-:math:`C_{hv} < 0`. Elsewhere x is the ``projection.tilted`` one: the factors are then the
+:math:`C_{hv} < 0`. Elsewhere x is the ``half_space.tilted`` one: the factors are then the
 likelihood ratio of the alternative against x, the largest expected log e for this K. Missing
 answers count in favor of the limit, by the proof in ``e_detector``. A cell that was judged whole,
 or that no verdict cuts, has counted sizes: there :math:`q_{hv} = K c_{hv}`, as in ``e_detector``,
@@ -79,8 +79,13 @@ from scipy import optimize
 
 from monitor.stats.core.counts import completed
 from monitor.stats.detection.alternatives import DECAY, alternatives, decayed_labels, steps
-from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
-from monitor.stats.detection.projection import inside, tilted
+from monitor.stats.detection.half_space import (
+    Limit,
+    LimitCannotBeTested,
+    half_space,
+    inside,
+    tilted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,26 +105,13 @@ def log_e_of_first_phase(
     earlier: Sequence[Counts],
     errors: Sequence[float],
 ) -> Floats:
-    """Log e of each alternative over the waves of one round.
+    """Log e over the waves of one round, ``(alternatives,)``; 0.0 where uninformative.
 
-    Parameters
-    ----------
-    limit
-        The limit watched.
-    waves
-        Of each wave its own labels and answers, and the sizes and the first phase of the round.
-    rates
-        The guess for each wave, by the rounds and the waves before it.
-    missing
-        Of each wave its items without an answer, by stratum; None for none.
-    earlier
-        Rounds of the same strata before this one, in slot order.
-    errors
-        How far beyond the limit each alternative lies, in standard errors of a round's estimate.
-
-    Returns
-    -------
-    log e of shape ``(alternatives,)``; 0.0 where uninformative.
+    ``waves`` have their own labels and answers, and the sizes and the first phase of the round;
+    ``rates`` is the guess for each, by the rounds and the waves before it, ``missing`` its items
+    without an answer, by stratum. ``earlier`` rounds of the same strata are in slot order;
+    ``errors`` is how far beyond the limit each alternative lies, in standard errors of a round's
+    estimate.
     """
     nothing, planned = np.zeros(len(errors)), [int(wave.labeled.sum()) for wave in waves]
     for i, lost in enumerate(missing):

@@ -52,12 +52,9 @@ class AlertPower:
 
 
 def assumed_limits(prospect: Prospect) -> tuple[Limit, ...]:
-    """Limits for a plan without any: 5 points under the expected precision and recall.
+    """Limits for a plan without any: 5 points under the precision and recall of the ``prospect``.
 
-    Parameters
-    ----------
-    prospect
-        The window; a metric that is expected at 0.05 or less, or at 1, gets none.
+    A metric that is expected at 0.05 or less, or at 1, gets none.
 
     Examples
     --------
@@ -85,21 +82,7 @@ def smallest_drops(
     """Find the smallest drops that are found within 4 rounds in 8 of 10 cases (``smallest_drop``).
 
     By where the misses of a fall of recall appear. A metric other than recall, or passed items in
-    one stratum, has ``in_proportion`` only. Limits and ``every`` are as there, with all the
-    ``limits``.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> from monitor.stats.detection.scenario import Scenario
-    >>> scenario = Scenario.of(
-    ...     [160, 4000, 840], [100, 300, 100], [True, False, False], [0.86, 0.001, 0.1]
-    ... )
-    >>> found = smallest_drops(
-    ...     scenario, [Limit("recall", 0.5, "at_least")], metric="recall", paths=200
-    ... )
-    >>> {misses: round(drop, 2) for misses, drop in found.items()}
-    {'in_proportion': 0.19, 'in_lowest_band': 0.21}
+    one stratum, has ``in_proportion`` only.
     """
     where: list[Misses] = ["in_proportion"]
     if metric == "recall" and scenario.lowest_band is not None:
@@ -130,20 +113,11 @@ def alert_power(
 ) -> tuple[AlertPower, ...]:
     """Foretell what each lower limit would find, all of them watched together.
 
-    Parameters
-    ----------
-    prospect
-        The window, flagged strata first.
-    labels
-        Its plan, shape ``(H,)``.
-    limits
-        All that is watched. Upper limits, and those that the window cannot test, are watched but
-        not returned.
-    every
-        The promise: at most one false alarm per so many rounds.
-    bands
-        Band of each stratum where those are score cells, shape ``(H,)``. Bands find what their
-        cells find, and sooner than these are simulated (benchmarks/blocks.py).
+    The ``prospect`` has its flagged strata first, and ``labels`` are its plan, ``(H,)``. Upper
+    ``limits``, and those that the window cannot test, are watched but not returned. ``every`` is
+    the promise: at most one false alarm per so many rounds. ``bands`` is the band of each stratum
+    where those are score cells: bands find what their cells find, and sooner than these are
+    simulated (benchmarks/blocks.py).
 
     Examples
     --------

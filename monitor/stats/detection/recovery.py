@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.detection.e_detector import log_e_factor
+from monitor.stats.detection.simulated_paths import log_e_many
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.counts import Counts
     from monitor.stats.detection.half_space import Limit
+    from monitor.stats.detection.scenario import Scenario
 
 
 WRONGLY_ENDED = 0.05
@@ -91,9 +93,6 @@ def advance(log_r: ArrayLike, rounds: int, log_e: ArrayLike) -> Floats:
     r"""One more round, :math:`R \leftarrow (R + w_{t+1})\,e`, in logs, for one alert or many.
 
     ``rounds`` is how many, t, took a step before it; shapes broadcast.
-
-    >>> print(advance([-np.inf, 0.0], 0, [0.0, 0.0]).round(4))  # ln(1/2), ln(1 + 1/2)
-    [-0.6931  0.4055]
     """
     log_weight = -math.log((rounds + 1) * (rounds + 2))
     return np.asarray(np.logaddexp(log_r, log_weight) + np.asarray(log_e, dtype=np.float64))
@@ -103,12 +102,8 @@ def advance(log_r: ArrayLike, rounds: int, log_e: ArrayLike) -> Floats:
 class Recovery:
     """Evidence since an alert fired that its metric keeps the limit again: what is to be stored.
 
-    Parameters
-    ----------
-    rounds
-        Rounds since the firing that took a step.
-    log_r
-        Log R after them; minus infinity at the firing.
+    ``rounds`` since the firing took a step, and ``log_r`` is log R after them; minus infinity at
+    the firing.
 
     Examples
     --------
@@ -137,3 +132,59 @@ class Recovery:
     def updated(self, log_e: float) -> Recovery:
         """Evidence after one more round with this :func:`log_recovery_factor`."""
         return Recovery(self.rounds + 1, float(advance(self.log_r, self.rounds, log_e)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ending:
+    """What a simulation of so many open alerts found.
+
+    ``ended_within`` is the share that has ended by each of the next rounds, shape ``(rounds,)``; a
+    share s has the standard error sqrt(s (1 - s) / paths).
+    """
+
+    ended_within: Floats
+    paths: int
+
+    def rounds_for(self, share: float) -> int | None:
+        """Count the rounds by which this share of the alerts has ended; None if fewer do."""
+        reached = np.flatnonzero(self.ended_within >= share)
+        return int(reached[0]) + 1 if reached.size else None
+
+
+def ending(
+    scenario: Scenario,
+    limit: Limit,
+    rates: Floats,
+    *,
+    recovery: Recovery | None = None,
+    rounds: int = 52,
+    paths: int = 1000,
+    seed: int = 0,
+) -> Ending:
+    """Simulate the rounds to come of an open alert, the metric staying where the scenario has it.
+
+    All rounds use the guess ``rates``, ``(H,)``; in service it goes on learning, which changes
+    little. ``recovery`` is the alert's evidence so far; without it the alert has just fired.
+    """
+    start, labeled = recovery or Recovery(), scenario.labeled
+    rng, without, per_positive = np.random.default_rng(seed), *_by_answer(scenario, limit, rates)
+    log_r, ended = np.full(paths, start.log_r), np.full(paths, start.ends)
+    shares = np.zeros(rounds)
+    for index in range(rounds):
+        positive = rng.binomial(labeled, scenario.rates, (paths, labeled.size))
+        log_r = advance(log_r, start.rounds + index, without + positive @ per_positive)
+        ended |= log_r >= LOG_ENDS_AT
+        shares[index] = ended.mean()
+    return Ending(shares, paths)
+
+
+def _by_answer(scenario: Scenario, limit: Limit, rates: Floats) -> tuple[float, Floats]:
+    """Log e of a round without a positive answer, and what each one adds, by stratum.
+
+    With one guess for all rounds log e is linear in the answers, so one projection will do.
+    """
+    window, strata = scenario.window, scenario.labeled.size
+    positive = np.vstack([np.zeros(strata, dtype=np.int64), np.eye(strata, dtype=np.int64)])
+    guesses = np.broadcast_to(rates, positive.shape)
+    log_e = log_e_many(opposite(limit), window, positive, guesses, errors=(ERRORS,))[:, 0]
+    return float(log_e[0]), log_e[1:] - log_e[0]

@@ -14,8 +14,7 @@ import numpy as np
 
 from monitor.stats.core.metrics import metric
 from monitor.stats.detection.alternatives import CAP, metric_at, scaled_to_limit
-from monitor.stats.detection.half_space import EDGE, Limit, half_space
-from monitor.stats.detection.projection import inside
+from monitor.stats.detection.half_space import EDGE, Limit, half_space, inside
 from monitor.stats.detection.simulated_paths import RoundStrata
 
 if TYPE_CHECKING:
@@ -35,16 +34,8 @@ _NEAR = 1e-6  # of a metric's value: a drop is reached, or the rates have come t
 class Scenario:
     """A window as it is drawn every round, and what only a simulation knows: its true rates.
 
-    Parameters
-    ----------
-    size
-        Items in each stratum, shape ``(H,)``.
-    labeled
-        Labels a round asks for in each stratum, shape ``(H,)``.
-    is_flagged
-        Which strata are predicted positive, shape ``(H,)``, flagged strata first.
-    rates
-        Share of actual positives in each stratum, shape ``(H,)``, each in [0, 1].
+    ``labeled`` are the labels that a round asks for in each stratum, ``rates`` the shares of actual
+    positives, each in [0, 1]; flagged strata come first, and all have the shape ``(H,)``.
 
     Examples
     --------
@@ -85,19 +76,8 @@ class Scenario:
     def summed(self, bands: ArrayLike) -> Scenario:
         """Return the scenario with the strata of each band as one.
 
-        Parameters
-        ----------
-        bands
-            Band of each stratum, by number or name, shape ``(H,)``; none has strata of both
-            classes. They keep the order of their first strata.
-
-        Examples
-        --------
-        >>> cells = Scenario.of(
-        ...     [160, 4000, 840], [100, 300, 100], [True, False, False], [0.86, 0.001, 0.1]
-        ... )
-        >>> cells.summed(["flagged-1", "passed-1", "passed-1"]).rates.round(4)
-        array([0.86  , 0.0182])
+        ``bands``, by number or name, have the shape ``(H,)``, and none has strata of both classes.
+        They keep the order of their first strata.
         """
         _, first, band = np.unique(np.asarray(bands), return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -128,51 +108,27 @@ class Scenario:
         return None if np.isnan(result) else result
 
     def breaks(self, limit: Limit, *, by: float = 0.0) -> bool:
-        """Whether the true rates break a limit, in the half-space by more than ``by``.
-
-        Examples
-        --------
-        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-        >>> scenario.breaks(Limit("precision", 0.9, "at_least"))
-        True
-        """
+        """Whether the true rates break a limit, in the half-space by more than ``by``."""
         space = half_space(limit, self.size, self.is_flagged)
         return bool(self.rates @ space.c < space.d - by * float(np.abs(space.c).max()))
 
     def moved(self, limit: Limit) -> Scenario:
-        """Return the scenario with the wrong answers scaled until a metric is at a value.
-
-        Examples
-        --------
-        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-        >>> print(scenario.moved(Limit("precision", 0.70, "at_least")).rates)
-        [0.7  0.02]
-        """
+        """Return the scenario with the wrong answers scaled until a metric is at a value."""
         rates = scaled_to_limit(limit, self.size, self.is_flagged, inside(self.rates))
         return replace(self, rates=rates)
 
     def dropped(self, name: str, drop: float, misses: Misses = "in_proportion") -> Scenario:
         """Return the scenario after a metric fell by ``drop``, its wrong answers scaled.
 
-        A negative ``drop`` is a rise. With ``misses`` in the lowest band all new misses of
-        a fall of recall appear there.
-
-        Raises
-        ------
-        ValueError
-            If the metric is undefined here, would leave (0, 1), or cannot be brought so low by
-            wrong answers of its class.
+        A negative ``drop`` is a rise. With ``misses`` in the lowest band all new misses of a fall
+        of recall appear there. A ValueError if the metric is undefined here, would leave (0, 1), or
+        cannot be brought so low by wrong answers of its class.
 
         Examples
         --------
         >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
         >>> print(scenario.dropped("precision", 0.10).rates)
         [0.76 0.02]
-        >>> banded = Scenario.of(
-        ...     [160, 4000, 840], [100, 300, 100], [True, False, False], [0.86, 0.001, 0.1]
-        ... )
-        >>> print(banded.dropped("recall", 0.10, "in_lowest_band").rates.round(4))
-        [0.86   0.0121 0.1   ]
         """
         if name == "recall" and misses == "in_lowest_band":
             return self._dropped_in_lowest_band(drop)
@@ -222,17 +178,7 @@ class Scenario:
 
         .. math:: W_h' = W_h\Big(f \pi_h + \frac{1-f\eta}{1-\eta}(1-\pi_h)\Big).
 
-        Raises
-        ------
-        ValueError
-            If the prevalence would leave (0, 1).
-
-        Examples
-        --------
-        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-        >>> doubled = scenario.with_prevalence(2)
-        >>> round(doubled.value("precision"), 3), round(doubled.value("recall"), 3)
-        (0.928, 0.587)
+        A ValueError if the prevalence would leave (0, 1).
         """
         size, rates = self.size, self.rates
         prevalence = float(size @ rates / size.sum())

@@ -71,14 +71,6 @@ class Paths:
 
     The promise is one false alarm in ``every`` rounds, over all limits. A round is read in
     ``blocks``, with its answers in a random order drawn with ``seed``.
-
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> window = RoundStrata(np.array([160, 4840]), np.array([True, False]), np.array([100, 100]))
-    >>> watched = Paths([Limit("precision", 0.8, "at_least")], every=52, paths=2)
-    >>> for found in (86, 86, 50):
-    ...     fired = watched.close(window, np.array([[86, 2], [found, 2]]))
-    >>> print(fired.ravel())
-    [False  True]
     """
 
     limits: Sequence[Limit]

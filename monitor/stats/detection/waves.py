@@ -67,17 +67,6 @@ def log_e_path_of_waves(
     earlier
         Rounds of the same strata before this one, in slot order; what ``first_phase`` chooses its
         bet by, where sizes are estimated.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> from monitor.stats.detection.alternatives import guess
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> one = Counts.of_matrix(tp=40, fp=10, fn=0, tn=0, flagged_size=160, passed_size=4840)
-    >>> two = Counts.of_matrix(tp=30, fp=20, fn=0, tn=0, flagged_size=160, passed_size=4840)
-    >>> limit = Limit("precision", 0.8, "at_least")
-    >>> print(log_e_path_of_waves(limit, [[one], [two]], [None, guess([one])])[-1].round(2))
-    [2.21 3.71 5.14]
     """
     absent = _each(missing, waves)
     if waves[0][-1].first_phase is not None:

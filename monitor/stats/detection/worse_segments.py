@@ -54,19 +54,10 @@ class WorseSegment:
 
 
 def log_ratios(labels: Ints, errors: Ints, own_labels: Ints, own_errors: Ints) -> Floats:
-    r"""Log likelihood ratio of each of ``ODDS`` by segment, summed over strata.
+    """Log likelihood ratio of each of ``ODDS`` by segment, summed over strata.
 
-    Parameters
-    ----------
-    labels, errors
-        N and K of each stratum, shape ``(H,)``, the segments' among them.
-    own_labels, own_errors
-        n and y of each segment, shape ``(S, H)``.
-
-    Examples
-    --------
-    >>> log_ratios(*map(np.array, ([100], [20], [[10]], [[6]]))).round(2)
-    array([[1.29, 2.39, 3.25, 3.87, 4.24, 4.35]])
+    ``labels`` and ``errors`` are N and K of each stratum, ``(H,)``, the segments' among them, and
+    ``own_labels`` and ``own_errors`` n and y of each segment, ``(S, H)``.
     """
     mixed = (own_labels > 0) & (own_labels < labels) & (errors > 0) & (errors < labels)
     segment, stratum = np.nonzero(mixed)  # the others have one outcome only
@@ -97,15 +88,9 @@ def worse_segments(ratios: Floats, prior: Floats, *, level: float = 0.1) -> list
     :math:`\omega_0` whose likelihood, in its rounds and of its kind, is above
     :math:`\mathrm{level}\,R` times the prior of all that, times the mean likelihood of ``ODDS``.
 
-    Parameters
-    ----------
-    ratios
-        ``log_ratios`` of the flagged and of the passed strata of each round and segment, shape
-        ``(S, rounds, 2, len(ODDS))``; 0 where a segment has no labels.
-    prior
-        Weight of each segment, shape ``(S,)``; their sum is 1.
-    level
-        Expected share of wrong names among all, at most.
+    ``ratios`` are ``log_ratios`` of the flagged and of the passed strata of each round and segment,
+    ``(S, rounds, 2, len(ODDS))``, 0 where a segment has no labels; the weights ``prior``, ``(S,)``,
+    sum to 1; ``level`` is the expected share of wrong names among all, at most.
     """
     if not ratios.size:
         return []
@@ -146,13 +131,7 @@ def _log_parts(products: Floats) -> Floats:
 
 
 def e_bh(log_e: Floats, prior: Floats, *, level: float) -> list[int]:
-    """Return the places that e-BH names, the largest product of e-value and prior first.
-
-    Examples
-    --------
-    >>> e_bh(np.log([1.0, 25.0, 30.0, 0.5]), np.full(4, 1 / 4), level=0.1)  # 4 / (2 x 0.1) = 20
-    [2, 1]
-    """
+    """Return the places that e-BH names, the largest product of e-value and prior first."""
     weighted = log_e + np.log(prior)
     order = np.argsort(-weighted, kind="stable")
     reached = np.flatnonzero(weighted[order] >= -np.log(level * np.arange(1, len(order) + 1)))

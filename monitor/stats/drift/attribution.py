@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.draws import credible_interval
 from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation.prevalence import precision_at
@@ -98,21 +98,11 @@ def precision_change(
 
     Examples
     --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> from monitor.stats.core.draws import draw, round_posterior
-    >>> rounds = [
-    ...     Counts.of_matrix(tp=860, fp=140, fn=5, tn=995, flagged_size=3_300, passed_size=96_700),
-    ...     Counts.of_matrix(tp=150, fp=50, fn=5, tn=995, flagged_size=2_000, passed_size=98_000),
-    ... ]
-    >>> works = [
-    ...     Working.of_matrix(draw(round_posterior(each), seed=i).rate_matrix(each.size))
-    ...     for i, each in enumerate(rounds)
-    ... ]
-    >>> found = precision_change(*works)
-    >>> print(found.change)
-    -0.111 [-0.177, -0.049]
-    >>> print(found.by_prevalence)
-    -0.080 [-0.123, -0.037]
+    >>> before = Working(np.array([0.6]), np.array([0.003]), np.array([0.031]))
+    >>> after = Working(np.array([0.55]), np.array([0.0035]), np.array([0.019]))
+    >>> found = precision_change(before, after)
+    >>> [round(part.point, 3) for part in (found.change, found.by_prevalence, found.by_classifier)]
+    [-0.112, -0.076, -0.036]
     """
     check_probability(level, "level")
     order = np.random.default_rng(0).permutation(len(before.tpr))

@@ -93,13 +93,8 @@ def window_distances(
         of items without a score anywhere), shape ``(H,)``.
     earlier
         The same of the earlier windows, oldest first, shape ``(T, H)``; the last ``MEMORY``
-        with any item are used.
-
-    Returns
-    -------
-    tuple of WindowDistance
-        PSI, KS and flagged rate; empty where this window is empty, or fewer than ``FEWEST``
-        earlier ones are not.
+        with any item are used. Nothing is returned where this window is empty, or fewer than
+        ``FEWEST`` earlier ones are not.
 
     Examples
     --------

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
-from monitor.stats.core.binomial_quantile import binomial_quantiles
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import Matrix
+from monitor.stats.core.quantiles import binomial_quantiles
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.cell_counts import PRIOR, cell_counts, counts_of_the_rest, items_by_chance
 from monitor.stats.design.restratify import EffectiveCounts
@@ -33,16 +33,7 @@ if TYPE_CHECKING:
 
 
 def cell_posterior(counts: Counts) -> JointPosterior:
-    """Posterior of precision and of the false omission rate from a round labeled by cells.
-
-    >>> counts = Counts.of_arrays(
-    ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
-    ...     is_flagged=[True, True, False, False],
-    ... )
-    >>> posterior = cell_posterior(counts)
-    >>> posterior.flagged.mean().round(3), posterior.passed.mean().round(4)
-    (array([0.818]), array([0.0094]))
-    """
+    """Posterior of precision and of the false omission rate from a round labeled by cells."""
     return JointPosterior(*(_law(cell_counts(*cells)) for cells in _classes(counts)))
 
 
@@ -98,20 +89,8 @@ def cell_matrix(
     ``counts_of_the_rest``. Where cells are pure, fewer items are left to chance
     (``items_by_chance``). The variance is then that of a sample without replacement.
 
-    Parameters
-    ----------
-    law
-        Distribution of a class's rate, by whether it is flagged, the items of each cell that the
-        rate is of, and the plain labels that its answers are worth; those alone if not given.
-
-    Examples
-    --------
-    >>> counts = Counts.of_arrays(
-    ...     size=[60, 100, 9000, 840], labeled=[60, 100, 65, 90], positive=[33, 95, 0, 9],
-    ...     is_flagged=[True, True, False, False],
-    ... )
-    >>> np.unique(cell_matrix(counts, "window", points=2**10).tp)  # the flagged are all labeled
-    array([128.])
+    ``law`` is the distribution of a class's rate, by whether it is flagged, the items of each cell
+    that the rate is of, and the plain labels that its answers are worth; those alone if not given.
     """
     in_window = estimand == "window"
     class_law = _of_answers if law is None else law
@@ -143,13 +122,6 @@ def weighted_matrix(counts: Counts) -> Matrix:
     """Scale the labels of cells up to the window: what points are read off.
 
     As ``scaled_matrix``, but a cell without answers is like the answered ones of its group.
-
-    >>> found = weighted_matrix(Counts.of_arrays(
-    ...     size=[160, 8000, 1000, 840], labeled=[40, 60, 40, 0], positive=[30, 0, 4, 0],
-    ...     is_flagged=[True, False, False, False],
-    ... ))
-    >>> round(float(found.tp), 6), round(float(found.fn), 6)
-    (120.0, 184.0)
     """
     effective = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
     return scaled_matrix(class_sizes(counts), effective.labeled, effective.positive, [True, False])
@@ -159,13 +131,6 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
     """Make of each class one stratum of the whole plain labels that its cells are worth.
 
     For what needs counts, such as the correction of label errors; ``prior`` as in ``cell_counts``.
-
-    >>> plain = plain_counts(Counts.of_arrays(
-    ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
-    ...     is_flagged=[True, True, False, False],
-    ... ))
-    >>> plain.size, plain.labeled, plain.positive
-    (array([ 160, 9840]), array([ 61, 578]), array([50,  5]))
     """
     size = class_sizes(counts)
     effective = class_counts(

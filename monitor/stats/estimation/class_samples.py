@@ -45,20 +45,10 @@ _TINY = float(np.finfo(float).tiny)
 class ClassSample:
     """The labeled items of the sample of one class.
 
-    Parameters
-    ----------
-    name
-        Of the class.
-    sample
-        Its labeled items, n of them: ``positive`` is whether an item is of this class, flagged
-        strata are those of items that were taken for it.
-    item
-        Which item each is, shape ``(n,)``: the same number in two samples is the same item.
-
-    Raises
-    ------
-    ValueError
-        If there is not one number for each labeled item, or a number comes twice.
+    Of the n items of ``sample``, ``positive`` is whether an item is of this class; its flagged
+    strata are those of items that were taken for it. ``item`` is which each is, ``(n,)``: the same
+    number in two samples is the same item. A ValueError if there is not one number for each labeled
+    item, or a number comes twice.
     """
 
     name: str

@@ -60,10 +60,6 @@ class FourCells:
 
         A cell without an item has the weight of its predicted class. A ValueError if a class has
         none.
-
-        >>> cells = FourCells.of_items([1, 1, 0, 0, 0], [1, 0, 0, 0, 0], [2, 2, 10, 10, 30])
-        >>> cells.labeled.round(2), cells.weight
-        (array([1.  , 1.  , 0.  , 2.27]), array([ 2.,  2., 22., 22.]))
         """
         up, yes = (np.asarray(each, dtype=np.bool_) for each in (flagged, positive))
         each = np.ones(len(up)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -78,25 +74,13 @@ class FourCells:
         return cls(labeled=total / mean, weight=mean)
 
     def scaled(self, prevalence: float | None = None) -> Matrix:
-        """Matrix of the labels, each for what it stands for: what points are read off.
-
-        >>> cells = FourCells.of_items([1, 1, 0, 0], [1, 0, 1, 0])
-        >>> float(cells.scaled(prevalence=0.1).fp)
-        0.45
-        """
+        """Matrix of the labels, each for what it stands for: what points are read off."""
         return _matrix(self.labeled * self.weight, prevalence)
 
     def draws(
         self, *, seed: int = 0, points: int = POINTS, prevalence: float | None = None
     ) -> MatrixDraws:
-        """Draw the matrix, for ``posterior.estimates`` (estimand ``rate``).
-
-        >>> cells = FourCells.of_items([1] * 160 + [0] * 4840, [1] * 138 + [0] * 22 + [1] * 108
-        ...     + [0] * 4732)
-        >>> matrix = cells.draws().of("rate")
-        >>> np.quantile(matrix.tp / (matrix.tp + matrix.fn), [0.025, 0.975]).round(3)
-        array([0.498, 0.622])
-        """
+        """Draw the matrix, for ``posterior.estimates`` (estimand ``rate``)."""
         tp, fp, fn, tn = self.labeled + _PRIOR
         # the share that is flagged, too, is a rate here
         posterior = JointPosterior(
@@ -124,15 +108,7 @@ class FourCells:
         return MatrixDraws(rate, f"Gamma posterior of four cells, {points} Sobol points")
 
     def plain_sample(self, prevalence: float | None = None) -> dict[str, int]:
-        """Count the plain random sample that knows no cell better than these labels do.
-
-        >>> items = [1] * 138 + [0] * 22, [1] * 23 + [0] * 977
-        >>> cells = FourCells.of_items(
-        ...     [1] * 160 + [0] * 1000, [*items[0], *items[1]], [1] * 160 + [4.84] * 1000
-        ... )
-        >>> cells.plain_sample()
-        {'tp': 29, 'fp': 5, 'fn': 23, 'tn': 977}
-        """
+        """Count the plain random sample that knows no cell better than these labels do."""
         matrix = self.scaled(prevalence)
         total = np.array([matrix.tp, matrix.fp, matrix.fn, matrix.tn], dtype=np.float64).ravel()
         share = total / total.sum()

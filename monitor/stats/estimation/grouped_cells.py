@@ -53,9 +53,6 @@ def cell_weights(size: ArrayLike, labeled: ArrayLike) -> Floats:
     """Items of one class that each answer of a cell stands for, shape ``(C,)``; 0 without any.
 
     The answered cells of a group also stand for the others of it. Cells are in order of score.
-
-    >>> cell_weights([40, 20, 100, 500], [10, 0, 10, 10])
-    array([ 4.,  0., 12., 50.])
     """
     sizes, n = np.asarray(size, dtype=np.float64), np.asarray(labeled, dtype=np.int64)
     group = groups_of_cells(n)
@@ -70,29 +67,9 @@ def grouped_cells(
 ) -> GroupedCells:
     """Group the cells of each class until every group has ten labeled items.
 
-    Parameters
-    ----------
-    cell, positive
-        Position of each labeled item's cell in ``size``, and whether it is positive, ``(n,)``.
-    size
-        Items of the window in each cell, each class in order of score; the first ``flagged`` cells
-        are flagged.
-
-    Raises
-    ------
-    ValueError
-        If a class holds items and none is labeled.
-
-    Examples
-    --------
-    >>> found = grouped_cells(
-    ...     np.repeat([0, 1, 2, 3], [4, 6, 5, 5]), np.zeros(20), size=[40, 12, 500, 1500],
-    ...     flagged=2,
-    ... )
-    >>> found.group, found.sample.size
-    (array([0, 0, 1, 1]), array([  52, 2000]))
-    >>> np.unique(found.sample.weight).round(6)
-    array([  2.,  10., 100., 300.])
+    ``cell`` is the position of each labeled item's cell in ``size``, the items of the window in
+    each cell, each class in order of score; the first ``flagged`` cells are flagged. A ValueError
+    if a class holds items and none is labeled.
     """
     items = np.asarray(cell, dtype=np.int64), np.asarray(positive, dtype=np.bool_)
     sizes, nothing = np.asarray(size, dtype=np.int64), np.zeros(0)
@@ -106,14 +83,6 @@ def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -
     Of score ``cells`` neighbors are grouped until they hold ten labeled items a round; a stratum
     stays by itself. A ValueError if a class of cells, or a stratum, of a round holds items and none
     is labeled.
-
-    >>> def items(stratum, size):
-    ...     nothing = np.zeros(len(stratum), dtype=bool)
-    ...     return RoundItems(np.array(stratum), nothing, nothing, np.array(size), np.zeros(2))
-    >>> rounds = [items([0, 1, 1], [10, 200]), items([0, 0, 1], [30, 400])]
-    >>> found = summed_windows(rounds, flagged=1, cells=False)
-    >>> found.sample.size, found.sample.weight.round(6)
-    (array([ 40, 600]), array([ 10., 100., 100.,  15.,  15., 400.]))
     """
     strata = len(rounds[0].size)
     classes = slice(0, flagged), slice(flagged, strata)
@@ -151,10 +120,6 @@ def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -
 
 
 def plain_labels(stands_for: Floats, group: Ints) -> Floats:
-    """Plain labels that each item is worth within its group, K w / sum w, shape ``(n,)``.
-
-    >>> plain_labels(np.array([10.0, 10.0, 40.0]), np.array([0, 0, 0])).round(3)
-    array([0.333, 0.333, 1.333])
-    """
+    """Plain labels that each item is worth within its group, K w / sum w, shape ``(n,)``."""
     total, squares = (np.bincount(group, weights=each) for each in (stands_for, stands_for**2))
     return np.asarray(stands_for * (total / np.maximum(squares, np.finfo(float).tiny))[group])

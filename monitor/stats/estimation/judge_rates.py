@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.draws import credible_interval
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.design.double_sampling import share_covariance
 from monitor.stats.estimation.cell_matrix import MatrixDraws, cell_matrix, weighted_matrix
@@ -54,23 +54,9 @@ def judge_rates(
 ) -> JudgeRates:
     """Estimate a judge's rates on the items that it has a verdict on.
 
-    Parameters
-    ----------
-    counts
-        Sizes and labels of H strata, the strata of a verdict in order of score; several windows
-        one after the other.
-    says_yes, judged
-        Which strata hold the items of a yes, and which have a verdict at all, shape ``(H,)``.
-
-    Examples
-    --------
-    >>> counts = Counts.of_arrays(
-    ...     size=[100, 900, 8800, 200], labeled=[50, 100, 200, 60], positive=[10, 90, 1, 30],
-    ...     is_flagged=[True, True, False, False],
-    ... )
-    >>> found = judge_rates(counts, [False, True, False, True], [True] * 4)
-    >>> print(found.tpr, "|", found.fpr, "|", found.kappa)
-    0.934 [0.818, 0.985] | 0.021 [0.015, 0.028] | 0.863 [0.790, 0.904]
+    The strata of a verdict are in order of score; several windows come one after the other.
+    ``says_yes`` are the strata that hold the items of a yes, ``judged`` those with a verdict,
+    ``(H,)``.
     """
     order = judged_order(counts.is_flagged, says_yes, judged)
     of_judge = counts_of_judge(counts, says_yes, order)
@@ -101,15 +87,7 @@ def judged_order(is_flagged: Bools, says_yes: ArrayLike, judged: ArrayLike) -> I
 
 
 def counts_of_judge(counts: Counts, says_yes: ArrayLike, order: Ints) -> Counts:
-    """Count for the judge as for a classifier that flags what it says yes to.
-
-    Parameters
-    ----------
-    counts, says_yes
-        As in ``judge_rates``.
-    order
-        The judge's strata (``judged_order``).
-    """
+    """Count for the judge as for a classifier that flags what it says yes to, in an ``order``."""
     columns = {name: getattr(counts, name)[order] for name in ("size", "labeled", "positive")}
     return Counts.of_arrays(**columns, is_flagged=np.asarray(says_yes, dtype=np.bool_)[order])
 
@@ -119,11 +97,8 @@ def estimates_of_judge(
 ) -> list[MetricEstimate]:
     """Estimate metrics of a judge as a classifier from one round (``posterior.estimates``).
 
-    Parameters
-    ----------
-    counts
-        The round counted for its judge; where that was asked about a sample, with its
-        ``first_phase`` and the strata without a verdict.
+    ``counts`` are the round counted for its judge; where that was asked about a sample, with its
+    ``first_phase`` and the strata without a verdict.
     """
     sample = counts.first_phase
     if sample is None or sample.has_verdict is None:

@@ -26,10 +26,8 @@ def worst_case(
     as often as the interval of the complete sample would, regardless of the missing answers
     (Horowitz & Manski 2000, doi:10.1080/01621459.2000.10473902, on the sampling error of bounds).
     Precision gain, recall gain and Matthews' coefficient are not everywhere monotone, and there the
-    corners are a guide.
-
-    One for each estimate of the answered items, given the same estimates of each of the
-    ``completions``; None if it has no value in one of the cases.
+    corners are a guide. The corners are estimates of the ``completions``; None if a metric has no
+    value in one of the cases.
     """
     bounds: list[Interval | None] = []
     for row, *others in zip(plain, *corners, strict=True):
@@ -55,13 +53,6 @@ def point_range(
     The undecided items of each class, ``(H,)``, are all set to negative, and all to positive, as in
     `worst_case`, which widens an interval; this says how far the estimate itself may move.
     ``None`` if nothing is undecided, or the metric has no estimate in one of the cases.
-
-    Examples
-    --------
-    >>> counts = Counts.of_matrix(tp=30, fp=3, fn=5, tn=95, flagged_size=100, passed_size=900)
-    >>> low, high = point_range(counts, np.array([10, 0]), "precision")
-    >>> print(f"{low:.2f} to {high:.2f}")
-    0.70 to 0.93
     """
     corner_points = [
         estimates(corner, metrics=(name,), estimands=("rate",), seed=seed, cells=cells)[0].point

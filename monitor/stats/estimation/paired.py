@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.cells import DRAWS, cell_draws, two_minds
-from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.draws import credible_interval
 from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
@@ -98,10 +98,8 @@ def compare(
 
     Parameters
     ----------
-    sample
-        The labeled items, n of them.
     first, second
-        Whether each classifier flags each item, shape ``(n,)``.
+        Whether each classifier flags each item of the ``sample``, shape ``(n,)``.
     second_possible
         Whether a stratum may hold items that the second passes, and that it flags, shape
         ``(H, 2)``; as in ``ScoredSample.possible_at``. If not given, it may do either anywhere. The
@@ -135,9 +133,7 @@ def compare(
     >>> positive = np.arange(500) % 10 < np.where(stratum == 0, 8, 1)
     >>> sample = LabeledSample(stratum, positive, size=[1_000, 9_000], flagged=1)
     >>> second = positive & (np.arange(500) % 50 > 0)
-    >>> found = compare(
-    ...     sample, sample.is_flagged, second, rng=np.random.default_rng(1), level=0.9
-    ... )
+    >>> found = compare(sample, sample.is_flagged, second, rng=np.random.default_rng(1), level=0.9)
     >>> print(found.metrics[0].difference)
     0.200 [0.135, 0.267]
     """

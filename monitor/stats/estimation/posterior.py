@@ -3,7 +3,7 @@ r"""Point and interval of any metric from the joint posterior of the strata's ra
 The default method of the project. The strata's rates are drawn jointly (``draws``), each draw
 makes a confusion matrix, each matrix a value of the metric; the interval is between the
 equal-tailed quantiles of those values. Where no label of a class had one of the two answers, it
-reaches to a class without any (``edge_matrices``). Against the exact two-stratum posterior
+reaches to a class without any (``matrices_at_the_edge``). Against the exact two-stratum posterior
 (numerical quadrature) the ends agree to 1e-4 in ordinary cases. The point comes from the labels
 scaled up to the window (``scaled_matrix``): the posterior mean of recall lies too low where bands
 are many and labels few, round after round.
@@ -17,20 +17,18 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from monitor.stats.core.counts import Counts, Interval
-from monitor.stats.core.credible import credible_interval
-from monitor.stats.core.draws import ESTIMANDS, POINTS, check_estimand
+from monitor.stats.core.draws import ESTIMANDS, POINTS, check_estimand, credible_interval
 from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.cell_matrix import matrix_draws, weighted_matrix
-from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
 from monitor.stats.estimation.small_counts import SmallCounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.draws import Draws, Estimand, JointPosterior
     from monitor.stats.core.reasons import NoEstimate
     from monitor.stats.estimation.cell_matrix import MatrixDraws
@@ -51,13 +49,11 @@ class MetricEstimate:
     """What one round says about one metric.
 
     Of the rates or of the window's own items (``estimand``), from this round alone (``round``) or
-    with its history (``pooled``).
+    with its history (``pooled``). ``point``, ``low`` and ``high`` are a point and an equal-tailed
+    interval, which holds it, or ``None`` with a ``reason``.
 
     Parameters
     ----------
-    point, low, high
-        Point and equal-tailed interval, or ``None`` with a ``reason``. ``estimates`` says what
-        the point is; it never lies outside of the interval.
     level
         Posterior probability of the interval, for this metric alone. With its history the
         interval is one of calibrated pooling (``robust_mixture``), whose coverage is measured.
@@ -232,25 +228,9 @@ def estimates(
 def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float | None:
     """Posterior quantile of a metric (``rate`` estimand), for proposing a limit.
 
-    ``None`` if the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws.
-
-    Parameters
-    ----------
-    draws
-        Draws of the rates from ``draws.draw``, flagged strata first.
-    share
-        Probability below the quantile, in (0, 1): 0.05 for a limit that the classifier, as it
-        has been, is very likely to keep.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.draws import draw, round_posterior
-    >>> counts = Counts.of_matrix(
-    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
-    ... )
-    >>> draws = draw(round_posterior(counts), seed=0)
-    >>> round(metric_quantile(draws, counts.size, "recall", 0.05), 3)
-    0.52
+    ``None`` if the metric is undefined in more than ``UNDEFINED_LIMIT`` of the draws. ``share`` is
+    the probability below the quantile, in (0, 1): 0.05 for a limit that the classifier, as it has
+    been, is very likely to keep.
     """
     check_probability(share, "share")
     values = metric(name)(draws.rate_matrix(size))
@@ -352,3 +332,31 @@ def _check_matrix(cells: dict[str, int], *, flagged_size: int, passed_size: int)
                 f"counts all predicted {meant} of the window, labeled or not"
             )
             raise ValueError(message)
+
+
+def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
+    """Matrices in which the answers that no label of a class had are set to none.
+
+    A Beta posterior after no positive label leaves out the rate 0, by a hair, however many labels
+    there are; so an equal-tailed interval for recall would leave out 1 although not one missed
+    positive was seen, and would hold a nearly perfect recall hardly ever. Brown, Cai & DasGupta,
+    "Interval Estimation for a Binomial Proportion", Statistical Science 16 (2001), section 4.1.1,
+    let the Jeffreys interval reach 0 there; so do we, for every metric.
+
+    The draws of ``matrix`` with one class changed, with the other, and with both: none to three of
+    them. An unlabeled class says nothing, so it has no edge. The ends of an interval are taken over
+    the draws and all of these; they only move where some count is 0.
+    """
+    up = counts.is_flagged
+    flagged = [(matrix.tp, matrix.fp), *_edge(counts, up, matrix.flagged)]
+    passed = [(matrix.fn, matrix.tn), *_edge(counts, ~up, matrix.passed)]
+    return [Matrix(*up, *down) for down in passed for up in flagged][1:]
+
+
+def _edge(counts: Counts, members: Bools, items: Floats) -> list[tuple[Floats, Floats]]:
+    """Positives and negatives of a class without the answer never seen; none if both were."""
+    labeled, seen = counts.labeled[members].sum(), counts.positive[members].sum()
+    if labeled == 0 or 0 < seen < labeled:
+        return []
+    nothing = np.zeros_like(items)
+    return [(nothing, items) if seen == 0 else (items, nothing)]

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.core.binomial_quantile import binomial_quantiles
-from monitor.stats.core.credible import credible_interval
-from monitor.stats.core.draws import POINTS, draw
+from monitor.stats.core.draws import POINTS, credible_interval, draw
 from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import metric
+from monitor.stats.core.quantiles import binomial_quantiles
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 
@@ -74,15 +73,9 @@ def next_estimates(
     .. math:: \pi_h \sim \text{posterior}, \quad y_h^* \sim \mathrm{Bin}(n_h, \pi_h), \quad
         \widehat{TP}^* = \sum_+ N_h\, y_h^* / n_h, \ \ldots
 
-    and the metric of the matrix so found (``scaled_matrix``). Each draw is one possible next round.
-
-    Parameters
-    ----------
-    posterior
-        Distribution of the rates, flagged strata first.
-    size, labeled
-        Items of the next window in each stratum, and the labels it will have, shape ``(H,)``. A
-        stratum without labels follows the others of its class, as in ``scaled_matrix``.
+    and the metric of the matrix so found (``scaled_matrix``). Each draw is one possible next round,
+    with so many ``labeled`` items, ``(H,)``; a stratum without labels follows the others of its
+    class.
 
     Examples
     --------
@@ -109,20 +102,10 @@ def next_estimates(
 
 
 def stratified_estimate(counts: Counts, name: str) -> float | None:
-    """Value of a metric in the labels scaled up to the window.
+    """Value of a metric in the labels scaled up to the window (``scaled_matrix``).
 
     It is the point of ``posterior.estimates`` for a round alone, and what :func:`next_estimates`
-    predicts: see ``scaled_matrix``, which it is read from. None if the metric is undefined, or
-    depends on a class that holds items but no label.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> counts = Counts.of_matrix(
-    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400
-    ... )
-    >>> stratified_estimate(counts, "precision")
-    0.8625
+    predicts. None if the metric is undefined, or depends on a class that holds items but no label.
     """
     matrix = scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
     value = float(metric(name)(matrix))

@@ -59,14 +59,8 @@ def more_labels(
     label needs one even if other segments have labels. By score cells each class is one stratum of
     the plain labels that its cells are worth, and so are the labels of the segment only.
 
-    Parameters
-    ----------
-    segment, whole
-        As in ``segment_posterior``.
-    metric
-        ``precision`` or ``recall``.
-    margin
-        Half-width wanted, in (0, 1).
+    ``segment`` and ``whole`` are as in ``segment_posterior``; ``metric`` is precision or recall,
+    and ``margin`` the half-width wanted, in (0, 1).
 
     Raises
     ------

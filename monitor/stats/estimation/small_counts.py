@@ -104,8 +104,6 @@ def small_count_caution(
     >>> [few] = small_count_caution(counts, "recall").classes
     >>> few.predicted, few.answer, round(few.worth, 1)
     ('passed', 'positive', 2.0)
-    >>> small_count_caution(counts, "precision") is None
-    True
     """
     return SmallCounts(counts, estimand, cells=cells).caution(metric(name))
 

@@ -48,36 +48,10 @@ def compare_windows(
     neighbours would be narrower and too sure: of a challenger that is wrong about items with low
     scores few are ever labeled.
 
-    Parameters
-    ----------
-    rounds
-        One or more, with the same strata, of which the first ``flagged`` are flagged.
-    cells
-        Whether strata are score cells, of which neighbours are put together until they hold ten
-        labeled items a round: more rounds fill them, and do not make them finer.
-    level, rng, draws
-        As in ``compare``.
-
-    Raises
-    ------
-    ValueError
-        If a predicted class of a round holds items and none is labeled; without ``cells``, a
-        stratum.
-
-    Examples
-    --------
-    >>> from monitor.stats.estimation.grouped_cells import RoundItems
-    >>> stratum = np.repeat([0, 1], [100, 400])
-    >>> positive = np.arange(500) % 10 < np.where(stratum == 0, 8, 1)
-    >>> other = positive & (np.arange(500) % 50 > 0)
-    >>> one = RoundItems(stratum, positive, other, np.array([1000, 9000]), np.array([780, 720]))
-    >>> for rounds in ([one], [one] * 4):
-    ...     found = compare_windows(
-    ...         rounds, flagged=1, cells=False, rng=np.random.default_rng(1), draws=2000
-    ...     )
-    ...     print(found.metrics[1].difference)
-    0.412 [0.371, 0.442]
-    0.412 [0.392, 0.428]
+    The ``rounds`` have the same strata, of which the first ``flagged`` are flagged. Where these are
+    score ``cells``, neighbours are put together until they hold ten labeled items a round: more
+    rounds fill them, and do not make them finer. A ValueError if a predicted class of a round holds
+    items and none is labeled; without ``cells``, a stratum.
     """
     other = np.concatenate([each.other for each in rounds])
     sample = _by_decision(summed_windows(rounds, flagged=flagged, cells=cells), rounds, other)

@@ -17,8 +17,8 @@ corrected labels only mean calling :func:`pool` again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -41,33 +41,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolingStep:
-    r"""Distribution of the class's rates after one round.
+    """Distribution of the class's rates after one round.
 
-    Parameters
-    ----------
-    mixture
-        The pooled posterior, one component per round at which the last change may have been.
-    started
-        Round at which each component began, 1 for the first one given and 0 for "unchanged since
-        the reference"; shape ``(J,)``, in the order of ``mixture.weight``.
-    log_predictive
-        Log probability the earlier rounds gave to this round's answers in the order they came,
-        :math:`\ln\sum_j w_j \prod_h B(a_{jh}+y_h, b_{jh}+n_h-y_h) / B(a_{jh}, b_{jh})`;
-        0 for a round without labels.
+    The pooled posterior has one component per round at which the last change may have been, and
+    ``started`` is the round at which each began, 1 for the first one given and 0 for "unchanged
+    since the reference"; shape ``(J,)``.
     """
 
     mixture: BetaMixture
     started: Ints
-    log_predictive: float
 
     def most_likely_start(self) -> int:
-        """Round at which the class most probably changed last; 0 if it did not.
-
-        Examples
-        --------
-        >>> pooling_steps([([80], [100]), ([79], [100]), ([40], [100])])[-1].most_likely_start()
-        3
-        """
+        """Round at which the class most probably changed last; 0 if it did not."""
         weight = np.bincount(self.started, weights=self.mixture.weight)
         return int(weight.argmax())
 
@@ -83,13 +68,6 @@ class PoolingStep:
         the coverage of its intervals and says little of how often classifiers change, so it is
         taken out again; b is what the labels say. 0 where the class could not have changed: it had
         no label before, or has none now.
-
-        Examples
-        --------
-        >>> rounds, settings = [([81], [100]), ([81], [100]), ([50], [100])], RunLength(hazard=0.5)
-        >>> quiet, fell = pooling_steps(rounds, settings=settings)[1:]
-        >>> quiet.change_probability(2, 0.5) < 0.5, fell.change_probability(3, 0.5) > 0.99
-        (True, True)
         """
         check_probability(hazard, "hazard")
         changed = float(self.mixture.weight[self.started == index].sum())
@@ -105,10 +83,10 @@ def pool(
     reference: ClassCounts | None = None,
     settings: RunLength = USUAL,
 ) -> BetaMixture:
-    r"""Posterior of a class's rates given its reference and all its rounds.
+    """Posterior of a class's rates given its reference and all its rounds.
 
     The last of :func:`pooling_steps`, where the recursion is written down; with no rounds, the
-    reference alone.
+    reference alone. At most ``run_length.MOST_COMPONENTS`` components over H strata.
 
     Parameters
     ----------
@@ -120,11 +98,6 @@ def pool(
         class with one stratum: spread evenly over score bands they mislead.
     settings
         What is thought of changes before any label is seen.
-
-    Returns
-    -------
-    BetaMixture
-        At most ``settings.keep`` components over H strata.
 
     Raises
     ------
@@ -173,7 +146,7 @@ def pooling_steps(
     :math:`(a, b) \leftarrow (a+y, b+n-y)`. A stratum without labels
     adds nothing. Before the first label there is nothing to have changed from, so without a
     reference the first round has component 0 only. A round without any label in the class takes
-    no step: it repeats the step before it, with ``log_predictive`` 0.
+    no step: it repeats the step before it.
 
     Parameters and errors are as in :func:`pool`; ``since`` is how many of the first steps are
     left out of what is returned.
@@ -199,13 +172,11 @@ def pooling_steps(
                 "expected; other strata are another history"
             )
             raise ValueError(message)
-        log_predictive = 0.0
         # Without labels no step: each one lets a change enter, which nothing could weigh against.
         if labeled.any():
-            run, foreseen = advance(run, positive, labeled, t, settings)
-            log_predictive = float(foreseen)
+            run = advance(run, positive, labeled, t, settings)
         if t > since:
-            steps.append(PoolingStep(mixture_of(run), run.started, log_predictive))
+            steps.append(PoolingStep(mixture_of(run), run.started))
     return tuple(steps)
 
 
@@ -230,3 +201,109 @@ def _checked(pair: ClassCounts, where: str) -> tuple[Floats, Floats]:
         )
         raise ValueError(message)
     return positive, labeled
+
+
+AT_ONCE = 64
+"""Histories that advance together: more need more memory and save nothing."""
+
+
+class ClassHistory(NamedTuple):
+    """Labels of one predicted class: of its T rounds, and of the reference.
+
+    ``positive`` and ``labeled`` have the shape ``(T, H)``, T being 1 or more, those
+    for the reference ``(H,)``: zeros without one.
+    """
+
+    positive: Floats
+    labeled: Floats
+    reference_positive: Floats
+    reference_labeled: Floats
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        return len(self.labeled)
+
+    def pattern(self, rounds: int) -> list[bool]:
+        """Whether the reference and each of the first rounds has a label."""
+        counted = [self.reference_labeled, *self.labeled[:rounds]]
+        return [bool(labeled.any()) for labeled in counted]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LastStep:
+    """Distribution of a class's rates before its last round, without its labels, and with them."""
+
+    before: BetaMixture
+    step: PoolingStep
+
+
+def last_steps(histories: Sequence[ClassHistory], settings: RunLength) -> list[LastStep]:
+    """Pool each history and return its last step, as :func:`pooling_steps` gives it.
+
+    Where strata are score cells, each round pools all earlier ones counted for its own sizes, so no
+    round can go on from what another one pooled. All of them go through the rounds together
+    instead: the recursion of ``run_length`` takes as many histories at a time, and a step of it
+    costs little more for dozens than for one. All have the same number of strata; their numbers of
+    rounds may differ.
+    """
+    steps: dict[int, LastStep] = {}
+    waiting = sorted(range(len(histories)), key=lambda i: histories[i].rounds)
+    while waiting:
+        base = histories[waiting[-1]]
+        # A round without labels takes no step; those who take the same steps go together.
+        together = [i for i in waiting if _is_like(histories[i], base)][-AT_ONCE:]
+        ends = _pooled([histories[i] for i in reversed(together)], settings)
+        steps |= zip(reversed(together), ends, strict=True)
+        waiting = [i for i in waiting if i not in steps]
+    return [steps[i] for i in range(len(histories))]
+
+
+def _is_like(history: ClassHistory, base: ClassHistory) -> bool:
+    return history.pattern(history.rounds) == base.pattern(history.rounds)
+
+
+def _pooled(histories: Sequence[ClassHistory], settings: RunLength) -> list[LastStep]:
+    """Pool histories of one pattern, the longest first."""
+    longest = histories[0]
+    run = begin(
+        np.stack([each.reference_positive for each in histories]),
+        np.stack([each.reference_labeled for each in histories]),
+    )
+    positive, labeled = _by_round(histories)
+    ended: list[LastStep] = []
+    for t in range(1, longest.rounds + 1):
+        going = len(histories) - len(ended)
+        run = before = _first(run, going)
+        if longest.labeled[t - 1].any():
+            run = advance(run, positive[t - 1, :going], labeled[t - 1, :going], t, settings)
+        for i in reversed(range(going)):
+            if histories[i].rounds > t:
+                break
+            now = PoolingStep(mixture_of(run, i), run.started[i])
+            ended.append(LastStep(mixture_of(before, i), now))
+    return ended[::-1]
+
+
+def _by_round(histories: Sequence[ClassHistory]) -> tuple[Floats, Floats]:
+    """Positive and labeled of each round and history, shape ``(T, histories, H)``; then zeros."""
+    rounds, strata = histories[0].labeled.shape
+    both = np.zeros((2, rounds, len(histories), strata))
+    for i, each in enumerate(histories):
+        both[:, : each.rounds, i] = each.positive, each.labeled
+    return both[0], both[1]
+
+
+def _first(run: Run, count: int) -> Run:
+    """Keep the first of the histories that a run is about."""
+    if len(run.log_weight) == count:
+        return run
+    return replace(
+        run,
+        log_weight=run.log_weight[:count],
+        alpha=run.alpha[:count],
+        beta=run.beta[:count],
+        started=run.started[:count],
+        history_alpha=run.history_alpha[:count],
+        history_beta=run.history_beta[:count],
+    )

@@ -50,24 +50,9 @@ def pooled_rates(
 ) -> Floats:
     """Draw the rates of one class toward its history as far as they agree with it, ``(..., H)``.
 
-    A stratum without labels has the history's rate.
-
-    Parameters
-    ----------
-    history
-        The prior of the class before the round, without its labels: weights ``(..., J)`` and
-        Beta parameters ``(..., J, H)``, as a ``BetaMixture`` holds them.
-    positive, labeled, size
-        The round's labels, effective counts that may be under 1, and the items of each stratum,
-        shape ``(..., H)``.
-
-    Examples
-    --------
-    >>> history = ([1.0], [[800.0]], [[200.0]])
-    >>> pooled_rates(history, [12.0], [16.0], [500]).round(3)  # .75 where .8 was known
-    array([0.781])
-    >>> pooled_rates(history, [4.0], [16.0], [500]).round(3)
-    array([0.25])
+    A stratum without labels has the history's rate. ``history`` is the prior of the class before
+    the round, without its labels: weights ``(..., J)`` and Beta parameters ``(..., J, H)``, as a
+    ``BetaMixture`` holds them. The round's labels are effective counts that may be under 1.
     """
     y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
     mean, prior_variance = _class_moments(history, np.where(n > 0, size, 0.0))

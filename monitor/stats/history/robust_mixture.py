@@ -43,17 +43,9 @@ def with_robust_weight(
     .. math:: (1-q) \sum_j w_j \prod_h \mathrm{Beta}(a_{jh}, b_{jh})
         + q \prod_h \mathrm{Beta}(a_0 + y_h, a_0 + n_h - y_h), \quad a_0 = 1/(2H)
 
-    A stratum without labels has no weight: there the mean and the variance come from
-    ``mixture``, and so does all where no stratum was labeled.
-
-    Parameters
-    ----------
-    mixture
-        The pooled posterior over H strata.
-    positive, labeled
-        The newest round's labels, shape ``(H,)``; they are in ``mixture`` too.
-    share
-        Weight q of the round alone, from 0 (the mixture as it is) to 1.
+    A stratum without labels has no weight: there the mean and the variance come from ``mixture``,
+    and so does all where no stratum was labeled. The newest round's labels, ``positive`` and
+    ``labeled``, ``(H,)``, are in ``mixture`` too. ``share`` is the weight q of the round alone.
 
     Raises
     ------

@@ -34,6 +34,9 @@ SHIFTS: tuple[tuple[float, float], ...] = (
 """How a change may move the log odds of a class's strata, each with its weight: by a factor of
 about 1.6 or 3.3 either way, or not at all."""
 
+MOST_COMPONENTS = 50
+"""Components kept after a round; the lightest are dropped."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunLength:
@@ -47,14 +50,11 @@ class RunLength:
         What the history is worth after a change: the count of its rarer answer, per stratum.
     shifts
         What a change may add to the log odds of every stratum, each with its weight.
-    keep
-        Most components kept after a round; the lightest are dropped.
     """
 
     hazard: float = 0.04
     restart: float = 3.0
     shifts: tuple[tuple[float, float], ...] = SHIFTS
-    keep: int = 50
 
     def __post_init__(self) -> None:
         check_probability(self.hazard, "hazard")
@@ -63,9 +63,6 @@ class RunLength:
             raise ValueError(message)
         if not _are_shifts(self.shifts):
             message = f"shifts are (finite log odds, positive weight), got {self.shifts!r}"
-            raise ValueError(message)
-        if self.keep < 1:
-            message = f"keep must be at least 1 component, got {self.keep!r}"
             raise ValueError(message)
 
 
@@ -118,20 +115,13 @@ def begin(positive: ArrayLike, labeled: ArrayLike) -> Run:
     )
 
 
-def advance(
-    run: Run, positive: ArrayLike, labeled: ArrayLike, t: int, settings: RunLength
-) -> tuple[Run, Floats]:
+def advance(run: Run, positive: ArrayLike, labeled: ArrayLike, t: int, settings: RunLength) -> Run:
     """Take one round of labels in: let a change enter, weigh, add, keep the heaviest.
 
     Labels of round ``t``, counted from 1, have the shape ``(..., H)``, one or more in some stratum.
-    Returns the run after the round, and the log probability that it gave to the labels, ``(...)``.
-
-    >>> run, _ = advance(begin([80.0], [100.0]), [40.0], [100.0], 1, RunLength(shifts=((0, 1),)))
-    >>> run.started, run.weight.round(6)
-    (array([0, 1]), array([1.35000e-04, 9.99865e-01]))
     """
     y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
-    return _learn(_enter(run, t, settings) if run.is_informed else run, y, n, settings.keep)
+    return _learn(_enter(run, t, settings) if run.is_informed else run, y, n)
 
 
 def restarted(
@@ -140,10 +130,6 @@ def restarted(
     r"""Beta parameters after a change, near the mean of the history A, B; broadcasts.
 
     Without a shift this is :math:`\varphi(A, B)` with :math:`\varphi = \min\{1, c/\min(A, B)\}`.
-
-    >>> alpha, beta = restarted([243.0], [65.0], restart=5)
-    >>> print(alpha.round(4), beta.round(4))
-    [18.6923] [5.]
     """
     a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
     odds = (a / b) * np.exp(shift)
@@ -196,19 +182,18 @@ def _entering(settings: RunLength) -> tuple[Floats, Floats]:
     return shift, math.log(settings.hazard) + np.log(share / share.sum())
 
 
-def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run, Floats]:
+def _learn(run: Run, positive: Floats, labeled: Floats) -> Run:
     """Weigh each component by what it foresaw, add the labels, keep the heaviest."""
     y, n = positive[..., np.newaxis, :], labeled[..., np.newaxis, :]
     log_weight = run.log_weight + log_beta_binomial(y, n, run.alpha, run.beta).sum(axis=-1)
-    log_predictive = _log_sum(log_weight)
     alpha, beta, started = run.alpha + y, run.beta + n - y, run.started
-    if log_weight.shape[-1] > keep:
+    if log_weight.shape[-1] > MOST_COMPONENTS:
         # A round adds a component per shift; without an end a long history would cost ever more.
-        heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
+        heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :MOST_COMPONENTS]
         chosen = _positions(np.sort(heaviest, axis=-1))  # back in the order in which they began
         log_weight, started = log_weight[chosen], started[chosen]
         alpha, beta = alpha[chosen], beta[chosen]
-    learned = Run(
+    return Run(
         log_weight=log_weight - _log_sum(log_weight)[..., np.newaxis],
         alpha=alpha,
         beta=beta,
@@ -217,7 +202,6 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
         history_beta=run.history_beta + labeled - positive,
         is_informed=True,
     )
-    return learned, log_predictive
 
 
 def _positions(components: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:

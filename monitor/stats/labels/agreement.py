@@ -77,12 +77,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> Agreement:
 
     Without a value where no item has two answers, or all answers are the same: then chance alone
     would agree as well. The interval is cut to [-1, 1]; with fewer than about 30 items it is a
-    guide.
-
-    Parameters
-    ----------
-    first, second
-        Answers of the two, shape ``(n,)``; items with a NaN are left out.
+    guide. Answers of the ``first`` and the ``second``, ``(n,)``, with a NaN are left out.
 
     Examples
     --------
@@ -186,15 +181,9 @@ def disagreement(
 
     with :math:`d_h` the rate behind :math:`x_h` of :math:`m_h` doubly answered items disagreed
     upon: the prevalence of "disagreed", estimated as ``posterior.estimates`` does. Score cells are
-    neighbours in the order given.
-
-    Parameters
-    ----------
-    doubled, disagreed
-        Items with two answers or more, drawn uniformly, and those among them on which the
-        answers differ, shape ``(H,)`` each.
-    first_phase
-        What the sizes were estimated from; None where they were counted.
+    neighbours in the order given. Items ``doubled`` have two answers or more and are drawn
+    uniformly; on the ``disagreed`` ones among them the answers differ, ``(H,)`` each.
+    ``first_phase`` is what the sizes were estimated from; None where they were counted.
 
     Examples
     --------

@@ -44,12 +44,6 @@ class LabelAudit:
         probability over ``CHANCE_LIMIT``.
     ValueError
         If a count is negative.
-
-    Examples
-    --------
-    >>> audit = LabelAudit(tp=96, fn=4, tn=190, fp=10)
-    >>> audit.sensitivity, audit.specificity
-    ((96.5, 4.5), (190.5, 10.5))
     """
 
     tp: int
@@ -93,19 +87,9 @@ class LabelAudit:
 
 @dataclass(frozen=True, slots=True)
 class ArrivedShare:
-    """Positive labels that have come by now, where an item without one counts as negative.
+    """Share of the positive labels to come that have come by now, counted in ``worth`` labels.
 
-    Parameters
-    ----------
-    share
-        Of those that will come, in [0, 1].
-    worth
-        How many labels the share was counted in.
-
-    Examples
-    --------
-    >>> ArrivedShare(0.75, worth=40).sensitivity
-    (30.5, 10.5)
+    Where an item without one counts as negative.
     """
 
     share: float
@@ -123,17 +107,7 @@ class ArrivedShare:
 
 @dataclass(frozen=True, slots=True)
 class ClassAudits:
-    """An audit of the labels of each predicted class by itself; None where labels count as right.
-
-    Examples
-    --------
-    >>> audits = ClassAudits(
-    ...     flagged=LabelAudit(tp=48, fn=2, tn=95, fp=5),
-    ...     passed=LabelAudit(tp=48, fn=2, tn=999, fp=1),
-    ... )
-    >>> audits.passed.specificity
-    (999.5, 1.5)
-    """
+    """An audit of the labels of each predicted class; None where labels count as right."""
 
     flagged: LabelAudit | ArrivedShare | None
     passed: LabelAudit | ArrivedShare | None

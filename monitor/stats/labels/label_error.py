@@ -35,7 +35,6 @@ from monitor.stats.core.reasons import Contradiction
 from monitor.stats.estimation.cell_matrix import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.labels.audit import ClassAudits
-from monitor.stats.labels.true_rates import class_rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,26 +56,18 @@ fewer the two contradict each other."""
 
 MOST_WORTH = 5000.0
 """Largest n q (1 - q) of a stratum's labels: its rate then has a standard deviation of .014 in the
-log odds, a quarter of a cell of the grid (`true_rates.CELLS`). An audit is far less sure."""
+log odds, a quarter of a cell of the grid (``CELLS``). An audit is far less sure."""
 
 _HALF_CELL = 2.0**-31  # as in draws: moves a Sobol point to the middle of its cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorrectedDraws(Draws):
-    """Draws of the true rates, with the sensitivity and specificity of labels in each.
+    """Draws of the true rates, with the sensitivity and specificity of labels, ``(points, H)``.
 
-    Parameters
-    ----------
-    sensitivity, specificity
-        Of the labels of each stratum, shape ``(points, H)``.
-    seed
-        Of the unknown truth of labeled items.
-    effective
-        How many equally likely draws they are worth.
-    supported
-        How many of ``FIRST_ANALYSIS`` proposals by the audit alone the labels leave; with an audit
-        for each class, the fewer of the two.
+    ``seed`` is for the unknown truth of labeled items. ``effective`` is how many equally likely
+    draws they are worth, ``supported`` how many of ``FIRST_ANALYSIS`` proposals by the audit alone
+    the labels leave; with an audit for each class, the fewer of the two.
     """
 
     sensitivity: Floats
@@ -125,17 +116,6 @@ def corrected_draws(
     are picked by weight, and :math:`\pi_h` is drawn from its distribution given s and t. The
     integrals are sums over cells, with the prior's exact mass in each. There is one audit for all
     labels, or one for each predicted class, whose labels count as right where it is None.
-
-    Examples
-    --------
-    >>> from monitor.stats.core.counts import Counts
-    >>> from monitor.stats.labels.audit import LabelAudit
-    >>> counts = Counts.of_matrix(
-    ...     tp=138, fp=22, fn=150, tn=4690, flagged_size=1600, passed_size=48400
-    ... )
-    >>> draws = corrected_draws(counts, LabelAudit(tp=96, fn=4, tn=1980, fp=20))
-    >>> draws.rates.mean(axis=0).round(3)
-    array([0.905, 0.022])
     """
     is_right = isinstance(audit, ClassAudits) and audit.flagged is None
     classes = _classes(_thinned(counts), whole=is_right)
@@ -363,15 +343,10 @@ def corrected_estimates(
     estimands: Sequence[Estimand] = ESTIMANDS,
     seed: int = 0,
 ) -> list[MetricEstimate]:
-    """Estimate metrics of the truth from this round's labels and an audit of the labels.
+    """Estimate metrics of the truth from this round's labels and an ``audit`` of the labels.
 
     As ``posterior.estimates``; without a value, and with the reason, also where the audit and the
     labels contradict each other.
-
-    Parameters
-    ----------
-    counts, audit
-        As in ``corrected_draws``.
 
     Examples
     --------
@@ -397,3 +372,95 @@ def corrected_estimates(
         return result
     reason = Contradiction.AUDIT
     return [replace(row, point=None, low=None, high=None, reason=reason) for row in result]
+
+
+CELLS = 400
+"""Cells of the grid of a rate, even in its log odds from -12 to 12; what is beyond counts as 0 or
+1."""
+
+_FARTHEST = 12.0  # a rate of 6 in a million
+_BLOCK = 2**11  # proposals at a time, 7 MB an array
+
+
+def class_rates(
+    mixture: BetaMixture,
+    positive: Floats,
+    labeled: Floats,
+    s: Floats,
+    t: Floats,
+    *,
+    weight: Floats,
+    uniforms: Floats,
+    pick: Floats,
+) -> tuple[Floats, Floats]:
+    """Likelihood of each proposed s and t by one class's labels, and true rates given it.
+
+    The prior of a rate, as in a round, piles up at 0 and 1, so rates are on a grid that is even in
+    the log odds and holds the prior's exact mass in each cell; the likelihood is taken in the
+    cell's middle. Its shape is ``(points,)``, and its mean is 1 over ``weight`` for each component
+    of the prior by itself; the rates have the shape ``(points, H)``. ``mixture`` is what the labels
+    would say of the rates if they did not err; ``s``, ``t`` and ``weight`` are proposed sensitivity
+    and specificity and their weight without these labels, ``(points,)``. ``uniforms``, ``(points,
+    H)``, choose the rates and ``pick``, ``(points,)``, the component; in (0, 1).
+    """
+    components, strata = mixture.alpha.shape
+    log_likely = np.zeros((components, len(s)))
+    drawn = np.empty((components, len(s), strata))
+    for h in range(strata):
+        likelihoods, rates = _stratum_rates(
+            mixture.alpha[:, h] - positive[h], positive[h], labeled[h], s, t, uniforms[:, h]
+        )
+        log_likely += likelihoods
+        drawn[:, :, h] = rates
+    likely = np.exp(log_likely - log_likely.max(axis=1, keepdims=True))
+    # 1e-300 keeps a component without any weight at 0 instead of 0/0.
+    likely /= np.maximum(likely @ weight / weight.sum(), 1e-300)[:, np.newaxis]
+    shares = mixture.weight[:, np.newaxis] * likely
+    total = shares.sum(axis=0)
+    below = np.cumsum(shares, axis=0)[:-1] / np.maximum(total, 1e-300)
+    chosen = (below < pick).sum(axis=0)
+    return total, drawn[chosen, np.arange(len(s))]
+
+
+def _stratum_rates(
+    prior: Floats, positive: float, labeled: float, s: Floats, t: Floats, uniforms: Floats
+) -> tuple[Floats, Floats]:
+    """Log likelihood of s and t by one stratum's labels, and its rate drawn given them.
+
+    Shapes ``(J, points)``, for each prior count of ``prior``, shape ``(J,)``.
+    """
+    edges = np.concatenate(
+        [[0.0], special.expit(np.linspace(-_FARTHEST, _FARTHEST, CELLS + 1)), [1.0]]
+    )
+    middle = np.concatenate([[0.0], special.expit(_middles()), [1.0]])
+    mass = np.diff(special.betainc(prior[:, np.newaxis], prior[:, np.newaxis], edges), axis=1)
+    log_likely = np.empty((len(prior), len(s)))
+    rates = np.empty((len(prior), len(s)))
+    for start in range(0, len(s), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        q = middle * (s[block] + t[block] - 1)[:, np.newaxis] + (1 - t[block])[:, np.newaxis]
+        logs = special.xlogy(positive, q) + special.xlog1py(labeled - positive, -q)
+        highest = logs.max(axis=1, keepdims=True)  # thousands of labels would underflow
+        likely = np.exp(logs - highest)
+        for j, cell_mass in enumerate(mass):
+            below = np.cumsum(likely * cell_mass, axis=1)
+            log_likely[j, block] = highest[:, 0] + np.log(below[:, -1])
+            rates[j, block] = _placed(below, uniforms[block])
+    return log_likely, rates
+
+
+def _middles() -> Floats:
+    """Log odds in the middle of each cell."""
+    return (np.arange(CELLS) + 0.5) / CELLS * 2 * _FARTHEST - _FARTHEST
+
+
+def _placed(below: Floats, uniforms: Floats) -> Floats:
+    """Rates at these shares of the mass, evenly in the log odds within a cell."""
+    target = uniforms * below[:, -1]
+    cell = (below < target[:, np.newaxis]).sum(axis=1)
+    rows = np.arange(len(cell))
+    mass_below = np.where(cell > 0, below[rows, cell - 1], 0.0)
+    inside = (target - mass_below) / np.maximum(below[rows, cell] - mass_below, 1e-300)
+    log_odds = (cell - 1 + np.clip(inside, 0, 1)) / CELLS * 2 * _FARTHEST - _FARTHEST
+    rates = np.where(cell == 0, 0.0, special.expit(log_odds))
+    return np.asarray(np.where(cell > CELLS, 1.0, rates))

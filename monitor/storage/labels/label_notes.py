@@ -1,7 +1,4 @@
-"""What a reading of a labeler's place met: refusals that were logged, and what people should know.
-
-It is kept next to the cursor of that place, as JSON under its own name.
-"""
+"""What a reading of a labeler's place met, as JSON next to its cursor, under its own name."""
 
 from __future__ import annotations
 
@@ -34,11 +31,7 @@ class ChangedAnswers(NamedTuple):
 
 
 def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> ChangedAnswers:
-    """Count what becomes of answers once they are stored, of those whose annotator answered before.
-
-    One with a time before the annotator's last word changes nothing. What is stored already is
-    neither.
-    """
+    """Count answers that differ from their annotator's stored one, by which of the two is later."""
     location_of = task_locations(connection, sorted({event.task_key for event in events}))
     by_location: dict[tuple[int, str], list[Statement]] = defaultdict(list)
     for round_id in {round_id for round_id, _ in location_of.values()}:

@@ -39,10 +39,7 @@ def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], li
 
 
 def _sort_keys(rows: Sequence[Any]) -> dict[str, str]:
-    """Shuffle tasks by hashes of their keys, but keep the order of the draw within a stratum.
-
-    Any part that comes first is then what a smaller round would have drawn.
-    """
+    """Shuffle tasks by hashes of their keys, but keep the order of the draw within a stratum."""
     similar = defaultdict[tuple[int, str, int], list[str]](list)
     for row in sorted(rows, key=attrgetter("order")):
         similar[row.round_id, row.stratum, row.slot].append(row.key)
@@ -89,16 +86,56 @@ def set_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None
 
 
 def add_events(
-    connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
+    connection: Connection,
+    labeler: str,
+    events: Iterable[LabelEvent],
+    now: datetime,
+    *,
+    complete: Collection[str] = (),
 ) -> Counter[int]:
-    """Store the events that are new; raise the label revision of their rounds.
+    """Store the new events, raise the label revision of their rounds, and count them by round.
 
-    An event without its own time counts only if it changes the annotator's present answer,
-    so reading the same file or column again adds nothing. So does one from the future, by the
-    clock of a labeling tool: no correction would ever be later. Returns how many of each round
-    were added.
+    An event without its own time, or with one from the future, counts only if it changes the
+    annotator's present answer, so reading the same file or column again adds nothing. For
+    ``complete`` see `Collected`.
     """
-    return insert_rows(connection, new_rows(connection, labeler, list(events), now))
+    events = list(events)
+    if complete:
+        events = _with_withdrawals(connection, labeler, events, complete)
+    return insert_rows(connection, new_rows(connection, labeler, events, now))
+
+
+def _with_withdrawals(
+    connection: Connection, labeler: str, events: Sequence[LabelEvent], complete: Collection[str]
+) -> list[LabelEvent]:
+    """Withdraw the answers that are missing, and date changes later than what they change.
+
+    A tool dates an answer and not its deletion, after which an older answer may stand again.
+    """
+    query = (
+        select(label_events.c.external_id, *_STATED)
+        .join(tasks, _SAME_ITEM)
+        .where(tasks.c.key.in_(listed(connection, sorted(complete))))
+        .where(label_events.c.labeler == labeler)
+        .order_by(label_events.c.at)
+    )
+    last: dict[tuple[str, str], Statement] = {}
+    for external_id, *stated in connection.execute(query):
+        statement = _stored(*stated)
+        key = external_id.removesuffix(f"/{statement.annotator}")
+        last[key, statement.annotator] = statement
+    result = []
+    for event in events:
+        before = last.pop((event.task_key, event.annotator), None)
+        if before is None or event.at is None or event.at > before.at:
+            result.append(event)
+        elif event.answer != before.answer:
+            result.append(replace(event, at=before.at + _INSTANT))
+    for (key, annotator), before in last.items():
+        if key in complete and before.kind is LabelKind.GIVEN:
+            at = before.at + _INSTANT
+            result.append(LabelEvent(key, annotator, None, at, LabelKind.WITHDRAWN))
+    return result
 
 
 def insert_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> Counter[int]:
@@ -180,10 +217,7 @@ def adjudicator_of(connection: Connection, round_id: int) -> str | None:
 
 
 def forget_payloads(connection: Connection, round_id: int, *, first_version: int) -> None:
-    """Delete what labelers saw of a round, unless it is done again; items and labels stay.
-
-    What they were yet to see goes as well, and what a judge said of items.
-    """
+    """Delete what labelers saw of a round or were yet to see; items and labels stay."""
     same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
     for table in (payloads, reserve, verdicts):
         remove(connection, table, table.c.round_id == round_id, same)
@@ -214,10 +248,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
 
 
 def task_locations(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Find round and item of some tasks, by key.
-
-    Raises `RoundMoved` if one was taken back since its answer was read: its round is done again.
-    """
+    """Find round and item of tasks by key; raises `RoundMoved` if one was taken back."""
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
         tasks.c.key.in_(listed(connection, keys))
     )
@@ -245,10 +276,7 @@ class _StoredEvent:
 
 
 def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:
-    """Leave out events without their own time that surely repeat what stands.
-
-    A labeler may say each time all that is true now, and nearly all of that was said before.
-    """
+    """Leave out events without their own time that surely repeat what stands: nearly all do."""
     if all(event.at is not None for event in events):
         return list(events)
     locations, current = _only_statements(connection, sorted({event.task_key for event in events}))
@@ -266,10 +294,9 @@ def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[Label
 def _only_statements(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], dict[tuple[int, str], dict[str, str | None]]]:
-    """Find round and item of some tasks, by key, and of each item what each annotator's answer is.
+    """Find round and item of tasks, and the answer of each annotator of an item.
 
-    That of an annotator's only statement; what several leave standing, or two tasks of an item,
-    takes more to find.
+    It is `_UNCLEAR` if several statements, or two tasks of an item, decide it.
     """
     answers = label_events.c["annotator", "kind", "answer"]
     query = (
@@ -327,11 +354,7 @@ def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
 
 
 def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime) -> datetime:
-    """Time of an event that has none: now, and after all that the annotator stated already.
-
-    A clock set back, or an own time in the future, would else keep the event from counting and
-    have it stored again at every reading.
-    """
+    """Time of an event that has none: now, and after all that the annotator stated already."""
     earliest = (
         statement.at + _INSTANT for statement in statements if statement.annotator == annotator
     )

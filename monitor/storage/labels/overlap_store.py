@@ -19,10 +19,7 @@ from monitor.storage.tables import agreements, label_events, tasks
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """How many second copies of a round there are, and how many are answered.
-
-    ``waiting`` are the items of those that are not.
-    """
+    """Second copies of a round, answered ones, and the items of the others."""
 
     wanted: int
     answered: int

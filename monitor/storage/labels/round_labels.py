@@ -42,11 +42,9 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class DrawnItem:
-    """An item of a round's sample, with its values of the segment columns.
+    """A drawn item; ``explored`` ones are no part of the sample.
 
-    ``wave`` is 1, or 2 where it was handed out after answers to others. ``challenged`` is whether
-    the challenger flags it; None if it made no decision. ``explored`` ones are no part of the
-    sample.
+    ``challenged`` is whether the challenger flags it; None if it made no decision.
     """
 
     id: str
@@ -179,10 +177,7 @@ class RoundLabels:
         return {up: CheckCounts(*(of[each] for each in positions)) for up, of in cells.items()}
 
     def counts(self, label_of: LabelOf = current_label) -> list[StratumTally]:
-        """Count the labels per stratum, in the strata's order.
-
-        ``label_of`` says which answer to an item counts; the current label if not given.
-        """
+        """Count the labels per stratum, in their order; ``label_of`` says which answer counts."""
         labels = self.current if label_of is current_label else self.answers_by(label_of)
         answers = self._by_stratum(labels)
         return [
@@ -234,10 +229,7 @@ class RoundLabels:
         return replace(self, items=items, strata=strata, censuses=censuses)
 
     def settled(self, waiting: Collection[str]) -> RoundLabels:
-        """Leave out the answers to items that an adjudicator may still have to decide.
-
-        ``waiting`` are items that a second person has not answered yet.
-        """
+        """Leave out items that an adjudicator may still decide, or that are ``waiting``."""
         kept = {
             item: of
             for item, of in self.said.items()
@@ -274,10 +266,7 @@ class RoundLabels:
         return replace(sample, explored=replace(extra, strata=strata, censuses={}))
 
     def several_answers(self) -> list[SeveralAnswers]:
-        """Find the items that two people or more answered with 1 or 0, in the order of their ids.
-
-        The adjudicator is not among them.
-        """
+        """Find items that two people or more, adjudicators aside, answered with 1 or 0, by id."""
         results = []
         for item_id, reported in sorted(self.said.items()):
             answers = {
@@ -361,10 +350,7 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
 
 
 def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
-    """Take the answers of people to checked items apart from the labels of the column.
-
-    Where all labels of the stratum are counted, the item is no part of its sample.
-    """
+    """Take the answers of people to checked items apart from the labels of the column."""
     statements = dict(labels.said)
     for item in checked & statements.keys():
         statements[item] = [one for one in statements[item] if one.annotator == COLUMN]

@@ -152,10 +152,7 @@ def with_keys(connection: Connection, keys: Collection[str]) -> dict[str, dict[s
 
 
 def notified_since(connection: Connection, begins: str, ends: str) -> list[tuple[int, str]]:
-    """Find who was notified of something and not yet of its end: round and sink of each.
-
-    ``begins`` and ``ends`` are how the keys of the two notices begin.
-    """
+    """Find round and sink of notices by how keys begin, that no notice of their end follows."""
     begun, ended = _last(connection, begins), _last(connection, ends)
     return [
         (row.round_id, sink)

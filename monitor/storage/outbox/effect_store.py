@@ -65,10 +65,7 @@ class NewEffect:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """How the effect at the head of a queue stands; ``since`` is when it got there.
-
-    ``tries`` counts the one that goes on; ``aside`` says that the queue goes on past it.
-    """
+    """How the effect at the head of a queue stands; ``since`` is when it got there."""
 
     round_id: int
     tries: int
@@ -98,10 +95,7 @@ def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime)
 
 
 def heads(connection: Connection, now: datetime) -> list[Head]:
-    """Find the effects that are due: the first open one of each queue, and those aside.
-
-    A queue is a monitor and a sink. A queue whose head must wait for its next try has none.
-    """
+    """Find the effects that are due: the first of each monitor and sink, and those aside."""
     # Ids grow in the order of writing, so the smallest of a queue is its first.
     in_line = (
         select(func.min(effects.c.id).label("id"))
@@ -155,10 +149,8 @@ def claim_effect(
 ) -> Effect | None:
     """Take an effect for this process; None while another delivers it, put it off, or did it.
 
-    The claim counts as a try, since a delivery may end its process before that is counted; it is
-    taken back from a try that its process did not end by itself for all that is known.
-
-    interrupted: What to keep as the last error where nobody came back from the delivery before.
+    The claim counts as a try, since a delivery may end its process before that is counted.
+    ``interrupted`` is kept as the last error if the process of the delivery before ended.
     """
     query = (
         select(effects, monitors.c.name)
@@ -217,9 +209,7 @@ def put_off_effect(
 ) -> bool:
     """Record that an effect was not done and when to try again, if its claim is still ours.
 
-    Of one that ends processes it stays on record who had it last: it is tried by itself again.
-
-    aside_at: When it steps aside, if it does now.
+    An effect that ends processes keeps who had it last: it is tried by itself again.
     """
     unchanged: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
     unchanged |= {} if aside_at is None else {"done_at": aside_at}
@@ -231,12 +221,7 @@ def put_off_effect(
 def put_link(
     connection: Connection, effect: Effect, keys: Collection[str], link: str
 ) -> dict[str, Any]:
-    """Add a link to a notice and its copies for other sinks, unless one of them has one.
-
-    Returns the notice as it is from now on.
-
-    keys: Those that copies would have.
-    """
+    """Add a link to a notice and its copies with these keys, unless one has it; return it."""
     query = (
         select(effects.c.id, effects.c.payload)
         .where(or_(effects.c.id == effect.id, effects.c.key.in_(keys)))
@@ -253,10 +238,7 @@ def put_link(
 
 
 def find_waiting(connection: Connection, monitor: str | None = None) -> list[WaitingSink]:
-    """Read what waits, per monitor and sink; tries, error and next try are the first one's.
-
-    What has stepped aside is its own row, since the rest does not wait for it.
-    """
+    """Read what waits, per monitor and sink, and apart what has stepped aside."""
     queue = (
         select(
             func.min(effects.c.id).label("head"),
@@ -282,11 +264,7 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
 
 
 def read_turn(connection: Connection, effect_id: int) -> Turn:
-    """Read how an effect at the head of its queue stands.
-
-    It got there when it was written, or when the effect before it in its queue was done or stepped
-    aside.
-    """
+    """Read how an effect at the head of its queue stands."""
     row = connection.execute(select(effects).where(effects.c.id == effect_id)).one()
     in_queue = (effects.c.monitor_id == row.monitor_id, effects.c.sink == row.sink)
     query = select(func.max(effects.c.done_at)).where(*in_queue, effects.c.id < row.id)

@@ -12,10 +12,7 @@ from monitor.storage.tables import alias_observations
 
 
 def note_observation(connection: Connection, model: str, version: str | None, at: datetime) -> None:
-    """Note what a look at an alias found; a row grows as long as that stays the same.
-
-    A clock that was set back makes no look earlier than the one before it.
-    """
+    """Note what a look at an alias found; a row grows as long as that stays the same."""
     table = alias_observations
     of_model = select(table).where(table.c.model == model)
     newest = connection.execute(of_model.order_by(table.c.id.desc()).limit(1)).first()

@@ -28,12 +28,7 @@ _DRAWN = rounds.c.history_id.is_not(None)
 def read_attention(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> list[Attention]:
-    """Read what needs a look about the newest rounds of a monitor, or of all.
-
-    These are the concerns about the newest drawn and the newest closed round, precision or recall
-    that the newest closed round could not estimate, and rounds without any answer after half of
-    the time that there is for labels.
-    """
+    """Read what needs a look about the newest rounds of a monitor, or of all."""
     return [
         *_concerns(connection, now, monitor),
         *_not_estimable(connection, now, monitor),

@@ -16,10 +16,7 @@ SCAN = "/look"  # Labelers are named as sections of the config are, which no sla
 
 
 def read_scans(connection: Connection) -> dict[str, str]:
-    """Read what was noted of the last good look at each monitor, by any process.
-
-    Looks are kept as cursors of a labeler that nobody can be: how far a monitor was looked at.
-    """
+    """Read what was noted of the last good look at each monitor: a cursor of no labeler."""
     query = select(monitors.c.name, labeler_cursors.c.cursor).join_from(labeler_cursors, monitors)
     return dict(connection.execute(query.where(labeler_cursors.c.labeler == SCAN)).all())
 
@@ -38,14 +35,11 @@ def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MonitorVersion:
-    """How the rounds of a monitor stand.
+    """How the rounds of a monitor stand; equal marks mean that nothing happened to them.
 
-    ``recent`` are marks of its recent rounds, ``open`` of those that have not ended; equal marks
-    mean that nothing was opened, moved, handed out, labeled or estimated. ``presses`` says that
-    there is something to do, or that another worker is at it. ``deadline`` is the first time to
-    come at which one closes or hands out its second wave.
-    ``left`` says that a worker claimed a round and has not given it back: it ended in mid-step,
-    or is at it; the number grows with the time of the claim.
+    ``presses`` says that there is something to do, or that another worker is at it; ``deadline`` is
+    when the next one closes or hands out its second wave. ``left`` is when the claim of a worker
+    that has not given its round back ends.
     """
 
     recent: tuple[object, ...] = ()
@@ -60,10 +54,7 @@ NOTHING = MonitorVersion()  # A monitor that has no round yet
 
 
 def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersion]:
-    """Read how every monitor stands, in two queries.
-
-    since: Slots later than this are recent: long enough for rounds that still take labels.
-    """
+    """Read how every monitor stands, in two queries; slots after ``since`` are recent."""
     standings = _recent(connection, since)
     query = (
         select(monitors.c.name, *rounds.c[_STANDING], _is_claimed().label("claimed"))

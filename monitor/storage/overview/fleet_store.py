@@ -1,7 +1,6 @@
-"""All monitors at once, in a few queries regardless of their number: what metrics are made of.
+"""What metrics show of all monitors at once, in a few queries regardless of their number.
 
-A round's settings are long, so no query here walks over the rows of all rounds: totals come from
-the index over monitor and slot, and what is unusual from the index over states.
+A round's settings are long, so totals come from the indexes of slots and of states.
 """
 
 from __future__ import annotations
@@ -72,10 +71,7 @@ class EffectQueue:
 
 @dataclass(frozen=True, slots=True)
 class FleetState:
-    """How all monitors of a store stand; ``estimates`` come with the monitor's name.
-
-    ``missing`` is the share of missing answers of the rounds that these are of.
-    """
+    """How all monitors of a store stand; ``missing`` is the share of missing answers."""
 
     rounds: Mapping[tuple[str, str], int]
     labeling: Mapping[str, LabelingProgress]
@@ -88,10 +84,7 @@ class FleetState:
 
 
 def read_fleet(connection: Connection, now: datetime) -> FleetState:
-    """Read how all monitors stand, in nine queries.
-
-    A round whose slot is still to come, which a clock that was ahead opened, is not the newest.
-    """
+    """Read how all monitors stand; a round whose slot is still to come is not the newest."""
     newest = _newest_closed(now)
     slots = select(newest.c.monitor, rounds.c.slot).join(rounds, rounds.c.id == newest.c.round_id)
     rows = connection.execute(_estimates(newest))

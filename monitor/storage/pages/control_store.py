@@ -221,11 +221,7 @@ def record_answer(
 
 
 def follow(before: ControlStatement | PageStatement | None, now: datetime) -> dict[str, Any]:
-    """Return revision and time of what somebody says now, after what they said ``before``.
-
-    Its time is later than the time of the statement before, also where the clock was set back: the
-    store takes the latest.
-    """
+    """Return revision and time of a statement: later than the last, even by a clock set back."""
     if before is None:
         return {"revision": 1, "at": now}
     return {"revision": before.revision + 1, "at": max(now, before.at + _INSTANT)}

@@ -37,10 +37,7 @@ _UNDER_WAY = 1000  # Answers that others may give while one is written
 
 
 class PageTask(NamedTuple):
-    """A task on the page, without its content; ``item`` is the same for copies of an item.
-
-    ``round_name`` names the round on the page, which several rounds may share.
-    """
+    """A task on the page, without its content; ``item`` is the same for copies of an item."""
 
     round_name: str
     key: str
@@ -50,10 +47,7 @@ class PageTask(NamedTuple):
 
 
 class PageStatement(NamedTuple):
-    """A person's answer to a task; an ``answer`` of None takes back the one before.
-
-    Of one annotator a later statement has the higher ``id``.
-    """
+    """A person's answer to a task; an ``answer`` of None takes back the one before."""
 
     task_key: str
     annotator: str
@@ -87,11 +81,7 @@ def open_round(connection: Connection, round_: PageRound, now: datetime) -> None
 
 
 def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
-    """Add tasks to the page; those that are there stay as they are.
-
-    Their order is the random one of their places, which tells no strata, so any part
-    that comes first is a random part.
-    """
+    """Add tasks that are not on the page yet, in a random order that tells no strata."""
     rows = [task_row(round_name, task, task.key, task.place or digest(task.key)) for task in tasks]
     add_missing(connection, page_tasks, rows)
 
@@ -99,10 +89,7 @@ def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) ->
 def empty_tasks(
     connection: Connection, round_name: str, keys: Collection[str] | None = None
 ) -> bool:
-    """Delete the shown content of a round, or of some of its tasks; false if there was nothing.
-
-    Tasks and answers stay, and what another round shares does as long as that one needs it.
-    """
+    """Delete what tasks of a round show and no other round needs; false if there was nothing."""
     lock(connection, _here(connection, [round_name]))
     held = [page_tasks.c.round_name == round_name, page_tasks.c.shown.is_not(None)]
     if keys is None:
@@ -117,10 +104,7 @@ def empty_tasks(
 
 
 def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
-    """Read some rounds on the page, and let no other write about them meanwhile.
-
-    SQLite, where one process writes at a time, needs no lock.
-    """
+    """Read some rounds on the page, and let no other write about them meanwhile."""
     return read_rounds(connection, names, locked=True)
 
 
@@ -136,10 +120,7 @@ def read_rounds(
 
 
 def on_page(connection: Connection, names: Sequence[str]) -> dict[str, str]:
-    """Find which of some rounds are on the page: of many monitors only some are labeled there.
-
-    Returns, in their order, the round on the page of each: its own, or one that it shares.
-    """
+    """Find the round on the page of each of some rounds: its own, or one that it shares."""
     is_on_page = page_rounds.c.name.in_(listed(connection, names))
     on_own_page = set(connection.scalars(select(page_rounds.c.name).where(is_on_page)))
     shared = page_rounds_of(connection, names)
@@ -171,10 +152,7 @@ def _select_tasks(
 def read_page_tasks(
     connection: Connection, names: Sequence[str], *, item: str | None = None
 ) -> list[PageTask]:
-    """Read the tasks of some rounds, the rounds in the order given, each in its random order.
-
-    With an ``item`` only the tasks that ask about it.
-    """
+    """Read the tasks of some rounds, in the order given, each in its random order; of one item."""
     where = [] if item is None else [page_tasks.c.item == item]
     query = _select_tasks(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
     tasks = [PageTask(*row) for *row, _ in connection.execute(query)]

@@ -1,7 +1,6 @@
 """Tasks of several monitors that one task on the labeling page answers.
 
-The monitors of a block of classes draw overlapping samples. Where people are asked for the class of
-an item, each item is on the page once, and every round that drew it notes which task that is.
+Where people are asked for the class of an item, each item is on the page once for all rounds.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ def share_tasks(
 ) -> None:
     """Add the items of a round's tasks that are not on the page yet, and note who asks.
 
-    Keys and order follow from the items alone, so they do not depend on which round comes first,
-    and tell nothing about a stratum. The round on the page is locked before.
+    Keys and order follow from the items alone, so they tell nothing about a stratum.
     """
     salt = connection.execute(select(store.c.id)).scalar_one()
     key_of = {task.key: _page_key(salt, page_round, task) for task in tasks}
@@ -112,10 +110,9 @@ def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, st
 
 
 def release(connection: Connection, round_name: str, keys: Collection[str] | None = None) -> bool:
-    """Note that a round needs no more what its tasks show, or some of them.
+    """Note that a round needs some of its tasks no more; false if no content was deleted by that.
 
-    What no other round needs is deleted; false if nothing was. The round on the page is locked
-    before: of two rounds that let go at once the second sees that it is the last.
+    The round on the page is locked before, so the last of two rounds that let go deletes.
     """
     released = [page_shares.c.round_name == round_name]
     if keys is not None:

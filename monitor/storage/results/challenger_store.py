@@ -1,20 +1,19 @@
-"""A challenger in the store: what it decided in each stratum, labels by decision, comparisons."""
+"""A challenger in the store: what it decided in each stratum, and labels by decision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
 from monitor.storage.database import insert_all
 from monitor.storage.labels.round_labels import count_labels
 from monitor.storage.queries import by_first, is_latest, picked, version_rows
-from monitor.storage.tables import challenger_counts, challenger_sizes, comparisons, rounds, strata
+from monitor.storage.tables import challenger_counts, challenger_sizes, rounds, strata
 
 if TYPE_CHECKING:
-    from monitor.domain.challenger import ComparisonRow
     from monitor.domain.model import Frame
     from monitor.storage.labels.round_labels import RoundLabels
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 class ChallengedStratum:
     """A stratum of a round by what the challenger decided: items, and labels as (passed, flagged).
 
-    ``challenged`` of its ``size`` items are flagged by the challenger; ``undecided`` are those on
-    which it made no decision, and so does not flag. ``planned`` were to be labeled.
+    ``undecided`` are items on which it made no decision, and so does not flag.
     """
 
     stratum: str
@@ -91,25 +89,6 @@ def read_counts(
         round_id: [_counted(part, counts.get(round_id, {})) for part in parts]
         for round_id, parts in sizes.items()
     }
-
-
-def write_comparisons(
-    connection: Connection, round_id: int, version: int, rows: Iterable[ComparisonRow]
-) -> None:
-    """Store what a version says of the classifier and its challenger."""
-    stored = [{"rounds": row.rounds, **_columns(one)} for row in rows for one in row.metrics]
-    insert_all(connection, comparisons, version_rows({(round_id, version): stored}))
-
-
-def _columns(row: Any) -> dict[str, Any]:
-    ends = {
-        f"{of}_{end}": value
-        for of in ("champion", "challenger", "difference")
-        for end, value in zip(
-            ("point", "low", "high"), getattr(row, of) or (None,) * 3, strict=True
-        )
-    }
-    return {"metric": row.metric, **ends, "higher": row.higher, "reason": row.reason}
 
 
 def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[ChallengedStratum]]:

@@ -43,10 +43,7 @@ def rounds_of_block(connection: Connection, block: str, slot: datetime) -> list[
 def ended_windows(
     connection: Connection, names: Collection[str], *, since: datetime | None = None
 ) -> dict[datetime, ClassVersion]:
-    """Find the windows, newest first, of which no round of these monitors goes on, and one closed.
-
-    ``since`` leaves out those that were due before.
-    """
+    """Find the windows, newest first, of which no round goes on and one closed."""
     is_closed = rounds.c.state == RoundState.CLOSED
     is_over = or_(
         and_(is_closed, rounds.c.label_revision == rounds.c.estimated_revision),

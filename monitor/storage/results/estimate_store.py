@@ -1,18 +1,18 @@
-"""Versions of a round: counts, estimates and posteriors."""
+"""Versions of a round: counts and estimates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
-from monitor.storage.database import change, insert_all, insert_some
+from monitor.storage.database import change, insert_some
 from monitor.storage.queries import VersionId, is_latest, of_version, picked, version_rows
 from monitor.storage.samples.frame_store import TALLIED, StratumTally, stratum_of
 from monitor.storage.tables import (
@@ -20,14 +20,9 @@ from monitor.storage.tables import (
     estimates,
     histories,
     monitors,
-    posteriors,
     rounds,
     strata,
 )
-
-if TYPE_CHECKING:
-    from monitor.stats.core.draws import JointPosterior
-
 
 _COUNTS = ("labeled", "positive", "declined")
 _ESTIMATE = set(EstimateRow.model_fields)
@@ -35,10 +30,7 @@ _ESTIMATE = set(EstimateRow.model_fields)
 
 
 def claim_history(connection: Connection, history_id: int, revision: int) -> None:
-    """Make sure nobody published into the history since ``revision`` was read.
-
-    Raises `RoundMoved` if somebody did; the caller reads again and computes again.
-    """
+    """Make sure nobody published since ``revision`` was read; raises `RoundMoved` otherwise."""
     # The row stays locked until the commit: whoever publishes next waits here, and finds the
     # revision changed.
     which = (histories.c.id == history_id, histories.c.revision == revision)
@@ -123,10 +115,7 @@ def read_timeline(
     at_most: int,
     metrics: Sequence[str],
 ) -> list[EstimatedRound]:
-    """Read the closed rounds of a monitor between two slots, and so many up to the first of them.
-
-    Returns them in slot order, with their latest estimates of some metrics.
-    """
+    """Read the closed rounds between two slots, and so many up to the first, with some metrics."""
     first, last = slots
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
     first_slots = (
@@ -165,21 +154,6 @@ def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPosterior]) -> None:
-    """Store the pooled posteriors of some versions, for people; the program never reads them."""
-    # Further digits are noise of floating point, and would double the JSON.
-    digits = {"weight": 12, "alpha": 9, "beta": 9}
-    rows = {
-        key: [
-            {"predicted": name}
-            | {of: getattr(mixture, of).round(last).tolist() for of, last in digits.items()}
-            for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))
-        ]
-        for key, joint in pooled.items()
-    }
-    insert_all(connection, posteriors, version_rows(rows))
-
-
 def set_version(
     connection: Connection,
     round_id: int,
@@ -188,10 +162,7 @@ def set_version(
     estimated_revision: int,
     partial: bool | None = None,
 ) -> None:
-    """Make a version the latest one of its round, unless a later one was published meanwhile.
-
-    ``partial`` is whether the round is so by now; as it was if not given.
-    """
+    """Make a version the latest one of its round, unless a later one was published meanwhile."""
     values = {"version": version, "estimated_revision": estimated_revision}
     values |= {} if partial is None else {"partial": partial}
     change(connection, rounds, rounds.c.id == round_id, rounds.c.version <= version, **values)

@@ -1,8 +1,6 @@
 """The counts of earlier rounds, which every round of a history reads: each in one row.
 
-The tables `counts` and `strata` have them too, a row for each stratum: thousands to read after a
-few years. A version is never changed, so its row here never gets old; it holds while it belongs to
-the latest version.
+`counts` and `strata` have a row for each stratum: thousands to read after a few years.
 """
 
 from __future__ import annotations

@@ -37,10 +37,7 @@ def newest_version(connection: Connection, round_id: int) -> int:
 
 
 def read_part(connection: Connection, round_ids: Sequence[int], part: str) -> dict[int, Any]:
-    """Read one part of the reports of the latest versions of some rounds, by round.
-
-    The database takes it out, since reports are a thousand times as long.
-    """
+    """Read one part of the long reports of the latest versions of some rounds, by round."""
     query = (
         select(reports.c.round_id, reports.c.payload[part])
         .join(rounds, is_latest(reports))

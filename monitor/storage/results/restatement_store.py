@@ -13,10 +13,7 @@ from monitor.storage.tables import restated_versions, restatements, rounds
 
 
 class RestatedVersion(NamedTuple):
-    """A version that a restatement made, and the one that it took the place of.
-
-    ``own`` is whether its round was restated itself; else it only pools one that was.
-    """
+    """A version that a restatement made; ``own`` unless its round only pools a restated one."""
 
     round_id: int
     number: int
@@ -32,10 +29,7 @@ class RestatedVersion(NamedTuple):
 def read_restated(
     connection: Connection, *, monitor_id: int | None = None, round_ids: Sequence[int] | None = None
 ) -> tuple[RestatedVersion, ...]:
-    """Read what was restated of a monitor, of some rounds or of all: the oldest first.
-
-    Of some rounds these are all versions of the restatements that they were part of.
-    """
+    """Read what was restated of a monitor, or together with some rounds: the oldest first."""
     query = (
         select(
             restated_versions.c.round_id,

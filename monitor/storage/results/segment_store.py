@@ -68,10 +68,7 @@ def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
 def current_cells(
     connection: Connection, round_id: int, labels: RoundLabels, explored: Explored | None = None
 ) -> list[SegmentCell]:
-    """Count the labels of a round as they stand, cell by cell; none without segment columns.
-
-    With what the round ``explored``, its labels count for the cells of that value.
-    """
+    """Count the labels of a round as they stand by cell, with those of what it ``explored``."""
     answers = list(_answers(labels))
     if explored is not None and labels.explored is not None:
         both = (explored.column, explored.value)

@@ -18,10 +18,7 @@ CLAIM_MS = 15 * 60 * 1000
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to work on a round; lost when another attempt begins.
-
-    ``was_abandoned`` says that the worker before did not give its claim back: it ended in mid-step.
-    """
+    """The right to work on a round; ``was_abandoned`` if the worker before ended in mid-step."""
 
     round_id: int
     attempt: int
@@ -49,10 +46,7 @@ def claim_round(connection: Connection, round_id: int) -> Claim | None:
 
 
 def renew_round(connection: Connection, claim: Claim) -> bool:
-    """Let the claim run for its whole time again; false where it is no longer ours, or given back.
-
-    Only the time is written, so a step that reads or writes the same round is not disturbed.
-    """
+    """Let the claim run for its whole time again; false if it is no longer ours, or given back."""
     held = (is_held(claim), rounds.c.claimed_by.is_not(None))
     return change(connection, rounds, *held, claimed_until=clock_ms() + CLAIM_MS) == 1
 
@@ -63,10 +57,7 @@ def release_round(connection: Connection, claim: Claim) -> None:
 
 
 def hold(connection: Connection, claim: Claim) -> None:
-    """Make sure, inside a writing transaction, that the claim is still ours.
-
-    The step came to its end, so what kept the round from going on before is forgotten.
-    """
+    """Make sure that the claim is still ours, and forget what kept the round from going on."""
     wait_for_monitor(connection, claim)
     # The write keeps the row locked until the commit: nobody takes the round over in between.
     until = clock_ms() + CLAIM_MS

@@ -19,32 +19,25 @@ _DONE = (RoundState.CLOSED, RoundState.ABANDONED)
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Which rounds to list.
+    """The ``last`` rounds of one monitor or of each with slots ``before`` a time."""
 
-    Of one monitor or of all, slots ``before`` a time; the ``last`` of each monitor, or the
-    ``newest`` of all together, or every one. Skipped ones only if they are asked for.
-    """
-
+    last: int
     monitor: str | None = None
     before: datetime | None = None
-    last: int | None = None
-    newest: int | None = None
     skipped: bool = False
 
 
 def find_listed(connection: Connection, listing: ListQuery) -> tuple[list[int], bool]:
     """Find the ids of the rounds to list, and whether there are older ones."""
-    if listing.last is not None and listing.monitor is None:
-        return _last_of_each(connection, listing, listing.last)
-    query = _select_listed(listing, rounds.c.id).order_by(rounds.c.slot.desc(), rounds.c.monitor_id)
-    at_most = listing.newest if listing.last is None else listing.last
-    if at_most is None:
-        return list(connection.scalars(query)), False
-    items = list(connection.scalars(query.limit(at_most + 1)))
-    return items[:at_most], len(items) > at_most
+    if listing.monitor is None:
+        return _last_of_each(connection, listing)
+    query = _select_listed(listing, rounds.c.id).order_by(rounds.c.slot.desc())
+    items = list(connection.scalars(query.limit(listing.last + 1)))
+    return items[: listing.last], len(items) > listing.last
 
 
-def _last_of_each(connection: Connection, listing: ListQuery, last: int) -> tuple[list[int], bool]:
+def _last_of_each(connection: Connection, listing: ListQuery) -> tuple[list[int], bool]:
+    last = listing.last
     rank = func.row_number().over(partition_by=rounds.c.monitor_id, order_by=rounds.c.slot.desc())
     placed = _select_listed(listing, rounds.c.id, rank.label("place")).subquery()
     query = select(placed.c.id, placed.c.place).where(placed.c.place <= last + 1)

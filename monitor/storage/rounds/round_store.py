@@ -207,10 +207,7 @@ def newest_round(connection: Connection, monitor_id: int) -> Round | None:
 def newest_scheduled(
     connection: Connection, name: str, until: datetime | None = None
 ) -> Round | None:
-    """Read the round of a monitor with the latest slot that its schedule opened.
-
-    Up to a time, if one is given.
-    """
+    """Read the round of a monitor with the latest slot, up to a time, that its schedule opened."""
     is_scheduled = rounds.c.settings["origin"].as_string() == "schedule"
     is_early = true() if until is None else rounds.c.slot <= until
     return _newest(connection, monitors.c.name == name, is_early, is_scheduled)
@@ -285,11 +282,7 @@ def newest_slot(connection: Connection, name: str) -> datetime | None:
 
 
 def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[Round]:
-    """Read the rounds of a monitor that may have something to do, in slot order.
-
-    Those not ended, and the closed ones that still take late labels or have taken some since
-    their last estimate.
-    """
+    """Read the rounds of a monitor that may have something to do, in slot order."""
     return find_where(connection, monitors.c.name == name, is_unfinished(now))
 
 

@@ -46,10 +46,7 @@ def add_rounds(
     reason: str,
     now: datetime,
 ) -> list[int]:
-    """Insert the rounds of consecutive slots; a slot that has one already keeps it.
-
-    Returns the ids of those that are new.
-    """
+    """Insert rounds of consecutive slots that have none; returns their ids."""
     store = store_id(connection)
     shared = {
         "monitor_id": monitor_id,
@@ -95,7 +92,7 @@ def reopen_abandoned(
 ) -> bool:
     """Open an abandoned round again; false if it has labels, or another worker was faster.
 
-    Its next version lies above all that MLflow may have seen of it. The seed stays.
+    Its next version lies above all that MLflow may have seen of it.
     """
     check_move(RoundState.ABANDONED, RoundState.OPEN)
     if labels_taken(connection, round_.id):
@@ -134,10 +131,7 @@ def move(
     now: datetime,
     **values: Any,
 ) -> None:
-    """Move the claimed round and record why; of several racing workers exactly one succeeds.
-
-    Raises `RoundMoved` if the round is not in ``before``, or the claim is no longer ours.
-    """
+    """Move the claimed round; raises `RoundMoved` if it was moved, or the claim is not ours now."""
     check_move(before, after)
     # The monitor before the round, as all writers do: two of them cannot wait for each other.
     wait_for_monitor(connection, claim)
@@ -151,10 +145,7 @@ def move(
 
 
 def start_above(connection: Connection, round_id: int, version: int) -> bool:
-    """Let the first estimate of a round without any come above a version.
-
-    False if the round has an estimate, or starts there already.
-    """
+    """Let the first estimate of a round come above a version; false if it has one, or does so."""
     is_early = rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING))
     which = (rounds.c.id == round_id, is_early, rounds.c.version < version)
     # The version stays under the first one, as of every round without an estimate.
@@ -205,11 +196,7 @@ def note_event(connection: Connection, round_: Round, reason: str, now: datetime
 
 
 def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
-    """Record why a claimed round cannot go on now.
-
-    A reason that stands already is not written again, so that a round that is tried at every pass
-    does not get an event each time.
-    """
+    """Record once why a claimed round cannot go on now, however often it is tried."""
     goes_on = rounds.c.state.not_in((RoundState.SKIPPED, RoundState.ABANDONED))
     other = update(rounds).where(
         is_held(claim), goes_on, rounds.c.reason.is_distinct_from(obstacle)

@@ -62,10 +62,9 @@ def flagged_sizes(
     threshold: float | None,
     at_most: int,
 ) -> list[tuple[int, int]]:
-    """Read how many items were flagged, of how many, in the newest drawn windows before a slot.
+    """Read items that were flagged, of how many, in the newest drawn windows before a slot.
 
-    Windows of any model version, so that a new one is compared with the old one; but of one
-    threshold, since another one flags another share.
+    Another threshold flags another share, so the windows are of one threshold, any model version.
     """
     is_same = histories.c.threshold.is_not_distinct_from(threshold)
     newest = (

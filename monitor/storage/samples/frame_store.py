@@ -54,10 +54,7 @@ def write_margins(connection: Connection, round_id: int, margins: Mapping[str, f
 
 
 def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Read the planned half-widths of the open rounds of these monitors, by round and metric.
-
-    Leaves out a round whose second wave is still to come, since its tasks are not all out.
-    """
+    """Read the planned half-widths of rounds whose tasks are all out, by round and metric."""
     of_round = (monitors.c.name, *rounds.c["slot", "first_version"])
     query = (
         select(*of_round, *planned_margins.c["metric", "half_width"])
@@ -90,11 +87,10 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class StratumTally:
-    """A stratum of a round: its size, how many items were planned, and the labels of a version.
+    """A stratum of a round, and the labels of a version.
 
-    Before any label its counts are 0. ``first_wave`` is how many of the planned items, the first
-    in order, go out before the others; None if all go out at once. ``judged`` is how many items of
-    the sample that a judge was asked about are in it; None where its size was counted.
+    ``first_wave`` of the ``planned`` items go out first; None if all go out at once. ``judged`` is
+    how many items of the sample of a judge are in it; None if its size was counted.
     """
 
     stratum: Stratum
@@ -129,10 +125,7 @@ def history_for(
     key_parts: Sequence[object],
     unscored: bool,
 ) -> History | None:
-    """Find the history that rounds with these settings belong to.
-
-    ``unscored`` says whether it has a band for items without a score.
-    """
+    """Find the history that rounds with these settings belong to."""
     parts = (*key_parts, unscored)
     keys = [_history_key(each, threshold, parts) for each in spellings(model_version)]
     query = select(histories).where(histories.c.monitor_id == monitor_id, histories.c.key.in_(keys))
@@ -183,11 +176,7 @@ def add_history(
     reference: Mapping[str, tuple[int, int]] | None,
     now: datetime,
 ) -> int:
-    """Open a history and freeze its band edges and reference counts.
-
-    Raises `RoundMoved` if another round opened it meanwhile, maybe with other edges than the caller
-    sampled by.
-    """
+    """Open a history; raises `RoundMoved` if another round opened it meanwhile."""
     row = {
         "monitor_id": monitor_id,
         "key": _history_key(model_version, threshold, (*key_parts, edges.unscored)),
@@ -214,11 +203,7 @@ def add_items(
     checkers: Mapping[str, int] = MappingProxyType({}),
     explored: Collection[str] = (),
 ) -> None:
-    """Write drawn items, what labelers see, and a task per item, two for ``doubled``.
-
-    ``rules`` tell which labeler a task is for, and ``checkers`` who checks its label.
-    ``explored`` items are beside the sample.
-    """
+    """Write drawn items, what labelers see, and tasks by labeler, for second copies and checks."""
     rows = ({**row, "explored": row["id"] in explored} for row in item_rows(round_id, drawn))
     insert_all(connection, items, rows)
     seen = (
@@ -345,12 +330,10 @@ def _history_key(
 
 
 def _key_seed(connection: Connection, round_id: int) -> str:
-    """Seed the keys of a round's tasks; monitors whose rounds share a seed differ by their names.
+    """Seed the keys of a round's tasks, by what never changes of a round.
 
-    It rests on what never changes of a round. Its settings do when it is opened again: one that was
-    first opened in a block keeps the block's seed after its monitor has left that, as may others.
-    By their ids the monitors of a block would change places if a restored store met them in another
-    order, and an answer about one class would be taken for another.
+    Rounds that share a block's seed differ by their monitors' names: ids would change places if a
+    restored store met them in another order, and an answer be taken for another class.
     """
     columns = (*rounds.c["seed", "slot", "monitor_id"], monitors.c.name, _STORE_ID)
     query = select(*columns).join_from(rounds, monitors).where(rounds.c.id == round_id)

@@ -16,10 +16,7 @@ from monitor.storage.tables import items, monitors, payloads, reserve, rounds, t
 def rounds_with_item(
     connection: Connection, item_id: str, monitor: str | None = None
 ) -> list[Round]:
-    """Read the rounds into which an item was drawn, or may yet be, or that had it judged, in order.
-
-    That is the order of their slots.
-    """
+    """Read the rounds that drew an item, may yet draw it, or had it judged, in slot order."""
     columns = (items.c.id, reserve.c.id, verdicts.c.item_id)
     holding = [
         exists().where(column.table.c.round_id == rounds.c.id, column == item_id)
@@ -53,8 +50,7 @@ def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
 def removed_monitors(connection: Connection, names: Collection[str], now: datetime) -> list[Round]:
     """Read the rounds of monitors not among ``names`` whose labels nobody waits for any more.
 
-    Another config may have those monitors and use the same store, so a round counts only after
-    the time in which that one would have retired it.
+    Another config may have them, so a round counts only after that one would have retired it.
     """
     removed = select(monitors.c.id).where(monitors.c.name.not_in(listed(connection, list(names))))
     query = (

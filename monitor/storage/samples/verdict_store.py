@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What asking its judge has cost a round since ``began_at``.
-
-    ``items`` is how many were in the first phase, None until the round is drawn, and ``why`` why
-    some of them have no verdict; None if all have one.
-    """
+    """What asking its judge has cost a round; ``why`` some items have no verdict."""
 
     began_at: datetime
     calls: int = 0
@@ -38,10 +34,7 @@ class Judging:
 def read_opinions(
     connection: Connection, round_: Round, ids: Sequence[str]
 ) -> dict[tuple[str, str], Opinion]:
-    """Read what a round's judge said of these items, for any round of its monitor.
-
-    By item and a digest of what it saw of it.
-    """
+    """Read what a round's judge said, by item and a digest of what it saw of it."""
     query = select(*verdicts.c["item_id", "seen", "verdict", "fault", "tokens"]).where(
         verdicts.c.monitor_id == round_.monitor_id,
         verdicts.c.judge == _key(round_),
@@ -63,10 +56,7 @@ def add_opinions(
     seen: Mapping[str, str],
     now: datetime,
 ) -> None:
-    """Keep what a round's judge said of items; not that it could not be asked.
-
-    seen: A digest of what it saw of each.
-    """
+    """Keep what a round's judge said of items and digests of what it saw; no failed requests."""
     shared = {"monitor_id": round_.monitor_id, "judge": _key(round_), "round_id": round_.id}
     rows = [
         {**shared, "item_id": item, "seen": seen[item], "verdict": opinion.verdict, "at": now}

@@ -5,7 +5,7 @@
 import pytest
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Answer, LabelKind, Task
+from monitor.domain.model import Answer, Task
 from monitor.testing import LabelerContract
 from tests.label_studio import labeler_on, result
 
@@ -37,7 +37,7 @@ def labeler(label_studio):
 
 
 def said(events):
-    return {(e.task_key, e.annotator, e.answer) for e in events if e.kind is LabelKind.GIVEN}
+    return {(e.task_key, e.annotator, e.answer) for e in events}
 
 
 def test_a_personal_access_token_works_as_a_legacy_token_does(label_studio):
@@ -110,11 +110,10 @@ def test_of_two_annotations_of_a_person_the_later_counts_and_then_the_other(labe
 
     assert [event.answer for event in first.events] == [Answer.NEGATIVE]
     assert second.answer is Answer.POSITIVE
-    assert second.at > first.events[0].at, "of statements the later counts"
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["the annotation", "the task"])
-def test_what_was_deleted_is_withdrawn(labeler, label_studio, whole):
+def test_what_was_deleted_is_missing_of_a_task_that_is_told_whole(labeler, label_studio, whole):
     given = label_studio.answer(labeler, "aa", Answer.POSITIVE)
     label_studio.answer(labeler, "bb", Answer.NEGATIVE)
     first = labeler.collect(TASKS, None)
@@ -123,10 +122,7 @@ def test_what_was_deleted_is_withdrawn(labeler, label_studio, whole):
     label_studio.ask("DELETE", gone)
     second = labeler.collect(TASKS, first.cursor)
 
-    [withdrawn] = [event for event in second.events if event.kind is LabelKind.WITHDRAWN]
-    [before] = [event for event in first.events if event.task_key == "aa"]
-    assert (withdrawn.task_key, withdrawn.annotator) == ("aa", "ada@example.com")
-    assert withdrawn.at > before.at
+    assert second.complete == TASKS.keys()
     assert said(second.events) == {("bb", "ada@example.com", Answer.NEGATIVE)}
     assert labeler.collect(TASKS, second.cursor).anew is False
 
@@ -229,7 +225,7 @@ def test_rounds_and_stores_do_not_meet(labeler, label_studio):
     assert said(of_first.events) == {("aa", "ada@example.com", Answer.POSITIVE)}
     assert said(of_second.events) == {("dd", "ada@example.com", Answer.NEGATIVE)}
     assert said(of_both.events) == said(of_first.events) | said(of_second.events)
-    assert not [e for e in of_both.events if e.kind is LabelKind.WITHDRAWN]
+    assert (of_first.complete, of_second.complete) == (TASKS.keys(), other_tasks.keys())
     assert "text of aa" in label_studio.seen(labeler)
     assert label_studio.projects(other_store) == []
 
@@ -244,8 +240,9 @@ def test_a_deletion_between_two_looks_at_other_rounds_is_still_found(labeler, la
     second = labeler.collect(other, first.cursor)
     third = labeler.collect({**TASKS, **other}, second.cursor)
 
-    assert second.events == ()
-    assert [(e.task_key, e.kind) for e in third.events] == [("aa", LabelKind.WITHDRAWN)]
+    assert "aa" not in second.complete
+    assert "aa" in third.complete
+    assert third.events == ()
 
 
 def test_a_project_that_is_gone_withdraws_nothing_and_is_told_with_a_way_out(labeler, label_studio):
@@ -261,7 +258,8 @@ def test_a_project_that_is_gone_withdraws_nothing_and_is_told_with_a_way_out(lab
     description = str(gone.value).partition("with the description ")[2]
     label_studio.ask("POST", "/api/projects/", {"title": "empty", "description": description})
 
-    assert labeler.collect(TASKS, first.cursor).events == ()
+    emptied = labeler.collect(TASKS, first.cursor)
+    assert (emptied.events, emptied.complete) == ((), set())
 
 
 def test_closing_deletes_what_nobody_answered_and_the_texts_of_the_rest(labeler, label_studio):

@@ -12,7 +12,6 @@ from monitor.domain.model import Answer
 from monitor.storage.database import Database
 from monitor.storage.schema import store_id
 from tests.label_studio import TOKEN, labeler_on
-from tests.servers import free_port
 from tests.small_config import configure, fill_labels
 from tests.workers import ROOT
 
@@ -84,26 +83,3 @@ def test_a_round_gives_the_same_estimate_as_by_files_for_the_same_answers(
 def store_of(folder):
     with Database(f"sqlite:///{folder}/monitor.db").read() as connection:
         return store_id(connection)
-
-
-def test_check_and_run_once_say_what_is_wrong_with_server_and_token(folder, label_studio, ran):
-    configure(folder)
-    in_studio(folder, label_studio.url)
-    wrong = ran("check", folder=folder, token="f" * 40)
-    in_away = folder / "config.yaml"
-    away_url = f"http://127.0.0.1:{free_port()}"
-    in_away.write_text(in_away.read_text().replace(label_studio.url, away_url))
-    away = ran("check", folder=folder)
-    stopped = ran("run-once", folder=folder)
-    status = ran("status", folder=folder)
-
-    assert wrong.returncode == 65
-    assert "it answered 401 (Invalid token.); labeling.token is not valid there" in one_line(wrong)
-    assert (away.returncode, stopped.returncode) == (75, 75)
-    assert f"{away_url} was asked GET /api/current-user/whoami: the connection" in one_line(away)
-    assert "is the server up, and is labeling.url its address?" in one_line(stopped)
-    assert status.returncode in {0, 75}
-
-
-def one_line(done):
-    return " ".join((done.stdout + done.stderr).split())

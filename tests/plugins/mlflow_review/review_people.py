@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 
-from monitor.domain.adapters import MlflowEndpoint
 from monitor.domain.model import Answer
 from monitor.plugins.mlflow_review.labeler import MlflowReviewLabeler
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL, ReviewSettings
@@ -18,7 +17,7 @@ V3 = "/api/3.0/mlflow"
 
 def review_labeler(url, experiment, database, clock, **asked):
     settings = ReviewSettings.model_validate({"question": QUESTION, **asked})
-    return MlflowReviewLabeler(settings, ".", clock, database, MlflowEndpoint(url, experiment))
+    return MlflowReviewLabeler(settings, clock, database, url, experiment)
 
 
 @dataclass

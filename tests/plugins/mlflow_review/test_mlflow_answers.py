@@ -4,19 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from monitor.domain.model import Answer, LabelKind
-from monitor.plugins.mlflow_review.answers import (
-    CURSOR_LIMIT,
-    AnswerState,
-    ReviewCursor,
-    ReviewReading,
-    cursor_text,
-)
+from monitor.domain.model import Answer
+from monitor.plugins.mlflow_review.answers import ReviewReading, stored_text
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 
 QUESTION = "Is it really about travel?"
 NINE = datetime(2026, 3, 2, 9, tzinfo=UTC)
-MINUTE, INSTANT = timedelta(minutes=1), timedelta(microseconds=1)
+MINUTE = timedelta(minutes=1)
 
 
 def said(value, *, name=QUESTION, who="ada", minute=0, kind="HUMAN", **changes):
@@ -105,63 +99,11 @@ def test_what_is_no_answer_is_refused_with_the_reason(wrong, why):
     assert refusal.where.startswith("task key")
 
 
-def after(before, *assessments):
-    reading = read(*assessments)
-    return ReviewCursor.of(before.model_dump_json()).after(reading.mark([]), reading.said)
-
-
-def test_an_answer_that_vanished_is_taken_back_and_stays_so():
-    first = after(ReviewCursor(), said(True))
-    second = after(first)
-    third = after(second)
-
-    [event] = second.events(["key"])
-    assert (event.kind, event.answer) == (LabelKind.WITHDRAWN, None)
-    assert event.at == NINE + INSTANT
-    assert third.events(["key"]) == [event]
-
-
-def test_an_answer_of_which_a_part_was_taken_back_counts_from_now_though_it_is_older():
-    first = after(ReviewCursor(), said(True), unclear(True, minute=5))
-
-    second = after(first, said(True))
-
-    [event] = second.events(["key"])
-    assert event.answer is Answer.POSITIVE
-    assert event.at == NINE + 5 * MINUTE + INSTANT
-
-
-def test_an_answer_after_a_clock_was_set_back_is_still_later():
-    first = after(ReviewCursor(), said(True, minute=30))
-
-    second = after(first, said(False, minute=2))
-
-    [event] = second.events(["key"])
-    assert (event.answer, event.at) == (Answer.NEGATIVE, NINE + 30 * MINUTE + INSTANT)
-
-
-def test_tasks_that_were_not_asked_about_stay_known_up_to_a_number():
-    known = {
-        f"other{n}": {"ada": AnswerState(Answer.POSITIVE, NINE)} for n in range(CURSOR_LIMIT + 7)
-    }
-
-    cursor = after(ReviewCursor(mark="m", known=known), said(True))
-
-    assert len(cursor.known) == CURSOR_LIMIT + 1
-    assert "key" in cursor.known
-    assert f"other{CURSOR_LIMIT + 6}" in cursor.known
-
-
-@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"mark": 1}', '{"mark": "", "known": 3}'])
-def test_a_cursor_that_cannot_be_read_knows_nothing(text):
-    assert ReviewCursor.of(text).known == {}
-
-
 def test_what_is_kept_reads_as_what_was_said():
     reading = read(said(True), unclear(True, who="bob"))
     kept = ReviewReading()
 
-    kept.take_stored("key", cursor_text(reading.said["key"]))
+    kept.take_stored("key", stored_text(reading.said["key"]))
 
     assert kept.said == reading.said
 

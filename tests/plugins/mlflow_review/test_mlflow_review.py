@@ -10,7 +10,7 @@ import pytest
 
 from monitor.domain import crashpoint, mlflow_login
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
-from monitor.domain.model import Answer, LabelKind, Task
+from monitor.domain.model import Answer, Task
 from monitor.plugins.mlflow_review import experiment as mlflow_experiment
 from monitor.plugins.mlflow_review import rest as mlflow_rest
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL, ReviewSettings
@@ -136,10 +136,8 @@ def test_a_deleted_answer_is_withdrawn_and_an_edited_one_keeps_its_place(labeler
     second = labeler.collect(TASKS, first.cursor)
 
     assert edited == view.assessment("bb", QUESTION, "ada")
-    events = {event.task_key: event for event in second.events}
-    assert (events["aa"].kind, events["aa"].answer) == (LabelKind.WITHDRAWN, None)
-    assert (events["bb"].kind, events["bb"].answer) == (LabelKind.GIVEN, Answer.NEGATIVE)
-    assert events["aa"].at > next(e.at for e in first.events if e.task_key == "aa")
+    assert [(e.task_key, e.answer) for e in second.events] == [("bb", Answer.NEGATIVE)]
+    assert second.complete == TASKS.keys()  # so what is said of `aa` no more is withdrawn
 
 
 def test_nothing_is_read_anew_until_somebody_says_more(labeler, view):
@@ -179,7 +177,7 @@ def test_traces_that_somebody_deleted_are_told_and_their_answers_stand(labeler, 
 
     [problem] = read.problems
     assert problem.startswith("1 tasks, such as aa, have no trace in MLflow's experiment")
-    assert [event for event in read.events if event.kind is LabelKind.WITHDRAWN] == []
+    assert read.complete == {"bb", "cc"}
 
 
 def test_a_forgotten_task_is_not_sent_again_and_its_answer_stands(labeler, view):
@@ -274,79 +272,6 @@ def test_no_trace_is_asked_for_by_its_id(labeler, view, monkeypatch):
 
     asked = {name.rpartition("/")[2] for name in met if "/mlflow/traces/" in name}
     assert asked == {"search", "delete-traces"}
-
-
-class Cut(BaseException):
-    """A kill, as far as a process can live on after it."""
-
-
-def cut_at(monkeypatch, number, act):
-    """Do something that is cut off at its n-th crash point; whether it got so far."""
-    met = []
-
-    def point(name):
-        met.append(name)
-        if len(met) == number:
-            raise Cut
-
-    with monkeypatch.context() as patch:
-        patch.setattr(crashpoint, "hook", point)
-        try:
-            act()
-        except Cut:
-            return True
-    return False
-
-
-def stands(view):
-    """All that people and the labeler find, whatever the ids are."""
-    traces = view.traces()
-    by_id = {trace["trace_id"]: key for key, trace in traces.items()}
-    queues = {
-        name: sorted(by_id[item["item_id"]] for item in items)
-        for name, items in view.queues().items()
-    }
-    kept = sorted(
-        name for trace in view.found() for name in trace["tags"] if name.startswith("monitor.kept.")
-    )
-    return sorted(traces), queues, kept, sorted(view.newest_questions())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", ["send", "close", "forget"])
-def test_a_step_cut_off_anywhere_and_done_again_leaves_what_it_leaves_uncut(
-    mlflow_url, monkeypatch, step, labeler_at
-):
-    def begun(view):
-        labeler = labeler_at(view.url, view.name)
-        if step != "send":
-            labeler.send("r", ALL)
-            view.answer("aa", Answer.POSITIVE)
-            view.answer("bb", Answer.CANNOT_TELL)
-        steps = {
-            "send": lambda: labeler.send("r", ALL),
-            "close": lambda: labeler.close("r"),
-            "forget": lambda: labeler.forget("r", ["aa", "cc"]),
-        }
-        return labeler, steps[step]
-
-    whole = View.of_a_new_experiment(mlflow_url)
-    labeler, act = begun(whole)
-    act()
-    wanted, labels = stands(whole), labeler.collect(TASKS, None).events
-
-    cuts = 0
-    while True:
-        view = View.of_a_new_experiment(mlflow_url)
-        labeler, act = begun(view)
-        if not cut_at(monkeypatch, cuts + 1, act):
-            break
-        cuts += 1
-        act()
-        found = labeler.collect(TASKS, None).events
-        assert stands(view) == wanted, cuts
-        assert [(e.task_key, e.answer) for e in found] == [(e.task_key, e.answer) for e in labels]
-    assert cuts >= 6
 
 
 def test_a_server_that_is_away_is_told_and_loses_nothing(labeler_at):

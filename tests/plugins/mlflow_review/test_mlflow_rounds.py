@@ -2,7 +2,6 @@
 
 import pytest
 
-from monitor.domain.errors import LabelsUnavailable
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
 from monitor.labeling.files import FilesLabeler, FilesSettings
@@ -64,34 +63,3 @@ def fill(folder, answers):
             for row in read_rows(path)
         ]
         write_rows(folder / "filled" / path.name, said)
-
-
-def test_a_round_waits_for_a_server_that_is_away_and_does_not_close_without_its_answers(
-    mlflow_url, database
-):
-    asked = settings(sample=settings().sample.model_copy(update={"max_labels": 20}))
-    scene = Scene(database, asked)
-    view = View.of_a_new_experiment(mlflow_url)
-    there = review_labeler(view.url, view.name, database, lambda: scene.now)
-    away = review_labeler("http://127.0.0.1:9", view.name, database, lambda: scene.now)
-
-    with pytest.raises(LabelsUnavailable, match="labeling there waits"):
-        drawn(scene, away)
-    waiting = scene.rows("select state, reason from rounds")
-    scene.labeler = there
-    scene.run()
-    sent = scene.rows("select reason from rounds")
-    view.answer_open(answers_of(scene).__getitem__)
-    scene.now += asked.deadline
-    scene.labeler = away
-    with pytest.raises(LabelsUnavailable):
-        scene.run()
-    before = scene.round(1).state
-    scene.labeler = there
-    scene.run()
-
-    assert waiting[0]["state"] == "labeling"
-    assert "MLflow at http://127.0.0.1:9 does not answer" in waiting[0]["reason"]
-    assert sent[0]["reason"] is None
-    assert (before, scene.round(1).state) == (RoundState.LABELING, RoundState.CLOSED)
-    assert scene.rows("select count(*) as labels from label_events")[0]["labels"] == 20

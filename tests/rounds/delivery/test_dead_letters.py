@@ -11,8 +11,7 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.notice import Notice
 from monitor.presentation.delivery import waiting_sentence
-from monitor.rounds.delivery.dead_letters import notify_recovered, retire_orphans
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver, notify_recovered, retire_orphans
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.tables import effects, rounds
 from tests.rounds.scene import MONDAY, Scene, settings

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import effects
 from tests.rounds.scene import MONDAY
@@ -244,7 +244,7 @@ def test_a_deliverer_asked_to_stop_finishes_what_it_holds_and_no_more(database, 
 
 DELIVER = """
 from datetime import datetime
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.storage.database import Database
 
 class Dying:

@@ -2,8 +2,7 @@
 
 from monitor.domain.model import BandEdges, Stratum
 from monitor.rounds.estimation.estimate import estimate_round
-from monitor.rounds.estimation.history import before_launch, history_states
-from monitor.rounds.estimation.pooled_labels import cells_to_pool
+from monitor.rounds.estimation.history import before_launch, cells_to_pool, history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.storage.samples.frame_store import StratumTally
 

@@ -10,8 +10,9 @@ from sqlalchemy import select
 from monitor.domain.model import Answer
 from monitor.domain.notice import Notice
 from monitor.domain.report import NoticeRow, RoundReport
-from monitor.hooks.log import LogHandler
-from monitor.rounds.delivery.deliver import deliver
+from monitor.hooks.context import HookContext
+from monitor.hooks.log import LogHandler, LogSettings
+from monitor.rounds.delivery import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_anomalies
 from monitor.storage.results import report_store
 from monitor.storage.tables import effects
@@ -171,7 +172,9 @@ def test_a_real_round_tells_its_report_the_log_and_status_but_no_hook(database):
     scene.play(4, share=0.15, precision=0.3, recall=0.15)
     lines: list[tuple[str, str]] = []
     logger: Any = SimpleNamespace(info=lambda text, **keys: lines.append((text, keys["notice"])))
-    deliver(database, {"log": LogHandler(logger)}, lambda: scene.now)
+    deliver(
+        database, {"log": LogHandler(LogSettings(), HookContext("log"), logger)}, lambda: scene.now
+    )
 
     kinds = ["frame", "predictive", "predictive", "changed", "changed"]
     last = reports(scene)[-1]

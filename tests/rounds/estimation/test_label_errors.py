@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
 from monitor.domain.settings import AuditCounts, ClassAuditCounts
-from monitor.presentation.rows import answers_sentence
+from monitor.presentation.round_document import answers_sentence
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.service.pages.roles import Role
+from monitor.domain.people import Role
 from monitor.service.pages.sessions import Sessions
 from tests.rounds.played import played
 from tests.service.pages.people import Place, on_page, place_of

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import text
 
 from monitor.config.pages import PagesSettings
-from monitor.service.pages import accounts as tokens
-from monitor.service.pages.accounts import StoreUsers
+from monitor.domain.people import Role
 from monitor.service.pages.labeling.task_queue import TaskQueue
-from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import PagesServer, pages_app
 from monitor.service.pages.sign_in import SignIn, SignInAttempts
 from monitor.service.pages.status.addresses import Board
+from monitor.storage.pages import accounts as tokens
 from monitor.storage.pages import people_store
+from monitor.storage.pages.accounts import StoreUsers
 from tests.servers import free_port
 from tests.service.pages.people import Client, Reader
 

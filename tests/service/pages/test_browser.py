@@ -89,7 +89,8 @@ def shop_of(folder, *, labels):
 def run_once(folder):
     application = build(load_config(folder / "config.yaml"))
     schema.ready(application.database)
-    run.run(application.context("mail"))
+    for context in application.monitors:
+        run.run(context)
     application.database.close()
 
 
@@ -314,25 +315,6 @@ def tap(browser, element):
     chain.w3c_actions.devices = [finger]
     chain.w3c_actions.pointer_action.move_to(element).pointer_down().pointer_up()
     chain.w3c_actions.perform()
-
-
-@pytest.mark.slow
-def test_the_page_is_a_plain_form_where_scripts_are_off(visits):
-    given: list[tuple[str | None, str | None]] = []
-    with chromium(javascript=False) as browser:
-        visits.enter(browser, "joe")
-        assert not browser.is_ready()
-        for value in ("0", "1", "0"):
-            before = browser.task
-            browser.in_view(f"#answers button[value='{value}']").click()
-            browser.until(lambda before=before: browser.task != before)
-            given.append((before, value))
-        browser.in_view("#undo button").click()
-        browser.until(lambda: browser.task == before)
-        browser.in_view("#answers button[value='cannot tell']").click()
-        browser.until(lambda: browser.task != before)
-
-    assert visits.said("joe") == [*given, (before, None), (before, "cannot tell")]
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ import pytest
 
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages import guard
-from monitor.service.pages.accounts import annotator_name
 from monitor.service.pages.labeling.task_queue import HELD
 from tests.service.pages.people import PORT, hand, place_of, put_on_screen, sent_to, served
 
@@ -102,10 +101,6 @@ def test_a_store_without_a_free_connection_is_away_for_now(place, monkeypatch):
 
     assert answer.status_code == 503
     assert place.client().get("/label").status_code == 401
-
-
-def test_one_person_has_one_name_however_a_keyboard_writes_it():
-    assert annotator_name("\uff21\uff44\uff41\u3000Lovelace") == "Ada Lovelace"
 
 
 def test_who_came_in_is_in_also_where_nobody_reads_what_is_printed(place):

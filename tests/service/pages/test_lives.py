@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.rounds.retention import forget_item, forget_removed_monitors
+from monitor.rounds.labels.collect import forget_item
+from monitor.rounds.opening.removed_monitors import forget_removed_monitors
 from monitor.service.pages.labeling.task_queue import LAST_DAY
 from tests.service.pages.test_labeling import answer_all
 

@@ -37,11 +37,6 @@ def contrast(one, other):
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def test_the_contrast_of_black_and_white_is_known():
-    assert contrast("000000", "ffffff") == pytest.approx(21)
-    assert contrast("767676", "ffffff") == pytest.approx(4.54, abs=0.01)
-
-
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_what_is_read_stands_out(dark):
     known = colours(dark)

@@ -14,10 +14,10 @@ from monitor.cli.views.rounds_page import echo_round
 from monitor.cli.views.status_page import echo_overview
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
+from monitor.domain.people import Role
 from monitor.domain.settings import MonitorSettings
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.round_page import read_page
-from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import WebSession
 from monitor.service.pages.status.addresses import Board, first_page
 from monitor.storage.database import Database

@@ -8,7 +8,6 @@ import httpx
 import pytest
 import structlog
 
-from monitor.domain.errors import ConfigRefused
 from tests.certificates import write_certificate
 from tests.service.pages.site import Site, serving
 
@@ -50,14 +49,3 @@ def test_a_user_signs_in_under_https_alone_and_what_anybody_forwards_is_not_beli
     assert {"user": "ada", "address": "127.0.0.1"}.items() <= next(
         line for line in lines if line["event"] == "signed in"
     ).items()
-
-
-def test_pages_without_a_key_do_not_start(site, tmp_path):
-    write_certificate(tmp_path)
-    (tmp_path / "key.pem").unlink()
-
-    with (
-        pytest.raises(ConfigRefused, match=r"pages\.tls\.key: .* cannot be read: no such file"),
-        serving(site, tmp_path),
-    ):
-        pass

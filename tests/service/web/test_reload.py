@@ -97,22 +97,6 @@ def test_what_needs_a_restart_stays_and_is_told(path, running):
     )
 
 
-def test_the_mlflow_whose_accounts_let_people_in_stays_and_is_told(tmp_path):
-    login = "names: [labels.example.org], behind_proxy: true, login: {kind: mlflow}"
-    more = f"pages: {{listen: 127.0.0.1:8089, {login}}}\n"
-    configure(tmp_path, mlflow="https://one.org", more=more)
-    path = tmp_path / "config.yaml"
-    application = wiring.build(load_config(path))
-    running = Running(application, path, Heartbeat("rounds"))
-    change(path, "https://one.org", "https://two.org")
-
-    _, logs = reload(running)
-    application.database.close()
-
-    assert [line["setting"] for line in logs if line["event"] == STAYS] == ["mlflow"]
-    assert running.application.config.mlflow.tracking_uri == "https://one.org"
-
-
 def test_a_changed_secret_is_noticed_and_not_told(path, running):
     (path.parent / "secret").write_text("canary-two-0123456789-0123")
 

@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from monitor.storage.database import Database
-from tests.cli.workplace import Workplace
 from tests.servers import free_port
 from tests.service.pages.test_commands import come_in
 from tests.service.web.serving import COMMAND, OFTEN
@@ -67,16 +66,6 @@ def test_the_command_takes_a_round_to_mlflow_answers_has_pages_reloads_and_stops
     for ended in (place.port, port):
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"http://127.0.0.1:{ended}/", trust_env=False)
-
-
-def test_an_address_in_use_is_told_in_a_sentence(place, monkeypatch):
-    monkeypatch.chdir(place.folder)
-    with socket.create_server(("127.0.0.1", place.port)):
-        ended = Workplace(place.folder).run("serve")
-
-    [said] = ended.err.splitlines()
-    assert ended.code == 75
-    assert f"web.listen: 127.0.0.1:{place.port} is taken by another program" in said
 
 
 SLOW = """

@@ -3,10 +3,10 @@
 import os
 import shutil
 import stat
-import threading
 
 import pytest
 
+from monitor.files.atomic_write import UNFINISHED
 from monitor.service.web.metrics import write_textfile
 from tests.cli.workplace import PEOPLE
 from tests.service.web.serving import samples
@@ -52,7 +52,7 @@ def test_a_link_under_the_name_of_another_writer_is_not_followed_and_the_exporte
 ):
     kept = tmp_path / "kept"
     kept.write_text("as it was")
-    guessed = f"out.prom.{os.getpid()}.{threading.get_ident()}"  # as prometheus_client names it
+    guessed = f".out.prom.{os.getpid()}{UNFINISHED}"
     (tmp_path / guessed).symlink_to(kept)
 
     write_textfile(tmp_path / "out.prom", "up 1\n")

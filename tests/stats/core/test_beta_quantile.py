@@ -7,8 +7,8 @@ import pytest
 from scipy import special
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.core.beta_quantile import LEAST_SHAPE, MANY, beta_quantiles
 from monitor.stats.core.draws import JointPosterior, draw
+from monitor.stats.core.quantiles import LEAST_SHAPE, MANY, beta_quantiles
 
 SHAPES = (LEAST_SHAPE, 0.5, 0.7, 1.0, 1.5, 4.5, 30.5, 300.5, 1e4, 1e6, 1e9)
 EDGE = 2.0**-31

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from monitor.stats.core.binomial_quantile import binomial_quantiles
+from monitor.stats.core.quantiles import binomial_quantiles
 
 RATES = (1e-6, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 0.99, 0.9999)
 VARIANCES = (0.01, 1, 8, 24.9, 25, 30, 50, 100, 1_000, 1e5)

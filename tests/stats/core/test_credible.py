@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor.stats.core.credible import credible_interval
+from monitor.stats.core.draws import credible_interval
 
 
 @pytest.mark.parametrize("draws", [1, 2, 19, 20, 2**12])

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy import optimize, special
 
 from monitor.stats.design import allocation
-from monitor.stats.design.allocation import allocate
-from monitor.stats.design.blending import LEAST_PASSED
+from monitor.stats.design.allocation import LEAST_PASSED, allocate
 from monitor.stats.design.neyman import FLOOR, AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.notes import FloorsLowered, Remark
 from monitor.stats.design.planning import random_sampling_labels

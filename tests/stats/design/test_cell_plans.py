@@ -7,8 +7,8 @@ from benchmarks.cells import cut, scored
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
 from monitor.stats.design.allocation import allocate
+from monitor.stats.design.assurance import cell_half_widths
 from monitor.stats.design.cell_sizes import expected_sizes
-from monitor.stats.design.cell_widths import cell_half_widths
 from monitor.stats.design.notes import FloorsLowered, Remark
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect

@@ -9,8 +9,7 @@ from monitor.stats.design import allocation
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.neyman import FLOOR
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.prospect import Prospect
-from monitor.stats.design.share_by_size import SHARE_BY_SIZE
+from monitor.stats.design.prospect import SHARE_BY_SIZE, Prospect
 
 SIZES = np.array([8_000, 9_000, 700_000, 60_000, 20_000, 9_000])
 UP = np.array([True, True, False, False, False, False])

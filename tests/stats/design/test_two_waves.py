@@ -8,8 +8,14 @@ import pytest
 from scipy import optimize, special, stats
 
 from monitor.stats.design.logit_fit import SLOPE_PRECISION
-from monitor.stats.design.score_line import FIT_WORTH, rates_without_own
-from monitor.stats.design.two_waves import LEARNED_SHARE, first_wave, second_wave, towards_optimum
+from monitor.stats.design.two_waves import (
+    FIT_WORTH,
+    LEARNED_SHARE,
+    first_wave,
+    rates_without_own,
+    second_wave,
+    towards_optimum,
+)
 
 UP = np.array([True, True, True, False, False, False, False])
 SIZE = np.array([500, 600, 900, 60_000, 5000, 2500, 1500])

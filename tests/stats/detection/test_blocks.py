@@ -12,8 +12,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import WEIGHTS, alternatives
 from monitor.stats.detection.blocks import correction, prefix_sizes
 from monitor.stats.detection.e_detector import log_e_factor, log_e_path, log_ratios
-from monitor.stats.detection.half_space import Limit, half_space
-from monitor.stats.detection.projection import inside, project
+from monitor.stats.detection.half_space import Limit, half_space, inside, project
 from monitor.stats.detection.waves import log_e_path_of_waves
 
 TWO = np.array([True, False])

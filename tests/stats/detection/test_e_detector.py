@@ -23,8 +23,8 @@ from monitor.stats.detection.half_space import (
     Limit,
     LimitCannotBeTested,
     half_space,
+    project,
 )
-from monitor.stats.detection.projection import project
 from tests.stats.detection.test_half_space import metric_value
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "detector.json").read_text())

@@ -15,10 +15,10 @@ from monitor.stats.detection.recovery import (
     ERRORS,
     LOG_ENDS_AT,
     Recovery,
+    ending,
     log_recovery_factor,
     opposite,
 )
-from monitor.stats.detection.recovery_delay import ending
 from monitor.stats.detection.scenario import Scenario
 
 PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.62, "at_least")

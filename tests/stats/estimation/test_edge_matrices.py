@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
-from monitor.stats.estimation.edge_matrices import matrices_at_the_edge
-from monitor.stats.estimation.posterior import estimate, estimates
+from monitor.stats.estimation.posterior import estimate, estimates, matrices_at_the_edge
 
 DRAWN = Matrix(tp=[30.0, 20.0], fp=[10.0, 20.0], fn=[5.0, 9.0], tn=[95.0, 91.0])
 

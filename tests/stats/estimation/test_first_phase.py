@@ -5,8 +5,7 @@ import pytest
 
 from benchmarks.first_phase import Asked, of_round, of_rounds
 from monitor.domain.settings import Pooling
-from monitor.rounds.estimation.history import history_states
-from monitor.rounds.estimation.pooled_labels import class_labels
+from monitor.rounds.estimation.history import class_labels, history_states
 from monitor.rounds.estimation.tally import Completed
 from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.stats.design.cell_counts import cell_counts

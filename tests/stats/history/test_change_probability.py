@@ -13,9 +13,7 @@ from monitor.stats.history.run_length import RunLength
 
 def step(weights, started):
     ones = np.ones((len(weights), 1))
-    return PoolingStep(
-        BetaMixture(np.array(weights, dtype=float), ones, ones), np.array(started), 0.0
-    )
+    return PoolingStep(BetaMixture(np.array(weights, dtype=float), ones, ones), np.array(started))
 
 
 @pytest.mark.parametrize("hazard", [0.1, 0.5, 0.9])

@@ -18,7 +18,7 @@ from sqlalchemy import MetaData, insert, select, update
 from monitor.domain.model import Answer, Task
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import AuditCounts, Limits
-from monitor.rounds.delivery.deliver import deliver
+from monitor.rounds.delivery import deliver
 from monitor.rounds.opening import due
 from monitor.storage import schema
 from monitor.storage.database import Database

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum, auto
+from enum import Enum
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -20,14 +20,33 @@ _HIGHEST_REVISION = 1_000_000
 
 
 class AnswerOutcome(Enum):
-    """What became of what somebody said."""
+    """What became of what somebody said; why it was refused, if it was."""
 
-    TAKEN = auto()
-    NOT_OPEN = auto()
-    OUTDATED = auto()
-    NOT_YOURS = auto()
-    NOT_ASSIGNED = auto()
-    NOT_REQUESTED = auto()
+    TAKEN = (HTTPStatus.OK, "")
+    NOT_OPEN = (
+        HTTPStatus.NOT_FOUND,
+        "Nobody asks about this item here, or no longer. The answer was not taken; go on with the "
+        "next one.",
+    )
+    OUTDATED = (
+        HTTPStatus.CONFLICT,
+        "You said something else about this item since this page was made, so this was not taken. "
+        "Undo brings the item back.",
+    )
+    NOT_YOURS = (
+        HTTPStatus.CONFLICT,
+        "You have answered the other copy of this item; this one needs a second person. The answer "
+        "was not taken.",
+    )
+    NOT_ASSIGNED = (
+        HTTPStatus.CONFLICT,
+        "This item is not on your screen: it was never handed to you, or it went to somebody else "
+        "when 15 minutes were over. The answer was not taken; go on with the next one.",
+    )
+    NOT_REQUESTED = (
+        HTTPStatus.BAD_REQUEST,
+        "That is no answer to what is asked about this item. Choose one that its page offers.",
+    )
 
 
 def judged(
@@ -55,38 +74,10 @@ def stands(answer: ChosenAnswer | None) -> bool:
     return answer is not None and answer.answer is not None
 
 
-_REFUSALS = {
-    AnswerOutcome.NOT_OPEN: (
-        HTTPStatus.NOT_FOUND,
-        "Nobody asks about this item here, or no longer. The answer was not taken; go on with the "
-        "next one.",
-    ),
-    AnswerOutcome.OUTDATED: (
-        HTTPStatus.CONFLICT,
-        "You said something else about this item since this page was made, so this was not taken. "
-        "Undo brings the item back.",
-    ),
-    AnswerOutcome.NOT_YOURS: (
-        HTTPStatus.CONFLICT,
-        "You have answered the other copy of this item; this one needs a second person. The answer "
-        "was not taken.",
-    ),
-    AnswerOutcome.NOT_ASSIGNED: (
-        HTTPStatus.CONFLICT,
-        "This item is not on your screen: it was never handed to you, or it went to somebody else "
-        "when 15 minutes were over. The answer was not taken; go on with the next one.",
-    ),
-    AnswerOutcome.NOT_REQUESTED: (
-        HTTPStatus.BAD_REQUEST,
-        "That is no answer to what is asked about this item. Choose one that its page offers.",
-    ),
-}
-
-
 def refuse(outcome: AnswerOutcome) -> None:
     """Raise the refusal of an answer, unless it was taken."""
     if outcome is not AnswerOutcome.TAKEN:
-        raise PageRefused(*_REFUSALS[outcome])
+        raise PageRefused(*outcome.value)
 
 
 def answer_of(form: Mapping[str, str]) -> PageAnswer:
@@ -94,7 +85,7 @@ def answer_of(form: Mapping[str, str]) -> PageAnswer:
     try:
         return read_page_answer(form.get("answer", ""))
     except ValueError:
-        raise PageRefused(*_REFUSALS[AnswerOutcome.NOT_REQUESTED]) from None
+        raise PageRefused(*AnswerOutcome.NOT_REQUESTED.value) from None
 
 
 def task_of(form: Mapping[str, str]) -> tuple[str, int]:

@@ -43,10 +43,6 @@ FRAME_HEADERS = {
 
 _LEADING = re.compile(r"<(/?)(a|area|base|link|meta)(?=[\s/>])", re.IGNORECASE)
 _REFERENCE = re.compile(r"&#(?:x0*([0-9a-f]{1,6})|0*([0-9]{1,7}))(?![0-9a-f]);?", re.IGNORECASE)
-_TAG = re.compile(r"<[^<>]*>")
-_BLOCK = re.compile(r"<(?:p|br|div|tr|li|h[1-6])(?=[\s/>])")
-_LINE = 70  # letters
-_LEAST, _MOST = 96, 600
 _FIRST_STEERING = 0x2000  # below it browsers read many of these numbers as other characters
 _PAGE = (
     '<!doctype html><meta charset="utf-8"><style>:root{color-scheme:light;background:#fff;'
@@ -60,8 +56,8 @@ class Part(NamedTuple):
     """A part of an item; ``kind`` says which of the rest it has.
 
     ``text`` is the beginning of a text, ``more`` what is said about its ``rest``. ``rows``
-    belong to a table. An ``image`` and ``html`` have a separate ``address``, the
-    latter in a frame of some ``height``. ``note`` is said about the part by the page itself.
+    belong to a table. An ``image`` and ``html`` have a separate ``address``.
+    ``note`` is said about the part by the page itself.
     """
 
     name: str
@@ -72,7 +68,6 @@ class Part(NamedTuple):
     rest: str = ""
     rows: Sequence[_Row] = ()
     address: str = ""
-    height: int = 0
 
 
 def parts_of(shown: Shown | None, task: str) -> list[Part]:
@@ -101,8 +96,7 @@ def _of_kind(name: str, value: Mapping[str, Any], query: str) -> Part:
         case "image":
             return Part(name, kind="image", address=f"/label/picture{query}")
         case "html":
-            height = height_of(value["value"])
-            return Part(name, kind="html", address=f"/label/html{query}", height=height)
+            return Part(name, kind="html", address=f"/label/html{query}")
         case "link":
             return Part(name, kind="link", text=_line(value["value"][:AT_FIRST]))
         case "table":
@@ -198,19 +192,6 @@ def framed(html: str) -> str:
     cut = _CUT.format(shown=MOST_HTML, all=len(html)) if len(html) > MOST_HTML else ""
     text = _REFERENCE.sub(_seen, visible_lines(html[:MOST_HTML]))
     return _PAGE + _LEADING.sub(r"<\1x-\2", text) + cut
-
-
-def height_of(html: str) -> int:
-    """Guess how many pixels a page of HTML needs, since a sandbox does not tell; beyond it scrolls.
-
-    >>> height_of("<p>short</p>"), height_of("<p>line</p>" * 100)
-    (96, 600)
-    """
-    pieces = html[:MOST_HTML].lower().split("</style")
-    read = " ".join(piece.partition("<style")[0] for piece in pieces)
-    letters = len(" ".join(_TAG.sub(" ", read).split()))
-    lines = letters / _LINE + len(_BLOCK.findall(read)) + 6 * read.count("data:image/")
-    return round(min(max(_LEAST, 56 + 28 * lines), _MOST))
 
 
 def _seen(reference: re.Match[str]) -> str:

@@ -1,11 +1,9 @@
 """Which task comes next for whom, and what they say about it.
 
-Tasks are handed out block by block of the random order of their round, and each person has
-their own random order within a block. Who asks next gets one that is as likely as any other that is
-not out yet, regardless of what went before; so any part of a round that goes out first is a random
-part (docs/method.md). A task on somebody's screen is nobody else's for a while; if it is not
-answered by then it comes back. Nothing that decides here depends on
-an answer, but whether there is one.
+Tasks are handed out block by block of the random order of their round, in which each person has a
+random order of their own. So any part of a round that goes out first is a random part
+(docs/method.md): nothing here depends on an answer, but whether there is one. A task on somebody's
+screen is nobody else's for a while, and comes back if it is not answered by then.
 """
 
 from __future__ import annotations
@@ -58,25 +56,20 @@ class AssignedTask:
 
     key: str
     revision: int
-    shown: Shown | None
-
-
-@dataclass(frozen=True, slots=True)
-class LastAnswer:
-    """An answer that somebody gave, and may take back."""
-
-    key: str
-    revision: int
+    shown: Shown | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What somebody's screen shows: the tasks of one round, none if nothing is left for them."""
+    """What somebody's screen shows: the tasks of one round, none if nothing is left for them.
+
+    ``last`` is the task of the answer that they may take back; what it shows is not read.
+    """
 
     round_: PageRound | None
     tasks: tuple[AssignedTask, ...]
     progress: AnnotatorProgress
-    last: LastAnswer | None
+    last: AssignedTask | None
 
 
 class TaskQueue:
@@ -258,12 +251,12 @@ class TaskQueue:
 
     def _last(
         self, connection: Connection, annotator: str, accepting: Mapping[str, str]
-    ) -> LastAnswer | None:
+    ) -> AssignedTask | None:
         newest = page_store.last_answer(connection, list(accepting), annotator)
         control = control_store.last_answer(connection, names_on_page(accepting), annotator)
         if control is not None and (newest is None or newest.id <= control.after):
-            return LastAnswer(control.control_key, control.revision)
-        return None if newest is None else LastAnswer(newest.task_key, newest.revision)
+            return AssignedTask(control.control_key, control.revision)
+        return None if newest is None else AssignedTask(newest.task_key, newest.revision)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,7 @@ function table(rows) {
 function body(part) {
   if (part.kind === "image") return element("img", { src: part.address, alt: part.name });
   if (part.kind === "html") {
-    const { address: src, height, name: title } = part;
-    return element("iframe", { src, height, sandbox: "", title });
+    return element("iframe", { src: part.address, sandbox: "", title: part.name });
   }
   if (part.kind === "table") return table(part.rows);
   return part.text ? text(part.text) : "";

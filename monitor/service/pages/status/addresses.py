@@ -1,8 +1,7 @@
 """The status pages' addresses: all monitors, one monitor, its figures, one round."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Literal
@@ -10,7 +9,6 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from monitor.domain.errors import InputRefused
 from monitor.domain.ports import Clock
 from monitor.domain.report import Status
 from monitor.domain.settings import MonitorSettings
@@ -20,10 +18,9 @@ from monitor.presentation.numbers import plural
 from monitor.presentation.round_document import drawn_section, head_lines, page_sections
 from monitor.report.figures import metric_svg
 from monitor.report.html import policy, report_html
-from monitor.rounds.listing import listed
 from monitor.rounds.opening.removed_monitors import removed_monitors
-from monitor.rounds.reporting.surroundings import read_monitor_timeline
-from monitor.rounds.round_page import class_overviews, find_round, read_page, read_report
+from monitor.rounds.reporting.report import read_monitor_timeline
+from monitor.rounds.round_page import class_overviews, find_round, listed, read_page, read_report
 from monitor.rounds.status import overviews
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import PageRefused, Viewing, Visitor
@@ -78,14 +75,6 @@ def named_monitor(board: FromBoard, name: str) -> MonitorSettings:
 Named = Annotated[MonitorSettings, Depends(named_monitor)]
 
 
-@contextmanager
-def _refused_as_404() -> Iterator[None]:
-    try:
-        yield
-    except InputRefused as refused:
-        raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
-
-
 @router.get("/")
 def first_page(
     board: FromBoard, session: Visitor, page: Annotated[int, Query(ge=1, le=MOST_PAGES)] = 1
@@ -125,7 +114,7 @@ def monitor_page(
     """Show one monitor with its newest rounds, or those before one."""
     name = settings.name
     [overview] = overviews(board.database, [settings], board.clock())
-    with _refused_as_404(), board.database.read() as connection:
+    with board.database.read() as connection:
         until = None if before is None else find_round(connection, name, before).slot
         last = ROUNDS if before is None else OLDER
         rounds = listed(connection, ListQuery(monitor=name, before=until, last=last))
@@ -171,7 +160,7 @@ def round_page(
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
     """Show one version of a round, the latest unless one is named."""
-    with _refused_as_404(), board.database.read() as connection:
+    with board.database.read() as connection:
         round_ = find_round(connection, settings.name, number)
         page = read_page(connection, settings.name, number, version)
         key = report_store.first_key(connection, round_.id)
@@ -203,7 +192,7 @@ def round_report(
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
     """Give the report of a round: its own page, with the style that it holds."""
-    with _refused_as_404(), board.database.read() as connection:
+    with board.database.read() as connection:
         report = read_report(connection, settings.name, number, version)
     headers = {"content-security-policy": f"{policy()}; frame-ancestors 'none'; sandbox"}
     return HTMLResponse(report_html(report), headers=headers)

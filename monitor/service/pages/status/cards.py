@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.report import EstimateRow, Status
-from monitor.hooks.texts import body
+from monitor.hooks.context import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text

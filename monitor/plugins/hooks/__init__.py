@@ -1,0 +1,1 @@
+"""Hooks beside the built-in ones: Alertmanager, Apprise, a program."""

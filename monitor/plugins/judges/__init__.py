@@ -1,0 +1,1 @@
+"""Judges that are asked: an LLM over HTTP, a model of MLflow, a program."""

@@ -1,0 +1,1 @@
+"""Sign in to the pages with the accounts of an MLflow server."""

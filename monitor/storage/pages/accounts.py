@@ -1,0 +1,78 @@
+"""Users of the store, who sign in with a token of which the store has the hash (argon2)."""
+
+from __future__ import annotations
+
+import secrets
+from functools import cache
+from typing import TYPE_CHECKING
+
+from argon2 import PasswordHasher
+from argon2.exceptions import VerifyMismatchError
+
+from monitor.domain.people import Role, annotator_name
+from monitor.storage.pages import people_store
+
+if TYPE_CHECKING:
+    from monitor.storage.database import Database
+
+_BYTES = 24
+# Of what OWASP names as enough the one with the least memory, since a service has many callers.
+_HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+_ADD = "nobody can sign in yet; run: pr-monitor users add NAME --role labeler|viewer|admin"
+
+
+def new_token() -> str:
+    """Make a token."""
+    return secrets.token_urlsafe(_BYTES)
+
+
+def hash_of(token: str) -> str:
+    """Hash a token as the store keeps it."""
+    return _HASHER.hash(token)
+
+
+@cache
+def _nobodys() -> str:
+    return hash_of(new_token())
+
+
+class StoreUsers:
+    """The users that `pr-monitor users add` put into the store."""
+
+    kind = "users"
+    password = "Token"  # noqa: S105  what the field of the form is called
+    hint = "Who runs pr-monitor gave you a name and a token."
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def name_of(self, name: str, password: str) -> str | None:
+        """Compare a token with a user's; without such a user it takes as long."""
+        try:
+            user = annotator_name(name)
+        except ValueError:
+            user = ""  # nobody's
+        with self._database.read() as connection:
+            token_hash = people_store.token_hash_of(connection, user)
+        try:
+            _HASHER.verify(token_hash or _nobodys(), password.strip())
+        except VerifyMismatchError:
+            return None
+        return user if token_hash else None
+
+    def role(self, name: str) -> Role | None:
+        """Find the role of a user."""
+        with self._database.read() as connection:
+            role = people_store.role_of(connection, name)
+        return None if role is None else Role(role)
+
+    def check(self) -> tuple[str, tuple[str, ...]]:
+        """Count the users; that there are none is worth a look."""
+        with self._database.read() as connection:
+            count = len(people_store.users(connection))
+        return f"{count} user{'' if count == 1 else 's'}", () if count else (_ADD,)
+
+    def how_to_make_admin(self, name: str) -> str:
+        """Name the command that gives somebody the role."""
+        how = f"add {name!r} --role" if self.role(name) is None else f"role {name!r}"
+        return f"run: pr-monitor users {how} admin"

@@ -1,0 +1,1 @@
+from tests.labeling.conftest import _files_settle_at_once  # noqa: F401  a fixture
