@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import EstimateRow, RoundReport
-    from monitor.domain.setting_changes import Change
-    from monitor.domain.settings import MonitorSettings
+    from monitor.domain.settings import Change, MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.rounds.round_lists import ListQuery
     from monitor.storage.rounds.round_store import Round
