@@ -5,7 +5,7 @@ import json
 import pytest
 from argon2 import PasswordHasher
 
-from monitor.service.pages import accounts
+from monitor.storage.pages import accounts
 
 
 @pytest.fixture(autouse=True)

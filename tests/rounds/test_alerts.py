@@ -144,7 +144,7 @@ def test_two_rounds_that_pooled_are_sure_end_no_alert_whose_evidence_is_too_litt
 def kept_pooled(scene, number, limit):
     """Pooled probability that precision, the rate of the one flagged stratum, keeps a limit."""
     round_ = scene.round(number)
-    estimates = versions._estimated(versions._read_batch(scene.context, round_))
+    estimates = versions._estimated(versions.read_batch(scene.context, round_))
     rate = estimates[round_.id].pooled.flagged
     return float(rate.weight @ special.betaincc(rate.alpha[:, 0], rate.beta[:, 0], limit))
 
