@@ -43,8 +43,7 @@ class BrokenFile(ValueError):
 def csv_relation(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> str:
     """Read CSV with nothing guessed but the separator, which the header shows.
 
-    Guessing looks at the rows, so a bad row could make it skip good ones or the header. Files
-    may have their columns in different orders.
+    Guessing looks at the rows, so a bad row could make it skip good ones or the header.
     """
     similar: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for path in paths:
@@ -125,8 +124,7 @@ def _check_quotes(
 ) -> None:
     """Refuse a file in which a quote that nothing closes makes one cell of many rows.
 
-    As CSV it is valid: the next quote closes the cell. But each line in the cell then has what a
-    row has, which is looked for here; a text of several lines seldom has as many separators.
+    As CSV it is valid, since the next quote closes the cell, but each line in it looks like a row.
     """
     stamp = Path(path).stat()
     key = (path, stamp.st_size, stamp.st_mtime_ns)

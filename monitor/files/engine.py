@@ -1,7 +1,4 @@
-"""DuckDB as it is started for reading: once in a process, where files need no database.
-
-Starting it takes as long as reading a small file, and a round reads several times.
-"""
+"""DuckDB as it is started for reading: once in a process, as that takes as long as a small file."""
 
 from __future__ import annotations
 
@@ -87,10 +84,9 @@ def _options() -> dict[str, str | bool | int | float | list[str]]:
 def spill_folder(process: int) -> str:
     """Make the folder to which rows are moved that do not fit into memory, one in a process.
 
-    DuckDB's own would be in the working directory, which may be read-only, and open to all who
-    read there; this one is where the machine's temporary files are (``TMPDIR``), and closed. Where
-    none can be made it is empty, and what does not fit is refused. It goes when the process ends;
-    the next process that reads files removes the folder of a killed one.
+    DuckDB's own would be in the working directory, which may be read-only or open to others. Where
+    none can be made it is empty, and what does not fit is refused. It goes when the process ends,
+    or, of a killed one, when the next one starts.
     """
     _remove_abandoned()
     try:

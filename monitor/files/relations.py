@@ -1,7 +1,6 @@
-"""Parquet, CSV and DuckDB files as relations to query: what the file adapters share.
+"""Parquet, CSV and DuckDB files as relations to query, for sources and labelers.
 
-Sources and labelers both read such files and may not import one another, so this stands below
-them. DuckDB itself is imported on first use: settings classes must load quickly.
+DuckDB itself is imported on first use: settings classes must load quickly.
 """
 
 from __future__ import annotations

@@ -354,8 +354,13 @@ class EngineSource(TableSource):
 
     most_ids = 1_000_000  # since each statement is a scan
 
-    def open_table(self, window: Window | None = None) -> AbstractContextManager[OpenTable]:
-        """Open the table; rows outside the window may be left out, but none without a time."""
+    def open_table(
+        self, window: Window | None = None, other: OpenTable | None = None
+    ) -> AbstractContextManager[OpenTable]:
+        """Open the table, by the connection of another one if there is one.
+
+        Rows outside the window may be left out, but none without a time.
+        """
         raise NotImplementedError
 
     @contextmanager
@@ -386,9 +391,10 @@ class EngineSource(TableSource):
         return source.opened_for(reading.connection.table, truths.columns_read)
 
     @contextmanager
-    def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:
+    def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:  # noqa: ARG002
         """Open some columns so that queries of another table can name them."""
-        raise NotImplementedError
+        with self.open_table(other=other) as table:
+            yield Reading(Statements(table), DUCKDB)
 
 
 class DuckdbSource(EngineSource):
@@ -414,21 +420,19 @@ class DuckdbSource(EngineSource):
         """The files, as the same path may lead elsewhere from another folder."""
         return self.whole_location
 
-    def open_table(self, window: Window | None = None) -> AbstractContextManager[OpenTable]:  # noqa: ARG002
+    def open_table(
+        self,
+        window: Window | None = None,  # noqa: ARG002
+        other: OpenTable | None = None,
+    ) -> AbstractContextManager[OpenTable]:
         """Open the files; a query says itself which parts of them it reads."""
-        return opened(self.files)
+        return opened(self.files, other)
 
     def can_be_joined(self, other: EngineSource) -> bool:
         """Whether queries of another table can name this one; one DuckDB file is open at once."""
         if self.files.kind != "duckdb":
             return True
         return isinstance(other, DuckdbSource) and other.files.found() == self.files.found()
-
-    @contextmanager
-    def opened_for(self, other: OpenTable, columns: Collection[str]) -> Iterator[Reading]:  # noqa: ARG002
-        """Open the files by the connection of another table."""
-        with opened(self.files, other) as table:
-            yield Reading(Statements(table), DUCKDB)
 
     def state(self) -> Stamps:
         """Return size and time of each file."""

@@ -1,9 +1,4 @@
-"""Buckets of rows, and the frame that is built of what one scan counted in them.
-
-Every source classifies each row into a bucket (a stratum by its position, or a reason below zero)
-and counts per bucket and model version; the rest is the same for all of them and stands here:
-versions, bad rows, duplicates.
-"""
+"""Buckets of rows (a stratum by its position, or a reason below zero), and the frame they make."""
 
 from __future__ import annotations
 
@@ -132,9 +127,7 @@ class FrameBuilder:
         rows = sum(one.rows for one in inside)
         untimed = _untimed(counts, rows=rows, timed_rows=self._timed_rows(query, counts))
         unversioned = [one for one in inside if one.version in MISSING_MARKERS]
-        strata, duplicates = _stratum_frames(scan.strata, current, scan.at_most)
-        if columns.released is not None:
-            strata = _released(strata, current, query.settings.released_with)
+        strata, duplicates = _stratum_frames(scan, current)
         repeated = {BadRow.DUPLICATE: duplicates} if duplicates else {}
         return Frame(
             window=self.window,
@@ -272,37 +265,29 @@ def _untimed(counts: Sequence[BucketCount], *, rows: int, timed_rows: int) -> di
 
 
 def _stratum_frames(
-    strata: Sequence[Stratum], current: Sequence[BucketCount], at_most: int
+    scan: Scan, current: Sequence[BucketCount]
 ) -> tuple[tuple[StratumFrame, ...], int]:
-    """Drop repeated ids, within a stratum and over strata, where the first one stays.
-
-    A stratum held whole by its candidates gets its exact size; a larger one loses the share of
-    repeated ids among its candidates.
-    """
+    """Drop repeated ids: exactly where candidates are a whole stratum, else by their share."""
     seen: set[str] = set()
     parts, duplicates = [], 0
-    for index, stratum in enumerate(strata):
+    settings = scan.query.settings
+    for index, stratum in enumerate(scan.strata):
         own = [one for one in current if one.bucket in (index, withheld(index))]
-        part = _stratum_frame(stratum, own, seen, at_most)
+        part = _stratum_frame(stratum, own, seen, scan.at_most)
+        if stratum.flagged and settings.columns.released is not None:
+            part = replace(part, release=_release(own, index, settings.released_with))
         parts.append(part)
         duplicates += sum(one.rows for one in own) - part.size
     return tuple(parts), duplicates
 
 
-def _released(
-    strata: Sequence[StratumFrame], current: Sequence[BucketCount], probability: float | str | None
-) -> tuple[StratumFrame, ...]:
-    """Give each flagged stratum how many of its items were let through, and were to be."""
-    parts = []
-    for index, part in enumerate(strata):
-        released, stopped = rows_in(current, index), rows_in(current, withheld(index))
-        own = [one for one in current if one.bucket in (index, withheld(index))]
+def _release(own: Sequence[BucketCount], index: int, probability: float | str | None) -> Release:
+    """Count the items of a flagged stratum that were let through, and how many were to be."""
+    if isinstance(probability, str):
         expected = sum(one.chance[1] for one in own if one.chance is not None)
-        if not isinstance(probability, str):
-            expected = (probability or 0.0) * (released + stopped)
-        release = Release(released, expected) if part.stratum.flagged else None
-        parts.append(replace(part, release=release))
-    return tuple(parts)
+    else:
+        expected = (probability or 0.0) * sum(one.rows for one in own)
+    return Release(rows_in(own, index), expected)
 
 
 def _stratum_frame(

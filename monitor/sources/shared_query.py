@@ -1,7 +1,6 @@
 """The SQL that counts and draws for the monitors of one table, each row of which is read once.
 
-Monitors are known by their positions. To be counted, a row is there once for each of them, with
-the place as ``k``; drawn, it comes back once, with its bucket and its score for each.
+To be counted, a row is there once for each monitor, whose position is ``k``.
 """
 
 from __future__ import annotations

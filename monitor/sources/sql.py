@@ -56,11 +56,7 @@ _CLOSED = frozenset({"SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_PERM", "SQLITE_
 
 
 class SqlDatabase:
-    """A database that is only read.
-
-    folder: Where the path of a SQLite file starts.
-    setting: What the config names the table by.
-    """
+    """A database that is only read; ``setting`` is what the config names the table by."""
 
     def __init__(self, settings: SqlSettings, folder: Path, setting: str) -> None:
         self._settings = settings

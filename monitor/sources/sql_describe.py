@@ -34,8 +34,6 @@ class DescribedTable:
     """A table whose columns and values somebody chooses from.
 
     address: As the config will have it: variables of the environment as ``${NAME}``.
-    table: ``name`` or ``schema.name``.
-    folder: Where the path of a SQLite file starts.
 
     Raises `InputRefused` if the address holds a password, or a variable that is not set.
     """

@@ -1,8 +1,6 @@
 """Drawing from a table: counts of a window, a bound on md5 for each stratum, then the few rows.
 
-A database sorts nothing and writes no temporary file: of each stratum those rows come back whose
-md5 is below a bound that nearly always holds enough, and they are put in order here. Where it held
-too few, the bound of that stratum is raised. Several monitors of one table share the statements.
+So a database sorts nothing. Where a bound held too few rows, it is raised for that stratum.
 """
 
 from __future__ import annotations
@@ -38,8 +36,6 @@ ATTEMPTS = 3  # at a table whose rows change while they are read
 
 def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str) -> Groups:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
-
-    Several monitors of one table are counted and drawn by statements that they share.
 
     Raises `SourceUnavailable` if rows keep changing and the database cannot show one state of them,
     as of a view that uses ``random()``.

@@ -1,7 +1,6 @@
 """Times as a database holds them: what of a column is in a window, and which instant a value is.
 
-A window's bounds are brought into the form of the column, not the other way round,
-so that an index or a partition of the column serves.
+Bounds are brought into the form of the column, so that its index or partition serves.
 """
 
 from __future__ import annotations

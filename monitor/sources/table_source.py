@@ -65,10 +65,7 @@ class TableSource:
         self.cached: CachedScan | None = None
 
     def opened(self, window: Window | None = None) -> AbstractContextManager[Reading]:
-        """Begin to read; rows outside a window may be left out, but none without a time.
-
-        Errors of the engine become ours.
-        """
+        """Begin to read; rows outside a window may be left out, but none without a time."""
         raise NotImplementedError
 
     def state(self) -> object:
@@ -98,8 +95,7 @@ class TableSource:
     def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
         """Count and draw for these sources of the same table by statements that they share.
 
-        A frame is kept for the scan that was planned, and serves it once. A source in whose scan
-        there is a fault, or that would be alone in a reading, is left to its own.
+        A source in whose scan there is a fault, or that would be alone in a reading, is left out.
         """
         state = self.within(self.state)
         drawn = self._within(

@@ -130,8 +130,7 @@ Tagging = tuple[Callable[[str], Any], Callable[[str], Any], Callable[[str], Any]
 def _tagging(session: SparkSession) -> Tagging:
     """Name what tags the work of this thread, ends that, and ends the work from any thread.
 
-    A session's own tags serve with Connect alone: elsewhere no other thread than the one that set
-    them finds the work by them.
+    A session's own tags are found from other threads with Connect alone.
     """
     if is_remote(session):
         return session.addTag, session.removeTag, session.interruptTag

@@ -286,17 +286,6 @@ def test_a_table_that_took_the_place_of_another_is_not_taken_for_it(tmp_path, wr
     assert set(lake.source().at("0").show(["m0"], WEEK)) == {"m0"}  # as earlier releases named it
 
 
-def test_half_a_commit_is_no_snapshot(tmp_path):
-    lake = Delta(tmp_path)
-    lake.write(mails(3))
-    log = tmp_path / "predictions" / "_delta_log"
-    shutil.copy(log / "00000000000000000000.json", log / "00000000000000000001.json.tmp")
-
-    frame = lake.source().scan(WEEK, TWO, 5, "s")
-
-    assert (frame.size, frame.snapshot.split(".")[0]) == (3, "0")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [15, pytest.param(200, marks=pytest.mark.soak)])
 def test_a_table_that_changes_between_count_and_draw_gives_frame_and_sample_of_one_state(

@@ -1,6 +1,5 @@
 """Labels by column from another table of the lake that the predictions are in."""
 
-import shutil
 from typing import Any
 
 from deltalake import write_deltalake
@@ -38,17 +37,6 @@ class TestDelta(OfLake):
         again = labeler.collect(tasks_of(["a"]), first.cursor)
 
         assert not again.anew
-
-    def test_a_table_that_took_the_place_of_another_is_read_though_it_has_the_same_version(self):
-        kinds = {"item": "text", "outcome": "text"}
-        self.write([{"item": "a", "outcome": "1"}], kinds)
-        first = self.labeler().collect(tasks_of(["a"]), None)
-        shutil.rmtree(self.folder / "outcomes")
-        self.write([{"item": "a", "outcome": "0"}], kinds)
-
-        again = self.labeler().collect(tasks_of(["a"]), first.cursor)
-
-        assert [event.answer for event in again.events] == [Answer.NEGATIVE]
 
     def test_of_the_table_of_the_predictions_only_rows_that_count_are_read(self):
         lake = Delta(self.folder)
