@@ -1,6 +1,7 @@
 """Histories of rounds that are drawn by score cells, from draw to closing and after."""
 
 import math
+from datetime import timedelta
 
 import numpy as np
 import pytest
