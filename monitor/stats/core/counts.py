@@ -86,6 +86,14 @@ class Counts:
         Which strata are predicted positive.
     first_phase
         What sizes were estimated from; None where all are counted.
+
+    Examples
+    --------
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=108, tn=4732, flagged_size=160, passed_size=4840
+    ... )
+    >>> counts.positive
+    array([138, 108])
     """
 
     size: Ints

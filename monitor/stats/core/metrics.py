@@ -165,8 +165,25 @@ def f_beta(beta: float) -> Metric:
 
     .. math:: F_\beta = \frac{(1+\beta^2)\,TP}{(1+\beta^2)\,TP + \beta^2\,FN + FP}
 
-    (van Rijsbergen, *Information Retrieval*, 2nd ed. 1979, chapter 7). It is called ``f1``, ``f2``,
-    ``f0.5`` and so on. A ValueError if ``beta`` is not a positive finite number.
+    Parameters
+    ----------
+    beta
+        Positive; the metric is called ``f1``, ``f2``, ``f0.5`` and so on.
+
+    Raises
+    ------
+    ValueError
+        If ``beta`` is not a positive finite number.
+
+    Notes
+    -----
+    Van Rijsbergen, *Information Retrieval*, 2nd ed. 1979, chapter 7.
+
+    Examples
+    --------
+    >>> half = f_beta(0.5)
+    >>> half.name, round(float(half(Matrix(tp=138, fp=22, fn=108, tn=4732))), 4)
+    ('f0.5', 0.7788)
     """
     if not 0 < beta < math.inf:
         message = f"beta must be a positive finite number, got {beta!r}"

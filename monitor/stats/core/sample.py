@@ -131,8 +131,10 @@ class ScoredSample:
 
     Parameters
     ----------
-    items, score
-        The labeled sample, and the score of each item, higher for "rather positive", ``(n,)``.
+    items
+        The labeled sample, n items of H strata.
+    score
+        Score of each item, higher for "rather positive", shape ``(n,)``.
     low, high
         Scores that a stratum can hold, ``low <= score < high``, shape ``(H,)`` each; where not
         given, all scores.
@@ -141,6 +143,13 @@ class ScoredSample:
     ------
     ValueError
         If a score is missing or infinite, or lies outside its stratum's bounds.
+
+    Examples
+    --------
+    >>> items = LabeledSample([0, 0, 1, 1], [1, 0, 0, 1], size=[10, 90], flagged=1)
+    >>> scored = ScoredSample(items, [0.9, 0.6, 0.1, 0.4], low=[0.5, -np.inf], high=[np.inf, 0.5])
+    >>> scored.possible_at(0.3).tolist()  # per stratum: may an item be under it, and over it?
+    [[False, True], [True, True]]
     """
 
     items: LabeledSample

@@ -123,6 +123,11 @@ def items_by_chance(
     :math:`(L-B)\pi + \mathrm{Binomial}(B, \pi)` has the variance of the stratified estimate of
     the rest, :math:`L^2\pi(1-\pi)/m + DL\pi(1-\pi)`, and the window is known at least as well
     as the rate.
+
+    >>> float(items_by_chance([400, 70, 60], [30, 30, 40], [0, 3, 16]))
+    530.0
+    >>> float(items_by_chance([400, 400], [100, 100], [0, 100]).round())
+    8.0
     """
     groups = _grouped(unlabeled, labeled, positive, first_phase, of_the_rest=True)
     worth, _, within = _plain_labels(groups, PRIOR)

@@ -182,9 +182,21 @@ class Prospect:
         .. math:: q_h = \pi_h t + (1-\pi_h) f, \qquad
             \pi_{h,yes} = \pi_h t/q_h, \quad \pi_{h,no} = \pi_h (1-t)/(1-q_h)
 
-        ``tpr`` and ``fpr`` are the shares t and f of the positives and of the negatives to which
-        the judge says yes, strictly between 0 and 1: the same everywhere, or among the flagged and
-        the passed, ``(2,)``. ``items`` of each stratum are judged; all if not given.
+        Parameters
+        ----------
+        tpr, fpr
+            Shares t and f of the positives and of the negatives to which the judge says yes,
+            strictly between 0 and 1: the same everywhere, or among the flagged and the passed,
+            shape ``(2,)``.
+        items
+            Items of each stratum that the judge is asked about; all if not given.
+
+        Examples
+        --------
+        >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
+        >>> judged = window.judged(0.9, 0.05)
+        >>> judged.size, judged.prior_rates.rate.round(4)
+        (array([  810,  2190, 90790,  6210]), array([0.2963, 0.9863, 0.0018, 0.2319]))
         """
         by_class = {"tpr": np.broadcast_to(tpr, 2), "fpr": np.broadcast_to(fpr, 2)}
         for name, shares in by_class.items():

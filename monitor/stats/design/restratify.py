@@ -68,10 +68,29 @@ def restratify(
     the items that a round has in the stratum, so that its weights sum to its own effective size:
     a round then counts by its labels, as in pooling, not by its window.
 
-    All arrays have the shape ``(K,)``. Items outside of the strata ``0 .. strata - 1`` belong to
-    none; a label is 0 or 1, a weight :math:`N_h/n_h` over 0; the rounds ``round_of`` are whole
-    numbers from 0, or None if all are of one. A ValueError if shapes differ, or a label or weight
-    is out of range.
+    Parameters
+    ----------
+    stratum
+        New stratum of each item, shape ``(K,)``; items outside ``0 .. strata - 1`` belong to none.
+    positive
+        Label of each item, 0 or 1.
+    weight
+        How many items of its window each stands for, :math:`N_h/n_h`; above 0.
+    strata
+        How many new strata there are, H, 1 or more.
+    round_of
+        Round of each item, whole numbers from 0; None: all are of one.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or a label or weight is out of its range.
+
+    Examples
+    --------
+    >>> found = restratify([0, 0, 0, 1], [1, 0, 0, 1], [1.0, 1.0, 4.0, 2.0], strata=3)
+    >>> found.labeled.round(3), found.positive.round(3)
+    (array([2., 1., 0.]), array([0.333, 1.   , 0.   ]))
     """
     band, y, w = _checked(stratum, positive, weight, strata)
     rounds = np.zeros_like(band) if round_of is None else np.asarray(round_of, dtype=np.int64)

@@ -127,11 +127,36 @@ def alternatives(
     keep the limit or that one right answer refutes. ``B`` stops where all shares are ``CAP``: an
     alternative keeps the limit only where even those do (see :func:`check_testable`).
 
-    The guess ``rates`` has the shape ``(..., H)``, each strictly between 0 and 1; ``beyond`` is r
-    of each alternative, ``(..., alternatives)``, 0 exactly at the limit (:func:`steps`). So the
-    result is ``(..., alternatives, H)``. A stratum without ``labeled`` items is supposed at its
-    best for the limit, as it is in ``half_space.project``: no label could refute that. Raises
-    LimitCannotBeTested if the window lacks a predicted class that the metric needs.
+    Parameters
+    ----------
+    limit, size, is_flagged
+        As for ``half_space.half_space``.
+    rates
+        The guess g, shape ``(..., H)``, each strictly between 0 and 1.
+    beyond
+        r of each alternative, shape ``(alternatives,)`` or one row per guess, shape
+        ``(..., alternatives)``; 0 is exactly at the limit. See :func:`steps`.
+    labeled
+        Labels in each stratum, shape ``(H,)``. A stratum without any is supposed at its best for
+        the limit, as it is in ``projection.project``: no label could refute that. Without it all
+        strata have labels.
+
+    Returns
+    -------
+    Rates of shape ``(..., alternatives, H)``.
+
+    Raises
+    ------
+    LimitCannotBeTested
+        If the window lacks a predicted class that the metric needs.
+
+    Examples
+    --------
+    >>> limit = Limit("precision", 0.8, "at_least")
+    >>> sizes, is_flagged = np.array([100, 900]), np.array([True, False])
+    >>> rows = alternatives(limit, sizes, is_flagged, np.array([0.9, 0.01]), (0.15, 1.0))
+    >>> print(rows[:, 0].round(3))
+    [0.77 0.6 ]
     """
     wrong = _WrongAnswers.of(limit, size, is_flagged, rates, labeled)
     scale = 1 + np.asarray(beyond, dtype=np.float64)
@@ -178,7 +203,15 @@ def steps(
 
     over the labeled strata, 0 or more, one per entry z of ``errors``, shape ``(...,
     alternatives)``: the alternative then misses the limit by z standard errors of one round's
-    estimate of :math:`c\cdot\pi`.
+    estimate of :math:`c\cdot\pi`. Parameters and errors are as for :func:`alternatives`.
+
+    Examples
+    --------
+    >>> limit = Limit("precision", 0.8, "at_least")
+    >>> sizes, is_flagged = np.array([100, 900]), np.array([True, False])
+    >>> guess, labeled = np.array([0.9, 0.01]), np.array([64, 0])
+    >>> print(steps(limit, sizes, is_flagged, guess, labeled))  # .05 is one standard error
+    [0.1875 0.375  0.75  ]
     """
     about, c = (limit, size, is_flagged, rates), half_space(limit, size, is_flagged).c
     p = alternatives(*about, beyond=(0.0,), labeled=labeled)[..., 0, :]

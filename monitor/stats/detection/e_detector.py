@@ -273,7 +273,11 @@ class Evidence:
         return self.log_mean >= threshold
 
     def highest(self, path: ArrayLike) -> float:
-        """Highest log M of one more round with this :func:`log_e_path`; its end is the last row."""
+        """Highest log M of one more round with this :func:`log_e_path`, whose end is its last row.
+
+        >>> print(round(Evidence().highest([[1.0, 4.0, 5.0], [1.0, 2.0, 3.0]]), 3))
+        4.074
+        """
         return float(log_mixed(update(self.log_m, path), self.weights).max())
 
 

@@ -46,17 +46,25 @@ class Limit:
     Parameters
     ----------
     metric
-        One of ``WATCHABLE``, or ``f2``, ``f0.5``: names as in ``metrics.METRICS``.
+        One of ``WATCHABLE``, or ``f1``, ``f2``, ``f0.5``: names as in ``metrics.METRICS``.
     value
         The limit L, strictly between 0 and 1 by ``EDGE`` or more: at 0 or 1 nothing is reachable
         on one side of it.
     side
         ``"at_least"``: the metric must not fall below; ``"at_most"``: must not rise above.
+    beta
+        Weight of recall against precision; only read for ``f_beta``.
 
     Raises
     ------
     ValueError
-        If the metric is unknown or has no convex null, or ``value`` or ``side`` is out of range.
+        If the metric is unknown or has no convex null, or ``value``, ``side`` or ``beta`` is out
+        of range.
+
+    Examples
+    --------
+    >>> print(Limit("recall", 0.5, "at_least"))
+    recall at least 0.5
     """
 
     metric: str
@@ -79,7 +87,15 @@ class Limit:
         return f"{self.metric} {self.side.replace('_', ' ')} {self.value:g}"
 
     def direct(self) -> Limit:
-        """Return the same limit on the table's metric: an FPR of at most .1 is specificity .9."""
+        """Return the same limit on the table's metric: an FPR of at most .1 is specificity .9.
+
+        ``f2`` is F_beta with ``beta=2``.
+
+        Examples
+        --------
+        >>> print(Limit("fpr", 0.1, "at_most").direct())
+        specificity at least 0.9
+        """
         if self.metric not in _MIRRORED:
             return self
         other: Side = "at_most" if self.side == "at_least" else "at_least"
@@ -240,9 +256,29 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
     (n_h((x_h-\mathrm{alt}_h)^2 + \mathrm{alt}_h(1-\mathrm{alt}_h)))` and a bracket for each.
 
     A stratum without labels sits at its best value: 1 where c > 0, 0 where c < 0. In labeled strata
-    x is the alternative itself, strictly between 0 and 1, where that keeps the limit. ``labeled``
-    are the labels really given, ``(H,)``: the e-value has mean 1 only with these. Raises
-    LimitCannotBeTested if no rates in :math:`[0,1]^H` lie strictly inside the half-space.
+    x is the alternative itself where that keeps the limit.
+
+    Parameters
+    ----------
+    space
+        Rates that keep the limit; some rates in :math:`[0,1]^H` must lie strictly inside.
+    alternative
+        Rates of shape ``(..., H)``, strictly between 0 and 1.
+    labeled
+        Labels really given in each stratum, shape ``(H,)``: the e-value has mean 1 only with these.
+
+    Raises
+    ------
+    LimitCannotBeTested
+        If no rates lie strictly inside the half-space.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit, half_space
+    >>> sizes, is_flagged = np.array([100, 900]), np.array([True, False])
+    >>> space = half_space(Limit("recall", 0.7, "at_least"), sizes, is_flagged)
+    >>> print(project(space, np.array([0.9, 0.08]), np.array([50, 200])).round(4))
+    [0.9132 0.0435]
     """
     scale = float(np.abs(space.c).max())  # so that _CLOSE means the same for every limit
     c, d = space.c / scale, space.d / scale

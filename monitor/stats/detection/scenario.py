@@ -76,8 +76,19 @@ class Scenario:
     def summed(self, bands: ArrayLike) -> Scenario:
         """Return the scenario with the strata of each band as one.
 
-        ``bands``, by number or name, have the shape ``(H,)``, and none has strata of both classes.
-        They keep the order of their first strata.
+        Parameters
+        ----------
+        bands
+            Band of each stratum, by number or name, shape ``(H,)``; none has strata of both
+            classes. They keep the order of their first strata.
+
+        Examples
+        --------
+        >>> cells = Scenario.of(
+        ...     [160, 4000, 840], [100, 300, 100], [True, False, False], [0.86, 0.001, 0.1]
+        ... )
+        >>> cells.summed(["flagged-1", "passed-1", "passed-1"]).rates.round(4)
+        array([0.86  , 0.0182])
         """
         _, first, band = np.unique(np.asarray(bands), return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -108,12 +119,26 @@ class Scenario:
         return None if np.isnan(result) else result
 
     def breaks(self, limit: Limit, *, by: float = 0.0) -> bool:
-        """Whether the true rates break a limit, in the half-space by more than ``by``."""
+        """Whether the true rates break a limit, in the half-space by more than ``by``.
+
+        Examples
+        --------
+        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+        >>> scenario.breaks(Limit("precision", 0.9, "at_least"))
+        True
+        """
         space = half_space(limit, self.size, self.is_flagged)
         return bool(self.rates @ space.c < space.d - by * float(np.abs(space.c).max()))
 
     def moved(self, limit: Limit) -> Scenario:
-        """Return the scenario with the wrong answers scaled until a metric is at a value."""
+        """Return the scenario with the wrong answers scaled until a metric is at a value.
+
+        Examples
+        --------
+        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+        >>> print(scenario.moved(Limit("precision", 0.70, "at_least")).rates)
+        [0.7  0.02]
+        """
         rates = scaled_to_limit(limit, self.size, self.is_flagged, inside(self.rates))
         return replace(self, rates=rates)
 
@@ -178,7 +203,17 @@ class Scenario:
 
         .. math:: W_h' = W_h\Big(f \pi_h + \frac{1-f\eta}{1-\eta}(1-\pi_h)\Big).
 
-        A ValueError if the prevalence would leave (0, 1).
+        Raises
+        ------
+        ValueError
+            If the prevalence would leave (0, 1).
+
+        Examples
+        --------
+        >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+        >>> doubled = scenario.with_prevalence(2)
+        >>> round(doubled.value("precision"), 3), round(doubled.value("recall"), 3)
+        (0.928, 0.587)
         """
         size, rates = self.size, self.rates
         prevalence = float(size @ rates / size.sum())

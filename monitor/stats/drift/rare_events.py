@@ -18,6 +18,11 @@ def rates_differ(
     with sizes :math:`n` now and :math:`m` before. The rates differ if the count lies outside of
     the central ``level`` of it: equal rates are called equal with this probability or more, and a
     few events before make a wide bound.
+
+    Examples
+    --------
+    >>> rates_differ(0, 1000, 60, 1000), rates_differ(50, 1000, 60, 1000)
+    (True, False)
     """
     if min(size, size_before) <= 0 or min(events, events_before) < 0 or not 0 < level < 1:
         message = (

@@ -76,10 +76,29 @@ def segment_posterior(
 
     with :math:`s_h = \min\{A_h+B_h,\ 1/\min(m_h, 1-m_h)\}`; its own labels then weigh the
     components and update each. It is ``change_point.pool`` with the rest as the reference. Of its
-    weight ``own_weight``, in [0, 1], then goes to the segment alone
-    (``robust_mixture.with_robust_weight``). ``whole`` has all items of the strata, the segment's
-    among them; a ValueError if the strata differ, or the segment has more items or labels than
-    that.
+    weight ``own_weight`` then goes to the segment alone (``robust_mixture.with_robust_weight``).
+
+    Parameters
+    ----------
+    segment
+        Sizes and labels of the segment in each stratum, H strata in the order of ``whole``.
+    whole
+        The same of all items, the segment among them.
+    own_weight
+        From 0, nothing apart from what the labels choose, to 1.
+
+    Raises
+    ------
+    ValueError
+        If the strata differ, or the segment has more items or labels than the whole.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> whole = Counts.of_matrix(tp=80, fp=20, fn=10, tn=290, flagged_size=900, passed_size=9000)
+    >>> part = Counts.of_matrix(tp=2, fp=8, fn=1, tn=29, flagged_size=90, passed_size=900)
+    >>> segment_posterior(part, whole).mean().round(3)
+    array([0.25 , 0.037])
     """
     _check_part(segment, whole)
     labeled = whole.labeled - segment.labeled

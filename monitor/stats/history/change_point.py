@@ -52,7 +52,13 @@ class PoolingStep:
     started: Ints
 
     def most_likely_start(self) -> int:
-        """Round at which the class most probably changed last; 0 if it did not."""
+        """Round at which the class most probably changed last; 0 if it did not.
+
+        Examples
+        --------
+        >>> pooling_steps([([80], [100]), ([79], [100]), ([40], [100])])[-1].most_likely_start()
+        3
+        """
         weight = np.bincount(self.started, weights=self.mixture.weight)
         return int(weight.argmax())
 
@@ -68,6 +74,13 @@ class PoolingStep:
         the coverage of its intervals and says little of how often classifiers change, so it is
         taken out again; b is what the labels say. 0 where the class could not have changed: it had
         no label before, or has none now.
+
+        Examples
+        --------
+        >>> rounds, settings = [([81], [100]), ([81], [100]), ([50], [100])], RunLength(hazard=0.5)
+        >>> quiet, fell = pooling_steps(rounds, settings=settings)[1:]
+        >>> quiet.change_probability(2, 0.5) < 0.5, fell.change_probability(3, 0.5) > 0.99
+        (True, True)
         """
         check_probability(hazard, "hazard")
         changed = float(self.mixture.weight[self.started == index].sum())

@@ -44,6 +44,12 @@ class LabelAudit:
         probability over ``CHANCE_LIMIT``.
     ValueError
         If a count is negative.
+
+    Examples
+    --------
+    >>> audit = LabelAudit(tp=96, fn=4, tn=190, fp=10)
+    >>> audit.sensitivity, audit.specificity
+    ((96.5, 4.5), (190.5, 10.5))
     """
 
     tp: int
@@ -107,7 +113,17 @@ class ArrivedShare:
 
 @dataclass(frozen=True, slots=True)
 class ClassAudits:
-    """An audit of the labels of each predicted class; None where labels count as right."""
+    """An audit of the labels of each predicted class by itself; None where labels count as right.
+
+    Examples
+    --------
+    >>> audits = ClassAudits(
+    ...     flagged=LabelAudit(tp=48, fn=2, tn=95, fp=5),
+    ...     passed=LabelAudit(tp=48, fn=2, tn=999, fp=1),
+    ... )
+    >>> audits.passed.specificity
+    (999.5, 1.5)
+    """
 
     flagged: LabelAudit | ArrivedShare | None
     passed: LabelAudit | ArrivedShare | None

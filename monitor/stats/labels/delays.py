@@ -82,8 +82,25 @@ def arrival_curve(arrivals: Sequence[Arrivals], *, coarse: float) -> ArrivalCurv
     with :math:`d_s` labels of age s, of rounds that were followed up to :math:`c_i`. Its variance
     is Greenwood's, :math:`\hat F^2 \sum_{s>t} d_s / (n_s (n_s - d_s))`, and ``worth`` is
     :math:`\hat F (1 - \hat F)` over it. The share is of the labels that come before the largest
-    bound. Labels that were there when somebody first looked at an age of more than ``coarse`` days
-    count as come by then, whenever that was. A ValueError if no label has an age.
+    bound.
+
+    Parameters
+    ----------
+    coarse
+        Days; labels that were there when somebody first looked at a greater age count as come by
+        then, whenever that was.
+
+    Raises
+    ------
+    ValueError
+        If no label has an age.
+
+    Examples
+    --------
+    >>> old = [Arrivals(day, day, 10, bound=30) for day in (2, 5, 10, 20)]
+    >>> curve = arrival_curve([*old, Arrivals(2, 2, 8, bound=6)], coarse=3)
+    >>> curve.share, round(curve.at(6).share, 2)
+    (array([0.32142857, 0.5       , 0.75      , 1.        ]), 0.5)
     """
     is_dated = np.array([each.is_dated(coarse) for each in arrivals], dtype=np.bool_)
     count, bound = (
@@ -117,10 +134,25 @@ def pace_fit(curve: ArrivalCurve, worth: float, young: Sequence[Arrivals], matur
     .. math:: z = \Big(O - \sum p\Big) \Big/
         \sqrt{\Big(1 + \frac{N}{m}\Big) \sum p (1 - p)}
 
-    where the N labels are counted and :math:`\hat F` comes from m labels, ``worth``. The smallest
-    of the two-sided probabilities for a few w, parts of the days that labels take to mature, is
-    multiplied by their number (Bonferroni). Labels that are as much slower in each round, at any
-    age, show in the older of the young rounds only.
+    where the N labels are counted and :math:`\hat F` is worth m. The smallest of the two-sided
+    probabilities for a few w is multiplied by their number (Bonferroni). Labels that are as
+    much slower in each round, at any age, show in the older of the young rounds only.
+
+    Parameters
+    ----------
+    worth
+        Labels that the curve comes from.
+    matures
+        Days until labels mature, of which the w are parts.
+
+    Examples
+    --------
+    >>> old = [Arrivals(day, day, 10, bound=30) for day in range(1, 31)]
+    >>> curve = arrival_curve(old, coarse=3)
+    >>> alike = [Arrivals(day, day, 4, bound=20) for day in range(1, 21)]
+    >>> stopped = [Arrivals(day, day, 5, bound=20) for day in range(1, 17)]
+    >>> [round(pace_fit(curve, 300, each, 30), 3) for each in (alike, stopped)]
+    [1.0, 0.0]
     """
     rows = [(each.middle, each.bound, each.labels) for each in young]
     came, bound, labels = np.array(rows, dtype=np.float64).reshape(-1, 3).T

@@ -116,6 +116,17 @@ def corrected_draws(
     are picked by weight, and :math:`\pi_h` is drawn from its distribution given s and t. The
     integrals are sums over cells, with the prior's exact mass in each. There is one audit for all
     labels, or one for each predicted class, whose labels count as right where it is None.
+
+    Examples
+    --------
+    >>> from monitor.stats.core.counts import Counts
+    >>> from monitor.stats.labels.audit import LabelAudit
+    >>> counts = Counts.of_matrix(
+    ...     tp=138, fp=22, fn=150, tn=4690, flagged_size=1600, passed_size=48400
+    ... )
+    >>> draws = corrected_draws(counts, LabelAudit(tp=96, fn=4, tn=1980, fp=20))
+    >>> draws.rates.mean(axis=0).round(3)
+    array([0.905, 0.022])
     """
     is_right = isinstance(audit, ClassAudits) and audit.flagged is None
     classes = _classes(_thinned(counts), whole=is_right)
