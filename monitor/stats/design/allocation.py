@@ -210,7 +210,8 @@ def allocate(
     blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
     design = BlendedDesign(problem, without_bands(problem, prospect) if blend > 0 else None, blend)
     plannable = {name: requested[name] for name in requested if name in problem.coefficients}
-    future = FutureWidths.of(problem, prior_rates) if plannable else None
+    over_cells = problem.uniform is not None
+    future = FutureWidths.of(problem, prior_rates) if plannable or over_cells else None
     if future is None or assurance is None:
         least = _within_margins(design, plannable)
     else:
@@ -221,7 +222,8 @@ def allocate(
     else:
         aims = least.aims or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
         labels, more = _within_budget(_under_doubt(design, prior_rates), aims, max_labels)
-    widths = problem.half_widths(labels)
+    # The variance at the expected rates is too small where many cells have few labels each.
+    widths = future.expected(labels) if future and over_cells else problem.half_widths(labels)
     assured = {} if future is None else future.is_within(labels, plannable)
     if assurance is not None and needed is not None and needed > labels.sum():
         more += tuple(

@@ -250,6 +250,10 @@ class FutureWidths:
         )
         return {name: widths[name] for name in problem.coefficients}
 
+    def expected(self, labels: Ints | Floats) -> dict[str, float]:
+        """Mean half-width of each metric over the draws."""
+        return {name: float(half.mean()) for name, half in self.half_widths(labels).items()}
+
     def quantiles(self, labels: Ints | Floats, share: float) -> dict[str, float]:
         """Half-width of each metric that a share of the draws keeps."""
         return {

@@ -93,6 +93,18 @@ def test_nothing_is_known_of_a_class_without_answers():
     assert widths["precision"] < 1
 
 
+def test_margins_expected_of_few_labels_are_not_narrower_than_those_that_come():
+    rng = np.random.default_rng(3)
+
+    plan = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.3), max_labels=200)
+
+    answers = rng.binomial(plan.labels, RATES, size=(100, len(SIZE)))
+    found = [drawn_widths(plan.labels, y, points=2**9) for y in answers]
+    for name, margin in plan.margins.items():
+        ratio = margin / np.mean([each[name] for each in found])
+        assert 0.98 <= ratio <= 1.08
+
+
 def test_margins_are_kept_as_often_as_asked():
     margins = {"precision": 0.07, "recall": 0.07}
     rng = np.random.default_rng(2)
