@@ -47,26 +47,6 @@ Everything below is in `monitor.stats` unless another module is named. Symbols a
 """
 
 EXAMPLE = Matrix(tp=138, fp=22, fn=108, tn=4732)
-FORMULAS = {
-    "precision": ("TP / (TP + FP)", "right among the flagged"),
-    "recall": ("TP / (TP + FN)", "flagged among the positives"),
-    "f1": (
-        "2 TP / (2 TP + FP + FN)",
-        "harmonic mean of both; `f2`, `f0.5` and so on are known too",
-    ),
-    "specificity": ("TN / (TN + FP)", "passed among the negatives"),
-    "npv": ("TN / (TN + FN)", "right among the passed"),
-    "prevalence": ("(TP + FN) / N", "share of positives"),
-    "accuracy": ("(TP + TN) / N", "share of right decisions"),
-    "balanced_accuracy": ("(recall + specificity) / 2", "mean over the actual classes"),
-    "mcc": ("phi of the four cells", "Matthews' correlation coefficient"),
-    "fpr": ("FP / (FP + TN)", "flagged among the negatives"),
-    "false_omission_rate": ("FN / (FN + TN)", "positives among the passed"),
-    "flagged_rate": ("(TP + FP) / N", "share that is flagged; counted, not estimated"),
-    "precision_gain": ("1 - prevalence odds x FP / TP", "precision on the scale of Flach and Kull"),
-    "recall_gain": ("1 - prevalence odds x FN / TP", "recall on the scale of Flach and Kull"),
-}
-"""How each metric is computed, and what it says."""
 
 METRICS_HEAD = """\
 # Metrics
@@ -110,9 +90,8 @@ def metrics_page() -> str:
     """Return the page about the metrics: formula, when there is no value, an example."""
     lines = ["| metric | formula | no value where | example |", "|---|---|---|---|"]
     for name, metric in METRICS.items():
-        formula, meaning = FORMULAS[name]
         reason = metric.undefined.value.replace("_", " ")
-        lines.append(f"| `{name}`: {meaning} | {formula} | {reason} | {metric(EXAMPLE):.4f} |")
+        lines.append(f"| `{name}`: {metric.meaning} | {metric.written} | {reason} | {metric(EXAMPLE):.4f} |")
     return METRICS_HEAD.replace("{table}", "\n".join(lines))
 
 

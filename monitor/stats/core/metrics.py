@@ -105,6 +105,8 @@ class Metric:
     by_truth
         Whether it looks within an actual class. With an empty predicted class such a metric
         is 0 or 1 at any rates: true of that window, and no news of the classifier.
+    written, meaning
+        The formula as text, and in a few words what the metric says.
     """
 
     name: str
@@ -112,6 +114,8 @@ class Metric:
     undefined: Undefined
     uses: tuple[str, ...] = BOTH
     by_truth: bool = False
+    written: str = ""
+    meaning: str = ""
 
     def __call__(self, matrix: Matrix) -> Floats:
         """Values of the metric, NaN where it is undefined; the shape is the matrix's."""
@@ -194,42 +198,124 @@ def f_beta(beta: float) -> Metric:
         right = (1 + square) * m.tp
         return _ratio(right, right + square * m.fn + m.fp)
 
-    return Metric(f"f{beta:g}", formula, Undefined.NOTHING_FLAGGED_OR_POSITIVE, by_truth=True)
+    right, missed = f"{1 + square:g} TP", "FN" if square == 1 else f"{square:g} FN"
+    return Metric(
+        f"f{beta:g}",
+        formula,
+        Undefined.NOTHING_FLAGGED_OR_POSITIVE,
+        by_truth=True,
+        written=f"{right} / ({right} + {missed} + FP)",
+        meaning="harmonic mean of both; `f2`, `f0.5` and so on are known too",
+    )
 
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {
         metric.name: metric
         for metric in (
-            Metric("precision", _precision, Undefined.NOTHING_FLAGGED, (FLAGGED,)),
-            Metric("recall", _recall, Undefined.NO_POSITIVE, by_truth=True),
+            Metric(
+                "precision",
+                _precision,
+                Undefined.NOTHING_FLAGGED,
+                (FLAGGED,),
+                written="TP / (TP + FP)",
+                meaning="right among the flagged",
+            ),
+            Metric(
+                "recall",
+                _recall,
+                Undefined.NO_POSITIVE,
+                by_truth=True,
+                written="TP / (TP + FN)",
+                meaning="flagged among the positives",
+            ),
             f_beta(1),
             Metric(
                 "specificity",
                 lambda m: _ratio(m.tn, m.negative),
                 Undefined.NO_NEGATIVE,
                 by_truth=True,
+                written="TN / (TN + FP)",
+                meaning="passed among the negatives",
             ),
-            Metric("npv", lambda m: _ratio(m.tn, m.passed), Undefined.NOTHING_PASSED, (PASSED,)),
-            Metric("prevalence", lambda m: _ratio(m.positive, m.total), Undefined.NO_ITEM),
-            Metric("accuracy", lambda m: _ratio(m.tp + m.tn, m.total), Undefined.NO_ITEM),
+            Metric(
+                "npv",
+                lambda m: _ratio(m.tn, m.passed),
+                Undefined.NOTHING_PASSED,
+                (PASSED,),
+                written="TN / (TN + FN)",
+                meaning="right among the passed",
+            ),
+            Metric(
+                "prevalence",
+                lambda m: _ratio(m.positive, m.total),
+                Undefined.NO_ITEM,
+                written="(TP + FN) / N",
+                meaning="share of positives",
+            ),
+            Metric(
+                "accuracy",
+                lambda m: _ratio(m.tp + m.tn, m.total),
+                Undefined.NO_ITEM,
+                written="(TP + TN) / N",
+                meaning="share of right decisions",
+            ),
             Metric(
                 "balanced_accuracy",
                 lambda m: (_recall(m) + _ratio(m.tn, m.negative)) / 2,
                 Undefined.ONE_ACTUAL_CLASS,
                 by_truth=True,
+                written="(recall + specificity) / 2",
+                meaning="mean over the actual classes",
             ),
-            Metric("mcc", _matthews, Undefined.EMPTY_MARGIN, by_truth=True),
-            Metric("fpr", lambda m: _ratio(m.fp, m.negative), Undefined.NO_NEGATIVE, by_truth=True),
+            Metric(
+                "mcc",
+                _matthews,
+                Undefined.EMPTY_MARGIN,
+                by_truth=True,
+                written="phi of the four cells",
+                meaning="Matthews' correlation coefficient",
+            ),
+            Metric(
+                "fpr",
+                lambda m: _ratio(m.fp, m.negative),
+                Undefined.NO_NEGATIVE,
+                by_truth=True,
+                written="FP / (FP + TN)",
+                meaning="flagged among the negatives",
+            ),
             Metric(
                 "false_omission_rate",
                 lambda m: _ratio(m.fn, m.passed),
                 Undefined.NOTHING_PASSED,
                 (PASSED,),
+                written="FN / (FN + TN)",
+                meaning="positives among the passed",
             ),
-            Metric("flagged_rate", lambda m: _ratio(m.flagged, m.total), Undefined.NO_ITEM, ()),
-            Metric("precision_gain", lambda m: _gain(m.fp, m), Undefined.NO_GAIN, by_truth=True),
-            Metric("recall_gain", lambda m: _gain(m.fn, m), Undefined.NO_GAIN, by_truth=True),
+            Metric(
+                "flagged_rate",
+                lambda m: _ratio(m.flagged, m.total),
+                Undefined.NO_ITEM,
+                (),
+                written="(TP + FP) / N",
+                meaning="share that is flagged; counted, not estimated",
+            ),
+            Metric(
+                "precision_gain",
+                lambda m: _gain(m.fp, m),
+                Undefined.NO_GAIN,
+                by_truth=True,
+                written="1 - prevalence odds x FP / TP",
+                meaning="precision on the scale of Flach and Kull",
+            ),
+            Metric(
+                "recall_gain",
+                lambda m: _gain(m.fn, m),
+                Undefined.NO_GAIN,
+                by_truth=True,
+                written="1 - prevalence odds x FN / TP",
+                meaning="recall on the scale of Flach and Kull",
+            ),
         )
     }
 )

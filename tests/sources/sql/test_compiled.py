@@ -9,6 +9,7 @@ for is compiled by its general one, with that database's quotes.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,15 +82,14 @@ def named(dialect, name):
     return dialect
 
 
-ENGINES: dict[str, Any] = {
+OWN: dict[str, Any] = {
     "mysql": mysql.dialect,
     "mssql": mssql.dialect,
     "redshift": lambda: named(postgresql.dialect(), "redshift"),
-    "snowflake": lambda: general("snowflake"),
     "bigquery": lambda: general("bigquery", Backticks),
     "databricks": lambda: general("databricks", Backticks),
-    "trino": lambda: general("trino"),
 }
+ENGINES = {name: OWN.get(name, partial(general, name)) for name in DIALECTS if name not in RUN}
 
 
 def query_for(name):
@@ -162,8 +162,7 @@ def test_the_statements_are_those_that_were_reviewed(name):
     assert page(name) == reviewed, f"python -m {__spec__.name} writes them anew: review them"
 
 
-def test_every_database_that_is_not_run_has_reviewed_statements():
-    assert {*ENGINES, *RUN} == set(DIALECTS)
+def test_statements_are_compiled_by_this_version():
     assert sqlalchemy.__version__ >= "2.1"
 
 

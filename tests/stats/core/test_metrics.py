@@ -102,6 +102,7 @@ def test_agrees_with_scikit_learn(counts):
 
 def test_no_metric_is_left_out_of_the_invariants_below():
     assert set(RANGES) == set(WITHOUT_VALUE) == set(METRICS)
+    assert all(metric.written and metric.meaning for metric in METRICS.values())
     assert all(name == metric.name for name, metric in METRICS.items())
 
 
