@@ -68,6 +68,14 @@ def scale_sentence(title: str, decided: Decisions) -> str:
     )
 
 
+def same_sentence(title: str, size: int) -> str:
+    """Return the sentence that the challenger decides as the classifier does."""
+    return (
+        f"challenger {title} flags the same items as the classifier, all {size:,} alike, so the "
+        "difference is 0; is it another classifier's column?"
+    )
+
+
 def challenger_sentence(row: ChallengerRow) -> str:
     """Describe in one sentence how the challenger does."""
     if row.alone is None:

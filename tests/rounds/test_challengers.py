@@ -179,6 +179,17 @@ def test_a_source_without_decisions_is_told_and_the_round_goes_on(database):
     assert "its source has no decisions of challengers" in concern["sentence"]
 
 
+def test_a_challenger_that_decides_alike_has_a_difference_of_exactly_0_and_is_told(database):
+    scene = challenged(database)
+
+    row = play(scene, 1, lambda row, *_: row["score"] >= THRESHOLD)
+
+    assert row.alone.metric("recall").difference == (0, 0, 0)
+    assert row.alone.metric("precision").difference == (0, 0, 0)
+    [note] = scene.rows("select reason from round_issues where reason like 'challenger%'")
+    assert "flags the same items as the classifier, all 2,000 alike" in note["reason"]
+
+
 @pytest.mark.parametrize("flags", [False, True], ids=["nothing", "everything"])
 def test_a_challenger_that_flags_nothing_or_everything_is_told(database, flags):
     scene = challenged(database)

@@ -191,9 +191,8 @@ def _read(
         # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
         events, labeler = collected.events, endpoint.labeler.name
-        changes = label_store.add_events(
-            connection, labeler, events, now, complete=collected.complete
-        )
+        complete = _complete(connection, monitor_id, endpoint, collected, noted.cursor)
+        changes = label_store.add_events(connection, labeler, events, now, complete=complete)
         for (round_id, part), census in censuses.items():
             if census_store.change_census(connection, round_id, part, census, now):
                 changes[round_id] += 1
@@ -204,6 +203,23 @@ def _read(
     endpoint.notes = after
     result.changed.update(changes)
     return collected
+
+
+def _complete(
+    connection: Connection,
+    monitor_id: int,
+    endpoint: LabelerEndpoint,
+    collected: Collected,
+    cursor: str | None,
+) -> frozenset[str]:
+    """Return the tasks of which all is known; none if another process read since ``cursor``.
+
+    What is missing here may be an answer that was given, and stored, in the meantime.
+    """
+    if not collected.complete:
+        return collected.complete
+    now = read_endpoint(connection, monitor_id, endpoint.name)
+    return collected.complete if now.cursor == cursor else frozenset()
 
 
 def _own_tasks(connection: Connection, endpoint: LabelerEndpoint) -> dict[str, Task]:

@@ -198,10 +198,20 @@ def check_challenger(frame: Frame, settings: RoundSettings) -> Oddities:
 def _notes(title: str, frame: Frame, decided: Decisions) -> Iterator[str]:
     if decided.undecided:
         yield challenger.undecided_sentence(title, decided, frame.size)
-    if decided.flagged in {0, frame.size}:
+    if _is_same(frame):
+        yield challenger.same_sentence(title, frame.size)
+    elif decided.flagged in {0, frame.size}:
         yield challenger.extreme_sentence(title, decided, frame.size)
     if _leaves_scale(frame, decided):
         yield challenger.scale_sentence(title, decided)
+
+
+def _is_same(frame: Frame) -> bool:
+    return all(
+        part.challenged is not None
+        and part.challenged.flagged == (part.size if part.stratum.flagged else 0)
+        for part in frame.strata
+    )
 
 
 def _leaves_scale(frame: Frame, decided: Decisions) -> bool:

@@ -39,7 +39,7 @@ class Matrix:
 
     Cells are counted or scaled up from a sample: numbers, or arrays of draws that broadcast against
     each other. Finite and not negative; a cell of which nothing is known is NaN as a whole, and so
-    is every metric that depends on it. A ValueError if a cell is NaN in some of its draws only.
+    is every metric that depends on it. A ValueError names a cell that is anything else.
 
     Examples
     --------

@@ -318,6 +318,25 @@ def tap(browser, element):
 
 
 @pytest.mark.slow
+def test_the_page_is_a_plain_form_where_scripts_are_off(visits):
+    given: list[tuple[str | None, str | None]] = []
+    with chromium(javascript=False) as browser:
+        visits.enter(browser, "joe")
+        assert not browser.is_ready()
+        for value in ("0", "1", "0"):
+            before = browser.task
+            browser.in_view(f"#answers button[value='{value}']").click()
+            browser.until(lambda before=before: browser.task != before)
+            given.append((before, value))
+        browser.in_view("#undo button").click()
+        browser.until(lambda: browser.task == before)
+        browser.in_view("#answers button[value='cannot tell']").click()
+        browser.until(lambda: browser.task != before)
+
+    assert visits.said("joe") == [*given, (before, None), (before, "cannot tell")]
+
+
+@pytest.mark.slow
 def test_a_server_killed_in_the_middle_loses_nothing_and_doubles_nothing(shop, browser):
     given: dict[str, str] = {}
     with shop.running() as link:
