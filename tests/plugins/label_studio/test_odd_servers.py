@@ -107,6 +107,7 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr(over_http, "MOST_BYTES", 1000)
 
     assert "longer than" in refusal_of(LabelsRefused, (200, b" " * 2000))
+    assert "longer than" in refusal_of(LabelsRefused, (200, "\u00e4".encode() * 800))
 
 
 def test_a_server_that_says_nothing_is_given_up(monkeypatch):
@@ -260,7 +261,7 @@ def test_an_address_must_be_one_of_a_web_server_and_hold_no_secret(url):
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("token", ["", "n\u00f6", "a\nb"])
+@pytest.mark.parametrize("token", ["", "n\u00f6", "a\nb", "ab ", " ab"])
 def test_a_token_must_fit_in_a_header(token):
     with pytest.raises(ValueError, match="one line of ASCII"):
         settings("https://labels.example.org", token)
