@@ -98,6 +98,13 @@ def _tools() -> list[ToolRows]:
     return tools
 
 
+def load_all() -> None:
+    """Load all formats: no two threads are to be the first to import one."""
+    _tools()
+    if _XLSX in _named():
+        workbooks()
+
+
 def workbooks() -> Workbooks:
     """Return what reads and writes workbooks."""
     return cast("Workbooks", _format(_XLSX))
