@@ -195,9 +195,10 @@ def _read(
         now = context.clock()
         # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
-        latest = read_endpoint(connection, monitor_id, endpoint.name).cursor
         # What tells all that stands takes back the rest, also what another worker read after it.
-        is_overtaken = bool(collected.complete) and latest != noted.cursor
+        is_overtaken = bool(collected.complete) and (
+            read_endpoint(connection, monitor_id, endpoint.name).cursor != noted.cursor
+        )
         if not is_overtaken:
             changes = _store(connection, endpoint, collected, censuses, now)
             if collected.cursor is not None:
