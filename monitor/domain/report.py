@@ -222,7 +222,9 @@ that they seldom tell whether a limit is kept (benchmarks/missing_answers.py).""
 
 
 class AnswersRow(Report):
-    """How many answers a round wanted and got."""
+    """How many answers a round wanted and got; stored ones may also say after how many hours."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     wanted: int
     labeled: int

@@ -161,7 +161,7 @@ def _trust() -> ssl.SSLContext:
 
 
 def _beginning(response: httpcore.Response, at_most: int, *, whole: bool) -> str:
-    beginning = b""
+    beginning = bytearray()  # bytes would be copied whole with each part
     try:
         for part in response.iter_stream():
             beginning += part

@@ -15,8 +15,9 @@ from monitor.domain.setting_types import Duration
 
 def _fits_in_a_header(value: SecretStr) -> SecretStr:
     text = value.get_secret_value()
-    if not text or not text.isascii() or not text.isprintable():
-        message = "it must be one line of ASCII characters; copy it again"
+    # With a blank at an end it could not be sent, and the error of that would quote it.
+    if not text or not text.isascii() or not text.isprintable() or text != text.strip():
+        message = "it must be one line of ASCII characters, with no blank at an end; copy it again"
         raise ValueError(message)
     return value
 

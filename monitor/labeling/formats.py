@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+import structlog
 
 from monitor.domain.errors import LabelsRefused
 
 if TYPE_CHECKING:
     from monitor.domain.model import Task
+
+log = structlog.get_logger("monitor.labels")
 
 _GROUP = "pr_monitor.label_formats"
 _XLSX = "xlsx"
@@ -65,15 +69,40 @@ class ToolRows(Protocol):
 
 
 @cache
-def _installed() -> dict[str, Any]:
-    return {entry.name: entry.load() for entry in entry_points(group=_GROUP)}
+def _named() -> dict[str, EntryPoint]:
+    """Find the formats by their names; of two of one name ours counts."""
+    entries = entry_points(group=_GROUP)
+    ours = (entry for entry in entries if entry.value.startswith("monitor.plugins."))
+    return {entry.name: entry for entry in (*entries, *ours)}
 
 
+@cache
 def _format(name: str) -> Any:
-    if name not in _installed():
+    if name not in _named():
         message = f"the format {name} is missing here; install mlflow-pr-monitor again"
         raise LabelsRefused(message)
-    return _installed()[name]
+    return _named()[name].load()
+
+
+@cache
+def _tools() -> list[ToolRows]:
+    """Load all formats of tools; what cannot be loaded of other packages is told and left out."""
+    tools: list[ToolRows] = []
+    for name, entry in _named().items():
+        try:
+            tools += [tool(name)] if name != _XLSX else []
+        except (Exception, SystemExit) as error:  # noqa: BLE001  code of others may fail in any way
+            package = "a package" if entry.dist is None else f"package {entry.dist.name}"
+            reason = f"{type(error).__name__}: {error}"
+            log.warning("label format left out", format=name, of=package, reason=reason)
+    return tools
+
+
+def load_all() -> None:
+    """Load all formats: no two threads are to be the first to import one."""
+    _tools()
+    if _XLSX in _named():
+        workbooks()
 
 
 def workbooks() -> Workbooks:
@@ -88,5 +117,4 @@ def tool(format: str) -> ToolRows:
 
 def tool_of(row: Mapping[str, Any]) -> ToolRows | None:
     """Find the tool that wrote a row; None if none did."""
-    tools = (tool(name) for name in _installed() if name != _XLSX)
-    return next((one for one in tools if one.key(row) is not None), None)
+    return next((one for one in _tools() if one.key(row) is not None), None)

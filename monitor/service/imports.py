@@ -32,7 +32,9 @@ def import_for_workers() -> None:
     import monitor.stats.drift.rare_events
     import monitor.stats.drift.volume
     import monitor.stats.labels.delays
+    from monitor.labeling import formats
 
+    formats.load_all()
     import_for_adapters()
 
 

@@ -8,6 +8,8 @@ import threading
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -15,6 +17,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
+from monitor.hooks import posting
 from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
@@ -204,6 +207,15 @@ def test_a_url_that_cannot_be_used_is_refused_without_being_shown(url, reason):
         WebhookSettings.model_validate({"url": url, "secret": SECRET})
 
     assert TOKEN not in str(refusal.value)
+
+
+def test_a_long_answer_takes_time_in_proportion_to_its_length():
+    response: Any = SimpleNamespace(iter_stream=lambda: iter([bytes(4096)] * 2500))
+    began = time.process_time()
+    text = posting._beginning(response, 100_000_000, whole=True)
+
+    assert len(text) == 2500 * 4096
+    assert time.process_time() - began < 1, "each piece copied all before it: 4 seconds"
 
 
 @pytest.mark.parametrize(

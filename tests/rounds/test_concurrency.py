@@ -8,9 +8,11 @@ import pytest
 from sqlalchemy import insert
 
 from monitor.domain.errors import TryLater
+from monitor.domain.model import Answer, Collected, LabelEvent
 from monitor.rounds import run, versions
 from monitor.rounds.labels.endpoints import ask
 from monitor.rounds.opening import due
+from monitor.storage.labels import label_store
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
@@ -140,6 +142,54 @@ def test_answers_that_another_worker_read_meanwhile_are_not_taken_for_taken_back
     hers.answers.pop(scene.items(1)[0])
     ask(replace(scene.context, labeler=hers), [scene.round(1)])
     assert scene.rows(kinds) == [{"kind": "given", "n": 200}, {"kind": "withdrawn", "n": 1}]
+
+
+class TellsAll(MemoryLabeler):
+    """A labeler that tells all that stands, each answer with the time at which it was given.
+
+    ``meanwhile`` happens once, after it looked and before what it saw is stored.
+    """
+
+    def __init__(self, dated, meanwhile=lambda: None):
+        super().__init__()
+        self.dated, self.meanwhile = dated, meanwhile
+
+    def collect(self, tasks, cursor):
+        dated = {key: self.dated[task.item_id] for key, task in tasks.items()}
+        seen = [
+            LabelEvent(key, "ada", *answer) for key, answer in dated.items() if answer is not None
+        ]
+        state = repr(sorted(dated.items()))
+        self.meanwhile()
+        if state == cursor:
+            return Collected(cursor=cursor, anew=False)
+        return Collected(tuple(seen), cursor=state, complete=frozenset(tasks))
+
+
+def test_answers_that_came_while_another_worker_read_are_not_undone_by_what_it_read(database):
+    scene = Scene(database, settings())
+    round_ = scene.draw(1, count=400)
+    given, changed, *others = scene.items(1)
+    older, newer = scene.now - timedelta(hours=2), scene.now - timedelta(hours=1)
+    dated = dict.fromkeys([given, *others]) | {changed: (Answer.NEGATIVE, older)}
+    then = dated | dict.fromkeys([given, changed], (Answer.POSITIVE, newer))
+
+    def labels_by(labeler):
+        ask(replace(scene.context, labeler=labeler), [round_])
+        return scene.read(label_store.current_labels, round_.id)
+
+    labels_by(TellsAll(dated))
+    soon_gone = TellsAll(dated | {others[0]: (Answer.POSITIVE, older)})
+
+    def another_reads():
+        soon_gone.meanwhile = lambda: None
+        soon_gone.dated = then
+        labels_by(TellsAll(then))
+
+    soon_gone.meanwhile = another_reads
+    labels = labels_by(soon_gone)
+
+    assert labels == dict.fromkeys([given, changed], Answer.POSITIVE)
 
 
 def test_a_correction_that_another_worker_overtakes_makes_the_version_after_his(

@@ -52,6 +52,19 @@ def test_no_thread_of_the_service_is_the_first_to_import_a_module():
     assert importers.keys() == ELSEWHERE, importers
 
 
+def test_formats_of_label_files_are_loaded_before_there_are_threads():
+    formats = 'print(*sorted(name for name in sys.modules if "plugins.label_formats." in name))'
+    code = "import sys\nfrom monitor.service.imports import import_for_workers\n"
+    code += f"import_for_workers()\n{formats}"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    names = [name.rpartition(".")[2] for name in done.stdout.split()]
+    assert names == ["argilla", "doccano", "prodigy", "workbook"]
+
+
 def body_of_a_module(folder):
     path = folder / "descriptors.py"
     path.write_text("raise TypeError('no such descriptor')\n")

@@ -188,13 +188,15 @@ class LabelStudioLabeler:
         for project in projects:
             marker, earlier = projects_by_id[project.id]
             now = _keys(task for of, task in studio_tasks if of is project)
-            keys = sorted({*earlier, *now})
+            keys = list(dict.fromkeys([*earlier, *now]))
             complete |= tasks.keys() & keys
             projects_by_id[project.id] = (marker, keys)
         # One key tells that a project is asked for again: a cursor is not to grow with each round.
+        # A project without any is looked at again: its tasks may not have been imported yet.
         remembered = {
             one: (marker, keys if one in states else keys[:1])
             for one, (marker, keys) in projects_by_id.items()
+            if keys
         }
         after = _StudioCursor(
             url=self.settings.url, asked=digest, states=states, projects=remembered
@@ -265,8 +267,12 @@ class LabelStudioLabeler:
 
 
 def _keys(tasks: Iterable[StudioTask]) -> list[str]:
-    """Keys of tasks; ours are ASCII, unlike what somebody may have added."""
-    return sorted({task.key for task in tasks if task.key is not None and task.key.isascii()})
+    """Keys of tasks, the oldest first, so that one of ours comes before what somebody added.
+
+    Ours are ASCII.
+    """
+    keys = (task.key for task in tasks if task.key is not None and task.key.isascii())
+    return list(dict.fromkeys(keys))
 
 
 def _all_tasks(projects: Projects, several: Sequence[Project]) -> list[tuple[Project, StudioTask]]:

@@ -114,8 +114,7 @@ class StudioTask(BaseModel):
     """A task of a project, ours or one that somebody added."""
 
     id: int
-    data: dict[str, Any] = {}
-    updated_at: AwareDatetime | None = None
+    data: dict[str, Any]  # Without it all of our tasks would seem to be gone
     annotations: list[StudioAnnotation] = []
 
     @property
@@ -139,6 +138,17 @@ class _Page(BaseModel):
     total: int
     total_annotations: int
     tasks: list[StudioTask]
+
+
+class _ChangedTask(BaseModel):
+    id: int
+    updated_at: AwareDatetime
+
+
+class _LastChange(BaseModel):
+    total: int
+    total_annotations: int
+    tasks: list[_ChangedTask]
 
 
 class _StudioUser(BaseModel):
@@ -233,7 +243,7 @@ class Projects:
         query = json.dumps({"ordering": ["-tasks:updated_at"]})
         params: Params = {"project": project.id, "query": query, "page_size": 1}
         params["include"] = "id,updated_at"
-        answer = self._read(_Page, "/api/tasks/", params)
+        answer = self._read(_LastChange, "/api/tasks/", params)
         newest = [f"{task.id} {task.updated_at}" for task in answer.tasks]
         return " ".join(map(str, [answer.total, answer.total_annotations, *newest]))
 

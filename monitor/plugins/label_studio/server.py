@@ -104,7 +104,7 @@ class Server:
     def _read(self, method: str, path: str, answer: HttpAnswer) -> Any:
         status, what = answer.status, self._what(method, path)
         if status in range(200, 300):
-            if len(answer.text) >= MOST_BYTES:
+            if len(answer.text.encode()) >= MOST_BYTES:
                 reason = f"its answer is longer than {MOST_BYTES // 1_000_000} MB"
                 raise self._unexpected(method, path, reason)
             try:

@@ -7,6 +7,7 @@ from today's place too, since people may have been given that one.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -31,8 +32,11 @@ from monitor.storage.labels.label_notes import (
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy import Connection
 
+    from monitor.rounds.censuses import Counted
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
@@ -186,40 +190,42 @@ def _read(
     has_copies = any(task.slot > 1 for task in tasks.values())
     collected = without_same_person(context, answer) if has_copies else answer
     after = _noted(noted.notes, collected, endpoint.rounds)
+    changes: Counter[int] = Counter()
     with context.database.write() as connection:
         now = context.clock()
         # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
-        events, labeler = collected.events, endpoint.labeler.name
-        complete = _complete(connection, monitor_id, endpoint, collected, noted.cursor)
-        changes = label_store.add_events(connection, labeler, events, now, complete=complete)
-        for (round_id, part), census in censuses.items():
-            if census_store.change_census(connection, round_id, part, census, now):
-                changes[round_id] += 1
-        if collected.cursor is not None:
-            write_cursor(connection, monitor_id, endpoint.name, collected.cursor)
-        if after != noted.notes:
-            write_label_notes(connection, monitor_id, endpoint.name, after)
+        # What tells all that stands takes back the rest, also what another worker read after it.
+        is_overtaken = bool(collected.complete) and (
+            read_endpoint(connection, monitor_id, endpoint.name).cursor != noted.cursor
+        )
+        if not is_overtaken:
+            changes = _store(connection, endpoint, collected, censuses, now)
+            if collected.cursor is not None:
+                write_cursor(connection, monitor_id, endpoint.name, collected.cursor)
+            if after != noted.notes:
+                write_label_notes(connection, monitor_id, endpoint.name, after)
+    if is_overtaken:
+        return _read(context, endpoint, result, monitor_id)
     endpoint.notes = after
     result.changed.update(changes)
     return collected
 
 
-def _complete(
+def _store(
     connection: Connection,
-    monitor_id: int,
     endpoint: LabelerEndpoint,
     collected: Collected,
-    cursor: str | None,
-) -> frozenset[str]:
-    """Return the tasks of which all is known; none if another process read since ``cursor``.
-
-    What is missing here may be an answer that was given, and stored, in the meantime.
-    """
-    if not collected.complete:
-        return collected.complete
-    now = read_endpoint(connection, monitor_id, endpoint.name)
-    return collected.complete if now.cursor == cursor else frozenset()
+    censuses: Counted,
+    now: datetime,
+) -> Counter[int]:
+    changes = label_store.add_events(
+        connection, endpoint.labeler.name, collected.events, now, complete=collected.complete
+    )
+    for (round_id, part), census in censuses.items():
+        if census_store.change_census(connection, round_id, part, census, now):
+            changes[round_id] += 1
+    return changes
 
 
 def _own_tasks(connection: Connection, endpoint: LabelerEndpoint) -> dict[str, Task]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import socket
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from http import HTTPStatus
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +22,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from monitor.domain.errors import ConfigRefused, TryLater
 
 if TYPE_CHECKING:
-    import asyncio
-
     from monitor.config.pages import Address
 
     ASGI = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
@@ -30,6 +30,14 @@ REQUEST_SECONDS = 10.0  # How long a connection may take to send the header of a
 MOST = 64  # Connections at a time; watchers need a few, and each takes a file of the process
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
+_STOPPING = (
+    {
+        "type": "http.response.start",
+        "status": HTTPStatus.SERVICE_UNAVAILABLE,
+        "headers": [(b"content-type", b"text/plain"), (b"connection", b"close")],
+    },
+    {"type": "http.response.body", "body": b"It is being stopped; ask again in a moment.\n"},
+)
 _QUEUED = 32  # Connections that the system keeps until they are taken in
 
 
@@ -100,7 +108,7 @@ class WebServer:
         self._socket = listening(address, setting)
         self._server = uvicorn.Server(
             uvicorn.Config(
-                pages,
+                _unavailable_when_cut(pages),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -133,6 +141,31 @@ class WebServer:
         self._server.should_exit = True
         self._thread.join(2 * _STOP)
         self._socket.close()
+
+
+def _unavailable_when_cut(pages: ASGI) -> ASGI:
+    """Let what a stop cuts off be answered with 503, so that anyone who asked asks again.
+
+    uvicorn would say 500, as for a bug, to a request that waits for the store as the server stops.
+    """
+
+    async def answering(scope: Any, receive: Any, send: Any) -> None:
+        has_begun = False
+
+        async def noting(message: Any) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await pages(scope, receive, noting)
+        except asyncio.CancelledError:
+            if has_begun:
+                raise
+            for message in _STOPPING:
+                await send(message)
+
+    return answering
 
 
 def listening(address: Address, setting: str) -> socket.socket:

@@ -1,6 +1,9 @@
 """Prodigy, doccano and Argilla: what is written for them, and what of theirs is an answer."""
 
 import json
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -20,6 +23,22 @@ def written(tmp_path, format, shown):
     return json.loads((tmp_path / "t.jsonl").read_text())
 
 
+READ_ALL = """
+import sys
+from pathlib import Path
+
+import structlog
+
+from monitor.domain.model import Task
+from monitor.labeling.label_files import read_keys, write_tasks
+
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+for name, format in (("a.xlsx", "xlsx"), ("b.jsonl", "jsonl"), ("c.jsonl", "prodigy")):
+    write_tasks(Path(name), [Task("aa", "i", {"text": "shown"})], format)
+    print(len(read_keys(Path(name))))
+"""
+
+
 @pytest.fixture
 def read(tmp_path):
     def of(*rows):
@@ -28,6 +47,29 @@ def read(tmp_path):
         return read_labels(path, TASKS)
 
     return of
+
+
+@pytest.mark.parametrize("kind", ["acme", "xlsx", "prodigy"])
+def test_a_broken_package_keeps_no_label_file_from_being_read(tmp_path, kind):
+    """Nor does one that takes a name of ours."""
+    about = tmp_path / "site" / "acme-1.0.dist-info"
+    about.mkdir(parents=True)
+    about.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0")
+    entry = f"[pr_monitor.label_formats]\n{kind} = no_such_module\n"
+    about.joinpath("entry_points.txt").write_text(entry)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(about.parent), *sys.path])}
+
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ALL],
+        cwd=tmp_path,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.stdout.split() == ["1", "1", "1"], done.stderr
+    assert ("no_such_module" in done.stdout + done.stderr) is (kind == "acme")
 
 
 def said(collected):

@@ -107,6 +107,7 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr(over_http, "MOST_BYTES", 1000)
 
     assert "longer than" in refusal_of(LabelsRefused, (200, b" " * 2000))
+    assert "longer than" in refusal_of(LabelsRefused, (200, "\u00e4".encode() * 800))
 
 
 def test_a_server_that_says_nothing_is_given_up(monkeypatch):
@@ -176,6 +177,50 @@ def test_a_task_that_was_deleted_is_told_whole():
     assert (before.complete, after.complete) == (tasks.keys(), tasks.keys())
 
 
+def test_tasks_that_come_without_their_data_withdraw_nothing():
+    """Their keys are in it: all of them would seem to be gone, and all answers taken back."""
+    mark = marker_of(STORE, "r", second=False)
+    listed = {"results": [{"id": 3, "description": mark}]}
+    state = {"total": 1, "total_annotations": 0, "tasks": [{"id": 1, "updated_at": f"{NOW}"}]}
+    bare = {**state, "tasks": [{"id": 1}]}
+    whole = {**state, "tasks": [{"id": 1, "data": {"task": "aa"}}]}
+    later = {**state, "total_annotations": 1}
+    turns = [listed, whole, state, whole, [], listed, later, bare]
+    with answering(*((200, turn) for turn in turns)) as server:
+        labeler = labeler_on(server.url, store=STORE)
+        before = labeler.collect(TASKS, None)
+
+        with pytest.raises(LabelsRefused, match=r"not what Label Studio 1\.23 gives \(at tasks"):
+            labeler.collect(TASKS, before.cursor)
+
+
+def test_a_project_that_was_seen_before_its_tasks_came_is_read_once_it_has_some():
+    """As where the import of a round failed, and another round was read in between."""
+    marks = {number: marker_of(STORE, f"r{number}", second=False) for number in (3, 4)}
+    listed = {"results": [{"id": number, "description": mark} for number, mark in marks.items()]}
+    annotated = {"id": 1, "completed_by": 1, "updated_at": f"{NOW}", "result": result("no")}
+    added = {"id": 1, "data": {"task": "AA added by somebody"}}
+
+    def page(*tasks):
+        return {"total": len(tasks), "total_annotations": 0, "tasks": list(tasks)}
+
+    def task(key, number, *annotations):
+        return {"id": number, "data": {"task": key}, "annotations": list(annotations)}
+
+    state, ours = page({"id": 1, "updated_at": f"{NOW}"}), page(task("aa", 7))
+    filled = page(task("bb", 8, annotated), {**added, "id": 9})
+    turns = [listed, ours, page(), state, ours, []]
+    turns += [listed, filled, state, state, ours, filled, []]
+    both = {**TASKS, "bb": Task("bb", "item-b", {"text": "more"})}
+    with answering(*((200, turn) for turn in turns)) as server:
+        labeler = labeler_on(server.url, store=STORE)
+        before = labeler.collect(TASKS, None)
+        after = labeler.collect(both, before.cursor)
+
+    assert [event.task_key for event in after.events] == ["bb"]
+    assert after.complete == both.keys()
+
+
 def annotation(**more):
     return StudioAnnotation(**{"id": 5, "completed_by": 1, "updated_at": NOW, **more})
 
@@ -216,7 +261,7 @@ def test_an_address_must_be_one_of_a_web_server_and_hold_no_secret(url):
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("token", ["", "n\u00f6", "a\nb"])
+@pytest.mark.parametrize("token", ["", "n\u00f6", "a\nb", "ab ", " ab"])
 def test_a_token_must_fit_in_a_header(token):
     with pytest.raises(ValueError, match="one line of ASCII"):
         settings("https://labels.example.org", token)

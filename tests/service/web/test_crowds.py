@@ -157,3 +157,31 @@ def test_a_request_without_a_host_is_of_no_browser(serving):
         connection = idle(stack, serving(), 1, b"GET /health HTTP/1.0\r\n\r\n")
 
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+def test_a_request_that_a_stop_cuts_off_is_answered_as_for_later_and_not_as_a_bug(monkeypatch):
+    """uvicorn says 500 to what still waits for the store some seconds after the stop."""
+    monkeypatch.setattr(server_module, "_STOP", 1)
+    is_asked, may_end = threading.Event(), threading.Event()
+
+    def waits_for_the_store():
+        is_asked.set()
+        may_end.wait(30)
+
+    address = Address("127.0.0.1", free_port())
+    app = watchers_app(lambda: None, waits_for_the_store, str)
+    server = WebServer(app, address)
+    server.start()
+    answers: list[int] = []
+    asking = threading.Thread(
+        target=lambda: answers.append(httpx.get(f"http://{address}/ready", timeout=30).status_code)
+    )
+    asking.start()
+    assert is_asked.wait(30)
+    threading.Timer(3, may_end.set).start()
+
+    server.stop()
+    asking.join(30)
+    may_end.set()
+
+    assert answers == [503]
