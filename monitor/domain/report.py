@@ -222,11 +222,18 @@ that they seldom tell whether a limit is kept (benchmarks/missing_answers.py).""
 
 
 class AnswersRow(Report):
-    """How many answers a round wanted and got."""
+    """How many answers a round wanted and got, and how long after its opening they came.
+
+    Half, nine in ten and all of them had come by ``half_hours``, ``most_hours`` and ``last_hours``.
+    """
 
     wanted: int
     labeled: int
     declined: int
+    half_hours: float | None = None
+    most_hours: float | None = None
+    last_hours: float | None = None
+    open_hours: float | None = None
 
     @property
     def missing(self) -> int:

@@ -459,11 +459,19 @@ def _next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float]
 
 
 def answers_sentence(row: AnswersRow) -> str | None:
-    """Return how many answers are missing, and why; None if all are there."""
+    """Return how many answers are missing and when the others came; None if all are there."""
     if not row.missing:
         return None
     unanswered = row.missing - row.declined
-    return f"{missing_text(row)}: {unanswered} not given, {row.declined} “cannot tell”"
+    missing = f"{missing_text(row)}: {unanswered} not given, {row.declined} “cannot tell”"
+    ends = (row.half_hours, row.most_hours, row.last_hours)
+    if None in ends or row.open_hours is None:
+        return missing
+    half, most, last = (span_text(timedelta(hours=end or 0.0)) for end in ends)
+    return (
+        f"{missing}; half of the others came within {half}, nine in ten within {most}, the last "
+        f"after {last}; the round closed after {span_text(timedelta(hours=row.open_hours))}"
+    )
 
 
 def agreement_sentence(row: AgreementRow) -> str:
