@@ -119,7 +119,11 @@ class Section(NamedTuple):
 def round_sections(
     report: RoundReport, *, classes: ClassReport | None = None, every_metric: bool = False
 ) -> list[Section]:
-    """Lay out a report, without empty sections; ``every_metric`` or the headline's."""
+    """Lay out a report, without the sections that would be empty.
+
+    The estimates cover the headline metrics and those with a limit; ``every_metric`` adds the
+    others.
+    """
     sections = [
         _attention(report.concerns, report),
         Section(SectionKind.CAUSES, "Against earlier rounds", lines=_causes(report)),
