@@ -267,7 +267,6 @@ def show_answers(path: Path, of_long: int) -> None:
         "status of long": ["status", "--monitor", "long"],
         "rounds": ["rounds"],
         "rounds of long": ["rounds", "--monitor", "long"],
-        "rounds of long, in the middle": ["rounds", "--monitor", "long", "--before", some],
         "rounds, the last 3 of each": ["rounds", "--last", "3"],
         "show a round of long": ["show", some, "--monitor", "long"],
         "show a round of another": ["show", "3", "--monitor", "mail-0001"],

@@ -11,12 +11,12 @@ from cryptography.x509.oid import NameOID
 NAMES = ("labels.example.org", "localhost")
 
 
-def write_certificate(folder, *, since=None, until=None, password=None):
-    """Write certificate.pem and key.pem, for `NAMES` and for 127.0.0.1; returns the first."""
+def write_certificate(folder, *, names=NAMES, since=None, until=None, password=None):
+    """Write certificate.pem and key.pem, for the names and for 127.0.0.1; returns the first."""
     now = datetime.now(UTC)
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
-    hosts = [*map(x509.DNSName, NAMES), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    hosts = [*map(x509.DNSName, names), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     certificate = (
         x509.CertificateBuilder()
         .subject_name(issuer)

@@ -37,13 +37,15 @@ _WHOLE = r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\d*"
 _NUMBER = r"FLOAT\d*|DOUBLE|REAL|DECIMAL.*"
 _TRUTH = r"BOOL(EAN)?"
 _TIMES = r"TIMESTAMP.*|DATETIME.*|DATE"
+_NESTED = r"(STRUCT|MAP)\(.*\)"
 
 _FEWEST_ROWS, _LEAST_DIFFERENT = 20, 0.9  # of an id: some items are scored twice
 _MOST_CLASSES = 20
-_EPOCH = 1e9, 4e12  # (milli)seconds since 1970: from 2001 to 2096
+_EPOCH, _EPOCH_S = (1e9, 4e12), (1e9, 4e9)  # (milli)seconds since 1970: from 2001 to 2096
 _PERCENT = 50, 100  # between these is the highest of scores in percent
 _YES_NO = frozenset({"0", "1", "true", "false"})
 _PLACEHOLDERS = ("COLUMN", "SCORE", "VALUE")
+_CONVERTIBLE = re.compile(r"[\w./*?-]+\.(csv|tsv|parquet|pq)(\.gz)?")  # nothing to be quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class ColumnGuess:
         self._flags, self._class_values = chosen, described.class_values
         self._first = described.first_values(kinds)
         self._rows = max(map(len, self._first.values()), default=0)
+        self._conversion = ""
         self._questions: list[str] = []
         self._proposed: dict[str, Any] = {}
         self.guesses: list[str] = []
@@ -104,7 +107,22 @@ class ColumnGuess:
             self.guesses.append("took 0.5 as the threshold: items are flagged from it on")
 
     def _answers(self, command: Sequence[str]) -> list[str]:
-        """Write the command that answers all questions."""
+        """Write the command that answers all questions, or one that converts the file first."""
+        path = _CONVERTIBLE.fullmatch(command[2])
+        nested = [name for name, kind in self.types.items() if _is_of(_NESTED, kind)]
+        if nested and "COLUMN" in self._proposed.values():
+            self._ask(f"what is inside of {_listed(nested)}")
+            fields = ", ".join(f"unnest({name})" for name in nested)
+            self._conversion = f").project('* exclude ({', '.join(nested)}), {fields}'"
+        if path is not None and re.fullmatch(r"[\w ',.()*/=]+", self._conversion):
+            reader = "read_csv" if path[1] in {"csv", "tsv"} else "read_parquet"
+            read = f"duckdb.{reader}('{command[2]}'{self._conversion})"
+            typed = [*command[:2], "converted.parquet", *command[3:], *_options(self._flags)]
+            return [
+                "Convert it first, for example:",
+                f"  python -c \"import duckdb; {read}.write_parquet('converted.parquet')\"",
+                f"  {shlex.join(typed)}",
+            ]
         typed = [*command, *_options(replace(self.chosen, **self._proposed))]
         gap = next((f", with yours for {one}" for one in _PLACEHOLDERS if one in typed), "")
         return [f"For example{gap}:", f"  {shlex.join(typed)}"]
@@ -149,7 +167,10 @@ class ColumnGuess:
         why = f"{_listed(times)} are columns of times" if times else ""
         for name, values in ({} if times else self._free(_WHOLE)).items():
             if _are_within(_EPOCH, values):
-                why = f"{name!r} counts from 1970; write times or dates in its place"
+                unit, prefix = ("", "") if _are_within(_EPOCH_S, values) else (" / 1000", "milli")
+                why = f"{name!r} counts {prefix}seconds since 1970, where files need times"
+                self._conversion = f").project('* replace (to_timestamp({name}{unit}) as {name})'"
+                times.append(name)
         question = "which column is the time of the prediction (--time)"
         self._ask(question, why, time=[*times, "COLUMN"][0])
 
@@ -169,8 +190,8 @@ class ColumnGuess:
         few.sort(key=lambda name: _CLASS_LIKE.search(name) is None)
         question = "which rows are flagged (--score with --threshold, or --predicted)"
         if commas and not scores:
-            why = f"{_listed(commas)} has decimal commas; write points, so that it holds numbers"
-            self._ask(question, why, score=commas[0], threshold=0.5)
+            self._conversion = ", decimal=','"
+            self._ask(question, f"{_listed(commas)} has decimal commas, so it is read as text")
         elif few and not scores:
             self._ask(question, f"few values are in {_listed(few)}", predicted=few[0])
             self._find_positive(few[0])

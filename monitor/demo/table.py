@@ -66,6 +66,16 @@ class DemoResult:
         """Images of the half year."""
         return sum(round_.truth.size for round_ in self.rounds)
 
+    @property
+    def held(self) -> tuple[int, int]:
+        """Intervals of rounds alone that hold the true value, and all of them."""
+        held = [
+            estimate.low <= round_.truth.of(metric) <= estimate.high
+            for round_ in self.rounds
+            for metric, estimate in round_.alone.items()
+        ]
+        return sum(held), len(held)
+
     def as_json(self) -> dict[str, Any]:
         """Return the same, ready for JSON."""
         return {
@@ -126,8 +136,12 @@ def show_end(console: Console, result: DemoResult) -> None:
     echo(console)
     _show_drop(console, result)
     echo(console, _alert_line(result), style="bold")
-    share = result.labels / result.images
-    echo(console, f"Labels spent: {result.labels:,} of {result.images:,} images ({share:.1%}).")
+    held, intervals = result.held
+    echo(
+        console,
+        f"{held} of {intervals} intervals hold the true value. Labels spent: {result.labels:,} of "
+        f"{result.images:,} images ({result.labels / result.images:.1%}).",
+    )
 
 
 def show_way_on(console: Console, result: DemoResult) -> None:

@@ -222,13 +222,18 @@ that they seldom tell whether a limit is kept (benchmarks/missing_answers.py).""
 
 
 class AnswersRow(Report):
-    """How many answers a round wanted and got; stored ones may also say after how many hours."""
+    """How many answers a round wanted and got, and how long after its opening they came.
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    Half, nine in ten and all of them had come by ``half_hours``, ``most_hours`` and ``last_hours``.
+    """
 
     wanted: int
     labeled: int
     declined: int
+    half_hours: float | None = None
+    most_hours: float | None = None
+    last_hours: float | None = None
+    open_hours: float | None = None
 
     @property
     def missing(self) -> int:

@@ -17,7 +17,7 @@ _WIDTH, _GAP, _BETWEEN = 18.0, 4.5, 14.0
 class Key(NamedTuple):
     """An entry: how it looks, from left to right, and its words.
 
-    ``look`` is one of ``line``, ``band``, ``interval``, ``point``, ``alert`` and
+    ``look`` is one of ``line``, ``band``, ``bar``, ``interval``, ``point``, ``alert`` and
     ``restated``.
     """
 
@@ -67,6 +67,7 @@ def _swatch(key: Key, at: LegendPosition) -> list[str]:
     return {
         "line": [line(at, end, key.colour, 1.6, key.dash)],
         "band": [area(corners, key.colour, BAND), line(at, end, key.colour, 1.8)],
+        "bar": [area(corners, key.colour, 1)],
         "interval": [upright, circle(middle, 2, "white", key.colour)],
         "point": [upright, circle(middle, 2.5, key.colour, "black")],
         "alert": [alert_symbol(middle, 7, key.colour)],

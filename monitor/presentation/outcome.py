@@ -171,13 +171,15 @@ def _texts(metric: str) -> str:
 
 def holds_for_text(report: RoundReport) -> str:
     """Describe a figure with intervals: their level, the prevalence, the number of labels."""
+    return f"{percent_text(report.level)} intervals, each for one metric; {labels_text(report)}"
+
+
+def labels_text(report: RoundReport) -> str:
+    """Describe for which prevalence a figure holds, and on how many labels it rests."""
     row = report.estimate("prevalence", basis="round", estimand="window")
     prevalence = f"prevalence {percent_text(row.point)}; " if row and row.point is not None else ""
     labeled = sum(stratum.labeled for stratum in report.strata)
-    return (
-        f"{percent_text(report.level)} intervals, each for one metric; {prevalence}n = {labeled:,} "
-        f"labels of {report.size:,} predictions"
-    )
+    return f"{prevalence}n = {labeled:,} labels of {report.size:,} predictions"
 
 
 def no_curves_text(report: RoundReport) -> str:

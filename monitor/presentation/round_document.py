@@ -119,7 +119,11 @@ class Section(NamedTuple):
 def round_sections(
     report: RoundReport, *, classes: ClassReport | None = None, every_metric: bool = False
 ) -> list[Section]:
-    """Lay out a report, without empty sections; ``every_metric`` or the headline's."""
+    """Lay out a report, without the sections that would be empty.
+
+    The estimates cover the headline metrics and those with a limit; ``every_metric`` adds the
+    others.
+    """
     sections = [
         _attention(report.concerns, report),
         Section(SectionKind.CAUSES, "Against earlier rounds", lines=_causes(report)),
@@ -459,11 +463,19 @@ def _next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float]
 
 
 def answers_sentence(row: AnswersRow) -> str | None:
-    """Return how many answers are missing, and why; None if all are there."""
+    """Return how many answers are missing and when the others came; None if all are there."""
     if not row.missing:
         return None
     unanswered = row.missing - row.declined
-    return f"{missing_text(row)}: {unanswered} not given, {row.declined} “cannot tell”"
+    missing = f"{missing_text(row)}: {unanswered} not given, {row.declined} “cannot tell”"
+    ends = (row.half_hours, row.most_hours, row.last_hours)
+    if None in ends or row.open_hours is None:
+        return missing
+    half, most, last = (span_text(timedelta(hours=end or 0.0)) for end in ends)
+    return (
+        f"{missing}; half of the others came within {half}, nine in ten within {most}, the last "
+        f"after {last}; the round closed after {span_text(timedelta(hours=row.open_hours))}"
+    )
 
 
 def agreement_sentence(row: AgreementRow) -> str:

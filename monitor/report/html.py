@@ -21,6 +21,7 @@ from monitor.presentation.numbers import NOT_ESTIMABLE, capital, minute_text
 from monitor.presentation.outcome import (
     best_row,
     holds_for_text,
+    labels_text,
     meaning_sentences,
     method_sentences,
     no_curves_text,
@@ -36,7 +37,7 @@ from monitor.presentation.round_document import (
     round_sections,
 )
 from monitor.report.curve_figures import single_curves
-from monitor.report.figures import metric_svg, timeline_svg
+from monitor.report.figures import counts_svg, metric_svg, timeline_svg
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -119,6 +120,7 @@ def _figures_of(report: RoundReport) -> dict[str, Any]:
         metric: [row.limit for row in report.evidence if row.metric == metric]
         for metric in _WATCHED
     }
+    counts = counts_svg(report)
     return {
         "timeline": [_inline(timeline_svg(report))] if timeline else [],
         "timeline_narrow": [
@@ -126,9 +128,11 @@ def _figures_of(report: RoundReport) -> dict[str, Any]:
             for metric in _WATCHED
             if timeline
         ],
+        "counts_figure": [] if counts is None else [_inline(counts)],
         "curves": [_inline(figure) for figure in single_curves(report)],
         "no_curves": no_curves_text(report),
         "holds_for": holds_for_text(report),
+        "labels": labels_text(report),
     }
 
 

@@ -65,3 +65,15 @@ def with_gold(place, header):
     place.predictions()
     place.config(PAGE.replace("}", ", gold: gold.csv}"))
     place.write("gold.csv", f"{header}\n1,Your flight to Rome\n")
+
+
+def test_a_source_with_a_problem_is_scanned_once(place, monkeypatch):
+    asked = []
+    monkeypatch.setattr("monitor.cli.commands.checks.expected_round", asked.append)
+    place.config()
+    (place.folder / "predictions.parquet").unlink()
+
+    checked = place.run("check")
+
+    assert "PROBLEM  source of mail: no file matches" in checked.out
+    assert asked == []

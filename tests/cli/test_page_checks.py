@@ -32,7 +32,7 @@ def pages(place):
 
 
 def test_a_certificate_that_is_right_is_told_with_its_end(place, pages):
-    write_certificate(place.folder, until=NOW + timedelta(days=90))
+    write_certificate(place.folder, names=["*.example.org"], until=NOW + timedelta(days=90))
 
     said = pages(TLS)
 
@@ -79,12 +79,13 @@ def test_files_that_are_none_are_a_problem(place, pages, name, content, problem)
 
 
 def test_what_is_about_to_go_wrong_is_worth_a_look(place, pages):
-    write_certificate(place.folder, until=NOW + timedelta(days=9))
+    write_certificate(place.folder, names=["other.example.org"], until=NOW + timedelta(days=9))
     (place.folder / "key.pem").chmod(0o644)
 
-    [ends, readable] = pages(TLS)["pages"]["looks"]
+    [ends, strange, readable] = pages(TLS)["pages"]["looks"]
 
     assert f"ends {NOW + timedelta(days=9):%Y-%m-%d}; renew it and restart serve" in ends
+    assert "is not for labels.example.org, so browsers warn of it" in strange
     assert "every user of this machine may read the key" in readable
 
 

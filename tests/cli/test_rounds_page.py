@@ -104,3 +104,9 @@ def test_rounds_lists_the_newest_of_each_monitor_and_says_that_there_are_more(fi
     assert numbers(everything) == [str(number) for number in range(1, 9)]
     assert "not shown" not in everything.out
     assert [(each["has_older"], len(each["rounds"])) for each in lists] == [(True, 3), (False, 8)]
+
+
+def test_a_number_that_no_store_holds_lists_all_rounds(filled):
+    everything = filled.run("rounds", "--last", "9" * 20)
+
+    assert numbers(everything) == [str(number) for number in range(1, 9)]

@@ -202,23 +202,42 @@ def test_a_question_comes_with_one_command_that_answers_it(columns, values, answ
 
 
 @pytest.mark.parametrize(
-    ("columns", "values", "why"),
+    ("columns", "values", "made"),
     [
         (
             [*CALLS[:2], ("score", "VARCHAR")],
             {"score": [f"0,{i}" for i in range(ROWS)]},
-            "'score' has decimal commas",
+            "duckdb.read_csv('p.csv', decimal=',')",
         ),
         (
             [CALLS[0], ("ts", "BIGINT"), CALLS[2]],
             {"ts": [1_780_000_000_000 + i for i in range(ROWS)]},
-            "'ts' counts from 1970",
+            "duckdb.read_csv('p.csv').project('* replace (to_timestamp(ts / 1000) as ts)')",
+        ),
+        (
+            [CALLS[0], ("meta", "STRUCT(at TIMESTAMP, score DOUBLE)")],
+            {},
+            "duckdb.read_csv('p.csv').project('* exclude (meta), unnest(meta)')",
         ),
     ],
 )
-def test_a_column_that_cannot_be_read_so_is_named_with_what_to_write(columns, values, why):
-    with pytest.raises(InputRefused, match=why):
+def test_a_file_that_cannot_be_read_so_comes_with_the_command_that_converts_it(
+    columns, values, made
+):
+    with pytest.raises(InputRefused) as caught:
         config_text(columns, **(CALL_VALUES | values))
+
+    python = f"python -c \"import duckdb; {made}.write_parquet('converted.parquet')\""
+    assert f"\n  {python}\n  pr-monitor init converted.parquet\n" in str(caught.value)
+
+
+def test_no_name_of_a_column_becomes_a_command_of_the_shell():
+    columns = [CALLS[0], ("meta$(touch x)", "STRUCT(at TIMESTAMP)")]
+
+    with pytest.raises(InputRefused) as caught:
+        config_text(columns, **CALL_VALUES)
+
+    assert "python" not in str(caught.value)
 
 
 def test_each_of_several_classes_gets_a_monitor(written, tmp_path):

@@ -170,6 +170,20 @@ def test_a_large_drop_is_found_at_once_and_nothing_before_it(played):
     assert result.fired_round in {3, 4}
 
 
+def test_the_end_tells_how_many_intervals_hold_the_true_value(played):
+    result, shown = played
+
+    held, intervals = result.held
+    inside = [
+        one.alone[metric].low <= one.truth.of(metric) <= one.alone[metric].high
+        for one in result.rounds
+        for metric in one.alone
+    ]
+
+    assert (held, intervals) == (sum(inside), 8)
+    assert f"{held} of 8 intervals hold the true value. Labels spent: 1,200 of " in shown
+
+
 def test_what_is_printed_fits_a_terminal_and_holds_no_control_codes(played):
     result, shown = played
     lines = shown.splitlines()

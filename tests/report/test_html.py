@@ -124,10 +124,12 @@ def test_a_whole_report_has_every_part_in_the_order_of_who_reads_it():
 def test_each_figure_says_its_unit_level_prevalence_and_how_many_labels():
     captions = page_of(whole()).said["figcaption"]
 
-    assert len(captions) == 3
+    assert len(captions) == 4
     assert all("prevalence 5.1 %; n = 456 labels of 62,200 predictions" in one for one in captions)
-    assert all("hare of items" in one or "hares of items" in one for one in captions)
-    assert all("95 % intervals, each for one metric" in one for one in captions)
+    *shares, counts, curves = captions
+    assert all("hare of items" in one or "hares of items" in one for one in [*shares, curves])
+    assert all("95 % intervals, each for one metric" in one for one in [*shares, curves])
+    assert counts.startswith("Number of labels in each stratum")
 
 
 def test_the_method_is_five_sentences_with_the_numbers_of_the_round():

@@ -111,39 +111,6 @@ def test_a_round_that_another_worker_draws_meanwhile_is_not_ended_before_its_lab
     assert (drawn, scene.round(2).state) == ("labeling", "closed")
 
 
-class TellsAllThatStands(MemoryLabeler):
-    """A labeler like Label Studio: what it does not tell any more was taken back."""
-
-    def __init__(self, meanwhile=lambda: None):
-        super().__init__()
-        self.meanwhile = meanwhile
-
-    def collect(self, tasks, cursor):
-        found = super().collect(tasks, cursor)
-        self.meanwhile()
-        events = tuple(replace(event, at=MONDAY) for event in found.events)
-        mark = f"{len(events)} answers"
-        return replace(found, events=events, cursor=mark, complete=frozenset(tasks))
-
-
-def test_answers_that_another_worker_read_meanwhile_are_not_taken_for_taken_back(database):
-    scene = Scene(database, settings())
-    scene.draw(1, count=400)
-    hers = TellsAllThatStands()
-
-    def she_reads():
-        hers.answers = scene.truth
-        ask(replace(scene.context, labeler=hers), [scene.round(1)])
-
-    ask(replace(scene.context, labeler=TellsAllThatStands(she_reads)), [scene.round(1)])
-
-    kinds = "select kind, count(*) as n from label_events group by kind order by kind"
-    assert scene.rows(kinds) == [{"kind": "given", "n": 200}]
-    hers.answers.pop(scene.items(1)[0])
-    ask(replace(scene.context, labeler=hers), [scene.round(1)])
-    assert scene.rows(kinds) == [{"kind": "given", "n": 200}, {"kind": "withdrawn", "n": 1}]
-
-
 class TellsAll(MemoryLabeler):
     """A labeler that tells all that stands, each answer with the time at which it was given.
 

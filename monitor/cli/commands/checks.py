@@ -81,13 +81,15 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         yield from _notes(application)
     for context in application.monitors:
         name = context.settings.name
-        yield _tried(f"source of {name}", partial(check_source, context))
+        source = _tried(f"source of {name}", partial(check_source, context))
+        yield source
         if context.judge is not None:
             yield _tried(f"judge of {name}", partial(check_judge, context))
         for one in context.today:
             what = f"labels of {name}, {one.title}" if one.title else f"labels of {name}"
             yield _tried(what, partial(_labels, context, one))
-        yield from _forecast(context)
+        if source.problem is None:  # else its next scan may hang as long as the first
+            yield from _forecast(context)
     reached = _tried("MLflow", partial(_mlflow, application))
     yield reached
     yield from _aliases(application) if reached.problem else _models(application)
@@ -132,7 +134,7 @@ def _forecast(context: MonitorContext) -> Iterator[Check]:
     try:
         upcoming = expected_round(context)
     except MonitorError:
-        return  # no label says anything yet, or the source has a problem shown above
+        return  # no label says anything yet
     for what, line in (("plan", plan_line(upcoming)), ("alerts", alerts_line(context, upcoming))):
         if line is not None:
             yield Check(f"{what} of {name}", line)
@@ -217,8 +219,9 @@ def _page_checks(application: Application) -> Iterator[Check]:
 def _pages(application: Application, settings: PagesSettings) -> CheckResult:
     text, warnings = str(settings.address), list[str]()
     if settings.tls is not None:
+        names = settings.names
         end, warnings = certificate_warnings(
-            settings.tls, application.config.folder, application.clock()
+            settings.tls, application.config.folder, names, application.clock()
         )
         text = f"{text}; {end}"
     try:

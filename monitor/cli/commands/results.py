@@ -88,13 +88,14 @@ def rounds(
     """
     from monitor.cli.views.rounds_page import echo_rounds, round_json
     from monitor.rounds.round_page import listed
-    from monitor.storage.rounds.round_lists import ListQuery
+    from monitor.storage.rounds.round_lists import MOST, ListQuery
 
     with opened(config) as application:
         if monitor is not None:
             application.config.monitor(monitor)
         with application.database.read() as connection:
-            result = listed(connection, ListQuery(monitor=monitor, last=last, skipped=skipped))
+            query = ListQuery(monitor=monitor, last=min(last, MOST), skipped=skipped)
+            result = listed(connection, query)
     if json:
         rows = [round_json(row) for row in result.rows]
         echo_json({"rounds": rows, "hidden": result.hidden, "has_older": result.has_older})

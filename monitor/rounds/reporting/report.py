@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from monitor.domain.label_parts import column_classes
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import (
     AlertRow,
+    AnswersRow,
     EstimateRow,
     EvidenceRow,
     NextRoundRow,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
+    from monitor.rounds.estimation.tally import Tally
     from monitor.storage.results.estimate_store import EstimatedRound
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
@@ -65,6 +68,7 @@ SHOWN = tuple(
 
 """The estimates people see first."""
 
+_MOST = 0.9  # the last answers depend on one person more than on the deadline
 _COUNTED = ("size", "planned", "labeled", "positive", "declined")
 
 
@@ -138,7 +142,7 @@ def closed_report(
         judge=supplements.judge,
         gold=supplements.gold,
         checks=checked.rows() if checked else [],
-        answers=tally.answers,
+        answers=_answers_row(round_, batch.labels[round_.id].first_answers(), tally),
         # Measured without a judge, with which few labels decide more of an estimate.
         pooled_coverage=None if tally.is_judged else round_.settings.pooling.measured_coverage(),
         **pictures,
@@ -263,6 +267,26 @@ def _next_round(round_: Round) -> NextRoundRow | None:
         margins=settings.sample.margin.wanted(),
         hours=settings.deadline / timedelta(hours=1),
     )
+
+
+def _answers_row(round_: Round, times: Sequence[datetime], tally: Tally) -> AnswersRow:
+    """Count the answers of a version, and say when they came; ``times`` are ascending."""
+    came = {
+        "half_hours": _share_of(times, 0.5),
+        "most_hours": _share_of(times, _MOST),
+        "last_hours": _share_of(times, 1.0),
+        "open_hours": round_.closed_at,
+    }
+    hours = {name: _hours(round_.opened_at, at) for name, at in came.items()}
+    return tally.answers.model_copy(update=hours)
+
+
+def _share_of(times: Sequence[datetime], share: float) -> datetime | None:
+    return times[math.ceil(share * len(times)) - 1] if times else None
+
+
+def _hours(start: datetime, end: datetime | None) -> float | None:
+    return None if end is None else round(max(0.0, (end - start).total_seconds() / 3600), 2)
 
 
 def band_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +65,9 @@ def _no_password() -> str:
     raise _PasswordRequired
 
 
-def certificate_warnings(tls: TlsSettings, folder: Path, now: datetime) -> tuple[str, list[str]]:
+def certificate_warnings(
+    tls: TlsSettings, folder: Path, names: Sequence[str], now: datetime
+) -> tuple[str, list[str]]:
     """Describe until when a certificate is good, and what about it needs a look."""
     path, key = key_files(tls, folder)
     first = x509.load_pem_x509_certificates(path.read_bytes())[0]
@@ -76,6 +79,22 @@ def certificate_warnings(tls: TlsSettings, folder: Path, now: datetime) -> tuple
     checks = []
     if until - now < SOON:
         checks.append(f"the certificate {path} ends {until:%Y-%m-%d}; renew it and restart serve")
+    if strange := [name for name in names if not _covers(first, name)]:
+        checks.append(
+            f"the certificate {path} is not for {', '.join(strange)}, so browsers warn of it"
+        )
     if key.stat().st_mode & 0o007:
         checks.append(f"every user of this machine may read the key {key}; run: chmod o= {key}")
     return f"certificate until {until:%Y-%m-%d}", checks
+
+
+def _covers(certificate: x509.Certificate, name: str) -> bool:
+    try:
+        alternative_names = certificate.extensions.get_extension_for_class(
+            x509.SubjectAlternativeName
+        ).value
+    except x509.ExtensionNotFound:
+        return False  # browsers look nowhere else
+    covered = [one.lower() for one in alternative_names.get_values_for_type(x509.DNSName)]
+    covered += [str(one) for one in alternative_names.get_values_for_type(x509.IPAddress)]
+    return name.lower() in covered or f"*.{name.lower().partition('.')[2]}" in covered

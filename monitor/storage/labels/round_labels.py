@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,7 +20,7 @@ from monitor.domain.labels import (
     is_disputed,
     is_unsettled,
 )
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage.database import in_chunks
 from monitor.storage.labels import census_store, check_store, label_store
@@ -284,6 +285,13 @@ class RoundLabels:
             if is_disputed(answer, self.adjudicator):
                 result[self._stratum_of[item_id]].add(item_id)
         return dict(result)
+
+    def first_answers(self) -> list[datetime]:
+        """Time of the first answer to each item that anybody answered, ascending."""
+        answer_times = (
+            [s.at for s in answer if s.kind is LabelKind.GIVEN] for answer in self.said.values()
+        )
+        return sorted(min(times) for times in answer_times if times)
 
     @cached_property
     def _stratum_of(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.domain.model import Answer, Stratum
+from monitor.domain.report import AnswersRow
 from monitor.domain.settings import AuditCounts, ClassAuditCounts
 from monitor.presentation.round_document import answers_sentence
 from monitor.rounds.estimation.tally import Tally
@@ -116,18 +117,42 @@ def test_an_audit_that_cannot_correct_is_refused_in_the_config(counts, sentence)
         AuditCounts(**counts)
 
 
-def test_missing_answers_are_told_with_their_share(database):
+def test_missing_answers_are_told_with_their_share_and_when_the_others_came(database):
     scene = Scene(database, settings())
     scene.draw(1)
-    scene.label(0.95)
+    opened = scene.now
+    scene.now = opened + timedelta(hours=10)
+    scene.label(0.5)
+    scene.now = opened + timedelta(hours=60)
+    scene.answer(0.95)
     first = sorted(scene.labeler.answers)[:4]
     scene.labeler.answers.update(dict.fromkeys(first, Answer.CANNOT_TELL))
     scene.run()
-    scene.now += timedelta(days=5)
+    scene.now = opened + timedelta(days=5)
     scene.run()
 
-    answers = report_of(scene, scene.round(1)).answers
+    found = report_of(scene, scene.round(1)).answers
 
-    assert (answers.wanted, answers.labeled, answers.declined, answers.missing) == (200, 186, 4, 14)
-    told = "14 of 200 answers are missing (7 %): 10 not given, 4 “cannot tell”"
-    assert answers_sentence(answers) == told
+    assert (found.wanted, found.labeled, found.declined, found.missing) == (200, 186, 4, 14)
+    assert (found.half_hours, found.most_hours, found.last_hours) == (10, 60, 60)
+    assert found.open_hours == 120
+    assert answers_sentence(found) == (
+        "14 of 200 answers are missing (7 %): 10 not given, 4 “cannot tell”; half of the others "
+        "came within 10 h, nine in ten within 2.5 days, the last after 2.5 days; the round closed "
+        "after 5 days"
+    )
+
+
+def test_missing_answers_without_any_time_are_told_all_the_same():
+    answers_row = AnswersRow(
+        wanted=10,
+        labeled=8,
+        declined=2,
+        half_hours=None,
+        most_hours=None,
+        last_hours=None,
+        open_hours=5,
+    )
+
+    told = "2 of 10 answers are missing (20 %): 0 not given, 2 “cannot tell”"
+    assert answers_sentence(answers_row) == told
