@@ -16,15 +16,18 @@ from monitor.config.adapters import HOOKS, JUDGES, LABELERS, SOURCES
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.config.several import labelers_of
 from monitor.domain.adapters import LabelerSite
+from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeSite
 from monitor.domain.label_parts import AssignedLabeler, parts_of, role_of, rules_of
 from monitor.domain.model import LOG, MLFLOW, EffectKind
+from monitor.domain.notice import Notice
 from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
+from monitor.domain.settings import Labeling, RoundSettings
 from monitor.domain.time_limit import within
 from monitor.files.sqlite_address import absolute_address
-from monitor.hooks.context import HookContext
+from monitor.hooks.context import HookContext, Link
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.judges.ask import JudgeClient
 from monitor.labeling.column import ColumnLabeler
@@ -39,11 +42,6 @@ from monitor.tracking.mlflow import MlflowHandler
 from monitor.tracking.shown import MlflowRuns
 
 if TYPE_CHECKING:
-    from monitor.domain.block import Block
-    from monitor.domain.notice import Notice
-    from monitor.domain.settings import Labeling, RoundSettings
-    from monitor.hooks.context import Link
-
     MakeLabeler = Callable[[Labeling, Block | None], Labeler]
 
 

@@ -31,6 +31,7 @@ from monitor.domain.adapters import (
 from monitor.domain.errors import MonitorError, SettingRefused
 from monitor.domain.judge import Judge, JudgeSettings, OnDemandSettings
 from monitor.domain.judging import JudgeAdapter
+from monitor.domain.ports import Labeler, Source
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
 from monitor.hooks.log import LogHandler, LogSettings
@@ -43,7 +44,6 @@ from monitor.sources.table_settings import DuckdbSettings, SqlSettings
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-    from monitor.domain.ports import Labeler, Source
 
 AdapterT = TypeVar(
     "AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter, HookAdapter, LoginAdapter

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from monitor.config.blocks import BLOCKS, written_out
 from monitor.config.load import shown
+from monitor.config.model import Config
 from monitor.config.yaml_tree import Scalar, Tree, Way, read_yaml
-
-if TYPE_CHECKING:
-    from monitor.config.model import Config
 
 _UNTOLD = ("hooks",)
 """Sections whose values are not shown: addresses and arguments that may be worth hiding."""

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, SecretStr
 
-if TYPE_CHECKING:
-    from monitor.config.yaml_tree import Tree, Value, Way
+from monitor.config.yaml_tree import Tree, Value, Way
 
 _NAMED = r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
 _VARIABLE = re.compile(rf"\$\$\{{|{_NAMED}|\$\{{")

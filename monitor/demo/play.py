@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from monitor.demo.digits import DigitScenario
-from monitor.demo.folder import CONFIG, fill, prepare
+from monitor.demo.folder import CONFIG, WrittenFolder, fill, prepare
 from monitor.demo.table import DemoResult, show_end, show_round, show_start, show_way_on
+from monitor.demo.watch import DemoRound
+from monitor.domain.model import Effect
 
 if TYPE_CHECKING:
-    from monitor.demo.folder import WrittenFolder
-    from monitor.demo.watch import DemoRound
-    from monitor.domain.model import Effect
     from monitor.wiring import Application
 
 FOLDER = Path("demo")

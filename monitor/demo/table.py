@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from monitor.demo.digits import DigitScenario
+from monitor.demo.folder import WrittenFolder
 from monitor.demo.watch import METRICS, DemoRound
+from monitor.stats.core.counts import Interval
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from monitor.demo.digits import DigitScenario
-    from monitor.demo.folder import WrittenFolder
-    from monitor.stats.core.counts import Interval
 
 _WIDTHS = (5, 10, 6, 6, 4, 16, 4, 16, 6, 8)
 _HEADS = (

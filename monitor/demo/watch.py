@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING
 from monitor.demo.digits import WEEK, Confusion
 from monitor.demo.folder import MONITOR, WrittenFolder
 from monitor.domain.errors import MonitorError
-from monitor.domain.model import LOG
+from monitor.domain.model import LOG, Effect
 from monitor.domain.notice import Notice
+from monitor.domain.report import EstimateRow
 from monitor.rounds.delivery import deliver
 from monitor.rounds.reporting.report import find_row
 from monitor.rounds.run import backfill
 from monitor.stats.core.counts import Interval
 from monitor.storage import schema
 from monitor.storage.results import estimate_store, evidence_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Effect
-    from monitor.domain.report import EstimateRow
-    from monitor.storage.rounds.round_store import Round
     from monitor.wiring import Application
 
 METRICS = ("precision", "recall")

@@ -11,20 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import Field, PrivateAttr
 
+from monitor.domain.block import Block
+from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Judge
+from monitor.domain.people import Role
+from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
 from monitor.domain.setting_types import Duration, Settings
+from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import LIMIT
-
-if TYPE_CHECKING:
-    from monitor.domain.block import Block
-    from monitor.domain.challenger import Challenger
-    from monitor.domain.people import Role
-    from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
-    from monitor.domain.settings import Labeling
 
 
 class ItemFormat(NamedTuple):

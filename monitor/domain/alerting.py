@@ -14,8 +14,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.domain.model import Window
+
 if TYPE_CHECKING:
-    from monitor.domain.model import Window
     from monitor.stats.detection.e_detector import Evidence
     from monitor.stats.detection.recovery import Recovery
 

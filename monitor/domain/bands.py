@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from monitor.domain.model import BandEdges, Stratum, Verdict
-
-if TYPE_CHECKING:
-    from monitor.domain.sample_settings import Sample
+from monitor.domain.sample_settings import Sample
 
 
 def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from monitor.domain.model import Answer, Frame, Refusal, Stratum, StratumFrame
 from monitor.domain.segments import OTHER, scaled
+from monitor.domain.truth import TruthRow
 from monitor.domain.visible import visible
-
-if TYPE_CHECKING:
-    from monitor.domain.truth import TruthRow
 
 UNCLEAR, OPEN = "unclear", "open"
 """How items count that have no answer: since their rows contradict one another or mean nothing, or

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from monitor.domain.judge import JudgeSettings
-    from monitor.domain.model import Verdict
-    from monitor.domain.ports import Aliases
-    from monitor.domain.shown import Shown
+from monitor.domain.judge import JudgeSettings
+from monitor.domain.model import Verdict
+from monitor.domain.ports import Aliases
+from monitor.domain.shown import Shown
 
 
 class Reply(NamedTuple):

@@ -6,10 +6,9 @@ The rules of a round stand in its settings, under ``parts``; each task keeps the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from monitor.domain.ports import Labeler
+from monitor.domain.ports import Labeler
 
 Rule = Literal["flagged", "passed", "otherwise", "checks"] | dict[str, str]
 """Whom a labeler answers for: a predicted class, items with values of segments, or the rest.

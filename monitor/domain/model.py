@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from monitor.domain.shown import Shown
+from monitor.domain.shown import Shown
 
 MLFLOW, LOG = "mlflow", "log"
 

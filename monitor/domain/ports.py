@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-if TYPE_CHECKING:
-    from monitor.domain.census import Census, JoinedItems
-    from monitor.domain.id_forms import NearMiss
-    from monitor.domain.model import Collected, Effect, Frame, ShownRun, Stratum, Task, Window
-    from monitor.domain.shown import Shown
-    from monitor.domain.truth import JoinedTruth, TruthColumns, Truths
+from monitor.domain.census import Census, JoinedItems
+from monitor.domain.id_forms import NearMiss
+from monitor.domain.model import Collected, Effect, Frame, ShownRun, Stratum, Task, Window
+from monitor.domain.shown import Shown
+from monitor.domain.truth import JoinedTruth, TruthColumns, Truths
 
 Clock = Callable[[], datetime]
 """Gives the present time, aware, in UTC."""

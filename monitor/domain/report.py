@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, Field
 
 from monitor.domain.challenger import ChallengerRow
+from monitor.domain.class_report import ClassReport
 from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
 from monitor.domain.judge import Ends, JudgeRow
+from monitor.domain.model import Window
 from monitor.domain.sample_settings import Explored
 from monitor.domain.setting_types import Report
-
-if TYPE_CHECKING:
-    from monitor.domain.class_report import ClassReport
-    from monitor.domain.model import Window
 
 
 class Status(StrEnum):

@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from monitor.domain.model import Candidate, StratumFrame
 from monitor.domain.visible import visible
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Candidate, StratumFrame
 
 MOST_VALUES = 20
 """Values of a segment column that are shown separately in a window, the largest ones."""

@@ -7,16 +7,12 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from heapq import merge
 from itertools import islice, pairwise, takewhile, tee
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
 from monitor.domain.model import Window
-
-if TYPE_CHECKING:
-    from monitor.domain.settings import Schedule
-
+from monitor.domain.settings import Schedule
 
 _MANY = 366  # a year of days, seven of weeks
 _FIRST = datetime.fromisoformat("2024-01-01")  # a Monday

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.drawing.scales import Scale
 from monitor.drawing.svg import INK, area, circle, element, line, path, text_at, text_width
 
 if TYPE_CHECKING:
-    from monitor.drawing.scales import Scale
-
     Anchor = tuple[float, float]
 
 DASHED, DOTTED = "6.5 4", "1.5 1.5"

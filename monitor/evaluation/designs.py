@@ -15,6 +15,7 @@ import numpy as np
 
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import percent_text, plural
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Estimand
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix
 from monitor.stats.core.sample import LabeledSample
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.evaluation.rows import LabeledRows
-    from monitor.stats.core.counts import Counts
 
 SEED = 0  # The same labels give the same numbers
 

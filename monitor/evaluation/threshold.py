@@ -9,18 +9,16 @@ import numpy as np
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.errors import InputRefused
 from monitor.domain.sample_settings import Cells
-from monitor.evaluation.designs import SEED, EvaluationDesign, design_of
+from monitor.evaluation.designs import SEED, EvaluationDesign, EvaluationSample, design_of
 from monitor.evaluation.result import labeled_set_warnings
-from monitor.rounds.forecast.threshold import Proposal, proposal_of
+from monitor.evaluation.rows import LabeledRows
+from monitor.rounds.forecast.threshold import Goal, Proposal, proposal_of
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.thresholds import LabeledScores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.evaluation.designs import EvaluationSample
-    from monitor.evaluation.rows import LabeledRows
-    from monitor.rounds.forecast.threshold import Goal
 
 _SHARE_OF = 10_000
 """Items that flagged ones are counted of, where the size of the population is not known."""

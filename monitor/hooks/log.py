@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from monitor.domain.adapters import HookSettings
+from monitor.domain.model import Effect
 from monitor.domain.visible import clean
-from monitor.hooks.context import read_notice
+from monitor.hooks.context import HookContext, read_notice
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
-    from monitor.domain.model import Effect
-    from monitor.hooks.context import HookContext
 
 _CALM = ("alert.resolved", "delivery.recovered", "notice.", "test")  # Begin events that need nobody
 

@@ -12,19 +12,16 @@ import hashlib
 import hmac
 import json
 from datetime import UTC, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 
 from monitor.domain.adapters import HookSettings
 from monitor.domain.errors import SettingRefused
-from monitor.hooks.context import read_notice
+from monitor.domain.model import Effect
+from monitor.domain.notice import Notice
+from monitor.hooks.context import HookContext, read_notice
 from monitor.hooks.receiver import Receiver, Timeout, check_url
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Effect
-    from monitor.domain.notice import Notice
-    from monitor.hooks.context import HookContext
 
 _PREFIX = "whsec_"
 _SHORTEST_SECRET = 24  # bytes, as the specification asks

@@ -13,17 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.judging import JudgeFailed, Opinion, Reply
+from monitor.domain.judge import OnDemandSettings
+from monitor.domain.judging import JudgeFailed, JudgeModel, Opinion, Reply
 from monitor.domain.model import Verdict
-from monitor.domain.shown import plain_texts
-
-if TYPE_CHECKING:
-    from monitor.domain.judge import OnDemandSettings
-    from monitor.domain.judging import JudgeModel
-    from monitor.domain.shown import Shown
+from monitor.domain.shown import Shown, plain_texts
 
 _ROUNDS = 4  # calls of each thread in a group, so that one slow call holds up few others
 _PAUSE = 0.5  # seconds before the first repeat; twice as long each time

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import IO, Any, NamedTuple, Protocol, cast
 
 import structlog
 
 from monitor.domain.errors import LabelsRefused
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Task
+from monitor.domain.model import Task
 
 log = structlog.get_logger("monitor.labels")
 

@@ -17,24 +17,24 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.domain.block import Block
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Task
 from monitor.domain.page_answer import answer_for
+from monitor.domain.ports import Clock
 from monitor.domain.visible import visible_lines
 from monitor.labeling.cells import answer_of, text_of, unescape
+from monitor.labeling.page_settings import PageSettings
 from monitor.labeling.reading import LONGEST_CELL, cells_up_to, read_text
+from monitor.storage.database import Database
 from monitor.storage.pages import control_store, page_store, shared_task_store
 from monitor.storage.pages.control_store import ControlRates, GoldItem
 from monitor.storage.pages.page_store import PageRound, PageStatement
+from monitor.storage.pages.shared_task_store import SharedTask
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.block import Block
-    from monitor.domain.ports import Clock
-    from monitor.labeling.page_settings import PageSettings
-    from monitor.storage.database import Database
-    from monitor.storage.pages.shared_task_store import SharedTask
 
 MOST_BYTES = 100_000  # Of a guideline: what is longer, nobody reads before they answer
 

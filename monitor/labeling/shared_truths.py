@@ -10,11 +10,9 @@ import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-if TYPE_CHECKING:
-    from monitor.domain.truth import Truths
+from monitor.domain.truth import Truths
 
 
 @dataclass(frozen=True, slots=True)

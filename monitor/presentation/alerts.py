@@ -6,7 +6,15 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
-from monitor.domain.alerting import EvidenceState, keeps
+from monitor.domain.alerting import EvidenceState, StoredAlert, keeps
+from monitor.domain.report import (
+    AlertRow,
+    CauseRow,
+    EstimateRow,
+    EvidenceRow,
+    RecoveryRow,
+    RoundReport,
+)
 from monitor.domain.settings import JUDGE_METRICS
 from monitor.presentation.estimates import WHATEVER, estimate_text
 from monitor.presentation.notices import gold_sentence
@@ -22,15 +30,6 @@ from monitor.presentation.numbers import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.alerting import StoredAlert
-    from monitor.domain.report import (
-        AlertRow,
-        CauseRow,
-        EstimateRow,
-        EvidenceRow,
-        RecoveryRow,
-        RoundReport,
-    )
     from monitor.stats.core.counts import Interval
     from monitor.stats.drift.attribution import PrecisionChange
 

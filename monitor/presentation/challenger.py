@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow, Ends
+from monitor.domain.model import Decisions
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -15,10 +17,6 @@ from monitor.presentation.numbers import (
     signed_text,
 )
 from monitor.presentation.table import Table
-
-if TYPE_CHECKING:
-    from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow, Ends
-    from monitor.domain.model import Decisions
 
 HEAD = ["metric", "classifier", "challenger", "difference", "P(challenger higher)"]
 _DESCRIPTIONS = ("precision", "recall")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from monitor.domain.class_report import AverageRow, ClassOverview, ClassReport
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import interval_text, minute_text, plural
-
-if TYPE_CHECKING:
-    from monitor.domain.class_report import AverageRow, ClassOverview, ClassReport
 
 _NAMED = 5  # Classes that a line names; of more it says how many there are
 

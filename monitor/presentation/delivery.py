@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from monitor.domain.model import LOG, MLFLOW
+from monitor.domain.model import LOG, MLFLOW, WaitingSink
 from monitor.presentation.numbers import minute_text, plural
-
-if TYPE_CHECKING:
-    from monitor.domain.model import WaitingSink
 
 INTERRUPTED = "the process that delivered it ended, or hung, before it was done"
 """Why an effect is still to be done whose last delivery nobody came back from."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from monitor.domain.report import MISSING_MAX, AnswersRow, EstimateRow, ReportedEstimate
+from monitor.domain.report import (
+    MISSING_MAX,
+    AnswersRow,
+    DecidingRow,
+    EstimateRow,
+    ProvisionalRow,
+    ReportedEstimate,
+)
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     interval_text,
@@ -17,7 +24,6 @@ from monitor.presentation.numbers import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.report import DecidingRow, ProvisionalRow
     from monitor.stats.estimation.small_counts import DecidingClass
 
 BASES = {

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from monitor.stats.design.planning import SHIFT, STRETCH, PlausibleScores
-
-if TYPE_CHECKING:
-    from monitor.stats.detection.scenario import Misses
+from monitor.stats.detection.scenario import Misses
 
 PLAN_SOURCES = {
     "rates": "the values given",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from monitor.domain.judge import AnyJudge, Ends, JudgedRow, JudgeRow, OnDemandJudge
 from monitor.domain.model import Verdict
 from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text, plural, range_text
 from monitor.presentation.table import Table
-
-if TYPE_CHECKING:
-    from monitor.domain.judge import AnyJudge, Ends, JudgedRow, JudgeRow, OnDemandJudge
 
 _RATES = {
     "says yes to positives": "tpr",

@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from monitor.domain.id_forms import NearMiss
+from monitor.domain.model import Refusal
 from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from monitor.domain.id_forms import NearMiss
-    from monitor.domain.model import Refusal
 
 
 def same_person_reason(annotator: str) -> str:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from monitor.domain.state import RoundState
 from monitor.presentation.numbers import minute_text
-
-if TYPE_CHECKING:
-    from monitor.domain.state import RoundState
 
 DUE = "due"
 BACKFILLED = "backfill"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from monitor.domain.report import AgreementRow, GoldRow
+from monitor.domain.settings import ThresholdTarget
 from monitor.fixed_text import fixed_text
 from monitor.presentation.numbers import percent_text, range_text
 
 if TYPE_CHECKING:
-    from monitor.domain.report import AgreementRow, GoldRow
-    from monitor.domain.settings import ThresholdTarget
     from monitor.stats.core.counts import Interval
     from monitor.stats.drift.shift import WindowDistance
 

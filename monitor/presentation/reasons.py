@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.presentation.estimates import caution_text
 from monitor.presentation.numbers import percent_text
@@ -17,9 +17,7 @@ from monitor.stats.core.reasons import (
     Unlabeled,
 )
 from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, PlanNote, Remark
-
-if TYPE_CHECKING:
-    from monitor.stats.estimation.posterior import MetricEstimate
+from monitor.stats.estimation.posterior import MetricEstimate
 
 _UNDEFINED = {
     Undefined.NOTHING_FLAGGED: "nothing was predicted positive (TP + FP = 0)",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from monitor.domain.report import EstimateRow, RestatedRow
 from monitor.presentation.numbers import minute_text, number_text, plural
-
-if TYPE_CHECKING:
-    from monitor.domain.report import EstimateRow, RestatedRow
 
 _MOST_SHOWN = 3  # restatements of one round
 _MOST_NAMES = 20

@@ -8,9 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from monitor.domain.alerting import AlertState
+from monitor.domain.class_report import ClassReport
+from monitor.domain.judge import Ends
+from monitor.domain.report import (
+    AgreementRow,
+    AlertRow,
+    AnswersRow,
+    CheckRow,
+    EstimateRow,
+    EvidenceRow,
+    NextRoundRow,
+    ReportedEstimate,
+    RoundPage,
+    RoundReport,
+    StratumRow,
+)
 from monitor.fixed_text import fixed_text
 from monitor.presentation.alerts import (
     alert_cause,
@@ -54,23 +69,6 @@ from monitor.presentation.segments import (
 )
 from monitor.presentation.status import proposal_cautions
 from monitor.presentation.table import Table
-
-if TYPE_CHECKING:
-    from monitor.domain.class_report import ClassReport
-    from monitor.domain.judge import Ends
-    from monitor.domain.report import (
-        AgreementRow,
-        AlertRow,
-        AnswersRow,
-        CheckRow,
-        EstimateRow,
-        EvidenceRow,
-        NextRoundRow,
-        ReportedEstimate,
-        RoundPage,
-        RoundReport,
-        StratumRow,
-    )
 
 OWN = ("round", "window")  # Basis and estimand of the estimates of a round alone
 

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from monitor.domain.alerting import StoredAlert
+from monitor.domain.model import Window
+from monitor.domain.report import EstimateRow
 from monitor.presentation.alerts import broken_limit
 from monitor.presentation.estimates import estimate_text
 from monitor.presentation.numbers import capital, limits_text
 
 if TYPE_CHECKING:
-    from monitor.domain.alerting import StoredAlert
-    from monitor.domain.model import Window
-    from monitor.domain.report import EstimateRow
-
     Rows = Mapping[str, EstimateRow | None]
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
+from monitor.domain.report import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
+from monitor.domain.sample_settings import Explored
 from monitor.presentation.estimates import answered_at_random_text, reason_text
 from monitor.presentation.numbers import evidence_text, interval_text, percent_text, plural
 from monitor.presentation.table import Table
-
-if TYPE_CHECKING:
-    from monitor.domain.report import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
-    from monitor.domain.sample_settings import Explored
 
 _OWN_LABELS = "its labels alone"  # The line under a segment's, which borrows from no other
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
-from monitor.domain.alerting import LEARNING_ROUNDS
-from monitor.domain.report import Attention, Matter
+from monitor.domain.alerting import LEARNING_ROUNDS, StoredAlert
+from monitor.domain.registered import AliasObservation
+from monitor.domain.report import Attention, EstimateRow, Matter
+from monitor.domain.settings import LimitSide
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -17,12 +18,6 @@ from monitor.presentation.numbers import (
     plural,
     span_text,
 )
-
-if TYPE_CHECKING:
-    from monitor.domain.alerting import StoredAlert
-    from monitor.domain.registered import AliasObservation
-    from monitor.domain.report import EstimateRow
-    from monitor.domain.settings import LimitSide
 
 REMOVED = "the monitor is no longer in the config"
 """Why an alert ended that no round can end any more."""

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
+from monitor.domain.block import Block
+from monitor.domain.model import Frame, UsualRate, Window
+from monitor.domain.registered import NamedVersions
 from monitor.domain.values import listed
 from monitor.presentation.numbers import minute_text, percent_text, span_text
 from monitor.presentation.rounds import run_command, show_command
-
-if TYPE_CHECKING:
-    from monitor.domain.block import Block
-    from monitor.domain.model import Frame, UsualRate, Window
-    from monitor.domain.registered import NamedVersions
-
 
 _MOST_LOST = 3  # counts that one sentence names
 

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
+from monitor.domain.report import EstimateRow, RoundReport
 from monitor.drawing import legend
 from monitor.drawing.legend import Key
 from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
@@ -15,8 +16,6 @@ from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.numbers import digits_text, percent_text
 
 if TYPE_CHECKING:
-    from monitor.domain.report import EstimateRow, RoundReport
-
     Triple = tuple[float, float, float]
     Drawing = Callable[[Box], list[str]]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.domain.report import RoundReport, StratumRow, TimelinePoint
 from monitor.domain.visible import clean
 from monitor.drawing import legend
 from monitor.drawing.legend import Key, alert_symbol, restated_symbol
@@ -16,8 +17,6 @@ from monitor.presentation.numbers import score_range_text
 from monitor.presentation.outcome import holds_for_text
 
 if TYPE_CHECKING:
-    from monitor.domain.report import RoundReport, StratumRow, TimelinePoint
-
     Triple = tuple[float, float, float]
 
 _MOST_ROUNDS = 60  # more could not be distinguished at this width

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from monitor.domain.report import RoundReport
 from monitor.domain.visible import clean
 from monitor.presentation.estimates import BASES, WHATEVER
 from monitor.presentation.numbers import NOT_ESTIMABLE, capital, minute_text
@@ -42,7 +43,6 @@ from monitor.report.figures import counts_svg, metric_svg, timeline_svg
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from monitor.domain.report import RoundReport
 
 FILE = "report.html"
 _FOLDER = Path(__file__).parent / "templates"

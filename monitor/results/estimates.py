@@ -9,7 +9,7 @@ from monitor.domain.errors import InputRefused
 from monitor.domain.report import EstimateRow
 from monitor.drawing.svg import QUIET, circle, line, picture, text_at
 from monitor.presentation.estimates import caution_lines, reason_text
-from monitor.presentation.numbers import interval_text
+from monitor.presentation.numbers import PointAndInterval, interval_text
 from monitor.presentation.table import Table
 from monitor.results.result import Picture, Result
 from monitor.stats.core.metrics import METRICS
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from monitor.presentation.numbers import PointAndInterval
 
 HEADLINE = ("precision", "recall", "f1", "specificity", "prevalence", "flagged_rate")
 """Metrics to name first; all lie between 0 and 1."""

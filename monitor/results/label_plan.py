@@ -19,7 +19,7 @@ from monitor.results.result import Picture, Result
 from monitor.rounds.sampling.round_sample import PER_LABEL
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.notes import BudgetShort
-from monitor.stats.design.planning import width_curve
+from monitor.stats.design.planning import LabelsNeeded, WidthCurve, width_curve
 from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN, AlertPower
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from monitor.rounds.forecast.plan_window import AssumedJudge, PlanForecast
-    from monitor.stats.design.planning import LabelsNeeded, WidthCurve
 
 METRICS = ("precision", "recall")
 _NOTHING = 1e-6

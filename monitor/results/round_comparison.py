@@ -12,22 +12,19 @@ from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interva
 from monitor.presentation.reasons import undefined_reason
 from monitor.presentation.table import Table
 from monitor.results.estimates import MetricInterval, draw_intervals
-from monitor.results.other_predictions import read_others
+from monitor.results.other_predictions import OtherColumns, read_others
 from monitor.results.result import Picture, Result
-from monitor.rounds.forecast.compare import at_threshold, labeled_ids, with_others
+from monitor.rounds.context import MonitorContext
+from monitor.rounds.forecast.compare import Compared, at_threshold, labeled_ids, with_others
 from monitor.rounds.round_page import find_round
+from monitor.stats.core.counts import Interval
+from monitor.stats.estimation.paired import PairedMetric
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-
-    from monitor.results.other_predictions import OtherColumns
-    from monitor.rounds.context import MonitorContext
-    from monitor.rounds.forecast.compare import Compared
-    from monitor.stats.core.counts import Interval
-    from monitor.stats.estimation.paired import PairedMetric
-    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.report import TimelinePoint
+from monitor.domain.settings import Limits
 from monitor.presentation.estimates import WHATEVER
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.table import Table
@@ -13,6 +15,7 @@ from monitor.report.figures import metric_svg
 from monitor.results.result import Picture, Result
 from monitor.rounds.reporting.report import read_monitor_timeline
 from monitor.stats.core.counts import Interval
+from monitor.storage.database import Database
 from monitor.storage.results.estimate_store import latest_estimates
 from monitor.storage.tables import estimates
 
@@ -22,9 +25,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from monitor.domain.report import TimelinePoint
-    from monitor.domain.settings import Limits
-    from monitor.storage.database import Database
 
 _METRICS = ("precision", "recall")
 

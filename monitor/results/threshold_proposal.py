@@ -11,12 +11,11 @@ from monitor.domain.settings import LEAST_CONFIDENCE
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text
 from monitor.presentation.table import Table
-from monitor.rounds.forecast.threshold import Goal
+from monitor.rounds.forecast.threshold import AtThreshold, Goal, Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.rounds.forecast.threshold import AtThreshold, Proposal
 
 AROUND = 4  # Thresholds of the curve on either side of the proposed and the present one
 

@@ -13,14 +13,13 @@ from monitor.domain.model import Frame, Refusal
 from monitor.domain.ports import Labeler, ReadsTruth, as_counted
 from monitor.presentation.labels import counted_before_sentence, scaled_sentence
 from monitor.presentation.windows import changed_sentence
+from monitor.rounds.context import MonitorContext
 from monitor.storage.labels import census_store
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.round_store import Round
-
     Counted = dict[tuple[int, int], Census]
     """Censuses by round and part."""
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import MonitorError
+from monitor.storage.database import Database
 from monitor.storage.rounds import round_claims
 from monitor.storage.rounds.round_claims import CLAIM_MS, Claim
 
 if TYPE_CHECKING:
     from threading import Semaphore
 
-    from monitor.storage.database import Database
 
 log = structlog.get_logger("monitor.rounds")
 

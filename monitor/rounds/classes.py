@@ -15,25 +15,25 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from monitor.domain.block import Block
 from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
 from monitor.domain.model import MLFLOW, EffectKind
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample
+from monitor.stats.core.sample import LabeledSample
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results import class_store
+from monitor.storage.results.class_store import ClassVersion
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.block import Block
-    from monitor.rounds.context import MonitorContext
-    from monitor.stats.core.sample import LabeledSample
-    from monitor.storage.results.class_store import ClassVersion
-    from monitor.storage.rounds.round_store import Round
 
 LEVEL = 0.95
 _SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline

@@ -11,12 +11,15 @@ from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
+from monitor.domain.time_limit import T
 from monitor.presentation import labels as label_texts
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import versions
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.tally import classes_without_label, lacks_second_wave
 from monitor.rounds.labels import truth_reach
 from monitor.rounds.labels.collect import send
+from monitor.rounds.labels.truth_reach import TruthReader
 from monitor.rounds.provisional import follow_labels, showed_estimate
 from monitor.rounds.sampling.round_sample import hand_out_rest, is_due
 from monitor.storage.labels import overlap_store
@@ -24,17 +27,14 @@ from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.results.concern_store import UNCHECKED, UNLABELED
 from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from monitor.domain.time_limit import T
-    from monitor.rounds.context import MonitorContext
-    from monitor.rounds.labels.truth_reach import TruthReader
-    from monitor.storage.rounds.round_claims import Claim
-    from monitor.storage.rounds.round_store import Round
 
 _UNCLOSED = (RoundState.OPEN, RoundState.LABELING)
 _RETRIES = 5  # of a publish that met another one; each loser has let one winner through

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from monitor.domain.judging import VerdictService
 from monitor.domain.label_parts import AssignedLabeler
+from monitor.domain.ports import Aliases, Clock, Labeler, RoundRuns, Source
+from monitor.domain.settings import MonitorSettings, RoundSettings
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 
@@ -15,9 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.domain.judging import VerdictService
-    from monitor.domain.ports import Aliases, Clock, Labeler, RoundRuns, Source
-    from monitor.domain.settings import MonitorSettings, RoundSettings
     from monitor.storage.database import Database
     from monitor.storage.results.class_store import ClassVersion
     from monitor.storage.rounds.round_store import Round

@@ -24,18 +24,15 @@ from monitor.domain.notice import Notice
 from monitor.domain.ports import AlertKeeper, Clock, EffectHandler
 from monitor.presentation import delivery
 from monitor.rounds.reporting.enqueue import add_notice, names_of, notice_id, notice_of
+from monitor.storage.database import Database
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD, Head, Turn
 from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.ports import Clock
-    from monitor.storage.database import Database
-    from monitor.storage.outbox.effect_store import Turn
-    from monitor.storage.rounds.round_store import Round
 
 
 log = structlog.get_logger("monitor.effects")

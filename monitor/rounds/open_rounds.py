@@ -7,19 +7,18 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from monitor.domain.report import ProvisionalRow
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import provisional_line
 from monitor.presentation.status import closing_line, open_round_line, second_wave_line
 from monitor.rounds.context import gives_up_at
 from monitor.storage.overview import many_rounds
+from monitor.storage.overview.many_rounds import RoundProgress
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.report import ProvisionalRow
-    from monitor.storage.overview.many_rounds import RoundProgress
-    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)

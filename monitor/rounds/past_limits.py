@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import keeps
+from monitor.domain.report import Attention, EstimateRow
+from monitor.domain.settings import LimitSide, MonitorSettings
 from monitor.presentation.status import retrospective_line
+from monitor.rounds.context import MonitorContext
 from monitor.storage.results import concern_store, estimate_store
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.report import Attention, EstimateRow
-    from monitor.domain.settings import LimitSide, MonitorSettings
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.round_store import Round
 
 _KIND = "limit "  # Prefix of the kinds of these concerns
 _MOST = 50  # Rounds to look back at; a longer run says nothing more

@@ -7,34 +7,32 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.label_parts import column_classes, parts_of
 from monitor.domain.ports import ReadsTruth
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
 from monitor.domain.setting_types import parse_duration
+from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation import estimates
 from monitor.presentation.reasons import no_estimate_reason
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting.concerns import is_much
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.reasons import Contradiction
+from monitor.stats.estimation.posterior import MetricEstimate
+from monitor.stats.labels.audit import ArrivedShare
+from monitor.stats.labels.delays import ArrivalCurve, Arrivals
 from monitor.storage.labels import provisional_store
 from monitor.storage.labels.provisional_store import PositiveCount
+from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.rounds import round_claims, round_store
-
-if TYPE_CHECKING:
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import MonitorContext
-    from monitor.stats.core.counts import Counts
-    from monitor.stats.estimation.posterior import MetricEstimate
-    from monitor.stats.labels.audit import ArrivedShare
-    from monitor.stats.labels.delays import ArrivalCurve, Arrivals
-    from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.rounds.round_claims import Claim
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
+from monitor.storage.samples.frame_store import StratumTally
 
 FEWEST = 20
 """Positive labels of earlier rounds, followed until they matured, that an estimate rests on."""

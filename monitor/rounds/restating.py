@@ -17,8 +17,10 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import InputRefused, TryLater
+from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.labels import Statement, current_answers
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
+from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import restated_reason
 from monitor.presentation.restatements import (
@@ -36,6 +38,7 @@ from monitor.rounds import versions
 from monitor.rounds.claims import claimed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.alerts import read_stored_readings
 from monitor.rounds.estimation.batch import (
     BatchEvidence,
@@ -49,19 +52,15 @@ from monitor.rounds.labels.collect import tasks_of_people
 from monitor.rounds.labels.endpoints import without_same_person
 from monitor.rounds.reporting.concerns import note_missing
 from monitor.storage.labels import label_store
+from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import alert_store, estimate_store, restatement_store
 from monitor.storage.results.restatement_store import read_restated
 from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.label_parts import AssignedLabeler
-    from monitor.domain.report import EstimateRow
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.rounds.round_claims import Claim
-    from monitor.storage.rounds.round_store import Round
 
     NewRows = Mapping[int, Sequence[dict[str, Any]]]
     """Rows of label events to be stored, by round."""

@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import MonitorError
+from monitor.domain.model import ShownRun
+from monitor.domain.ports import RoundRuns
 from monitor.domain.report import AlertRow
 from monitor.domain.sample_settings import Explored
+from monitor.domain.settings import RoundSettings
 from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import RESTORED
 from monitor.rounds import run
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.opening.due import free_window, number_of
 from monitor.rounds.reporting.enqueue import forgotten_notice, notify
 from monitor.storage.results import alert_store, concern_store
 from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.model import ShownRun
-    from monitor.domain.ports import RoundRuns
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.round_store import Round
 
 _BEFORE_DONE = (RoundState.OPEN, RoundState.LABELING)
 

@@ -9,28 +9,26 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import ClassOverview, ClassReport
 from monitor.domain.errors import InputRefused
-from monitor.domain.report import RoundPage
+from monitor.domain.report import EstimateRow, RoundPage, RoundReport
+from monitor.domain.settings import Change, MonitorSettings
 from monitor.domain.state import RoundState
 from monitor.presentation import rounds
 from monitor.rounds.opening.setting_changes import read_changes
 from monitor.rounds.reporting.enqueue import with_concerns
 from monitor.rounds.reporting.report import band_rows, read_restated_rows
 from monitor.rounds.status import first_shown
+from monitor.storage.database import Database
 from monitor.storage.labels import provisional_store
 from monitor.storage.overview import many_rounds
 from monitor.storage.results import class_store, concern_store, report_store
 from monitor.storage.results.restatement_store import restated_themselves
 from monitor.storage.rounds import round_lists, round_store, round_transitions
+from monitor.storage.rounds.round_lists import ListQuery
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.report import EstimateRow, RoundReport
-    from monitor.domain.settings import Change, MonitorSettings
-    from monitor.storage.database import Database
-    from monitor.storage.rounds.round_lists import ListQuery
-    from monitor.storage.rounds.round_store import Round
 
 
 def read_page(connection: Connection, monitor: str, number: int, version: int | None) -> RoundPage:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import structlog
 
@@ -19,20 +18,18 @@ from monitor.rounds import versions
 from monitor.rounds.claims import claimed
 from monitor.rounds.classes import lost_windows, publish_classes, publish_lost
 from monitor.rounds.closing import advance_labeling, read_labeling_state, retried
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.labels.collect import raise_gravest, retire, send
 from monitor.rounds.labels.endpoints import CollectResult, ask
 from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.past_limits import note_missed_limits
 from monitor.rounds.sampling.draw import draw
 from monitor.storage.labels import label_store
+from monitor.storage.labels.label_store import UnsentRounds
+from monitor.storage.results.class_store import ClassVersion
 from monitor.storage.rounds import round_store, round_transitions
-
-if TYPE_CHECKING:
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.labels.label_store import UnsentRounds
-    from monitor.storage.results.class_store import ClassVersion
-    from monitor.storage.rounds.round_claims import Claim
-    from monitor.storage.rounds.round_store import Round
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
 

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from monitor.domain.alerting import LEARNING_ROUNDS, AlertState
+from monitor.domain.alerting import LEARNING_ROUNDS, AlertState, StoredAlert
 from monitor.domain.model import LOG, EffectKind, WaitingSink, why_untagged
 from monitor.domain.notice import Notice
 from monitor.domain.report import (
     AlertRow,
     AnswersRow,
+    Attention,
     EstimateRow,
     RecoveryRow,
     RestatedRow,
     Status,
 )
+from monitor.domain.settings import MonitorSettings
 from monitor.domain.slots import newest_slot, next_slot
 from monitor.domain.state import RoundState
 from monitor.presentation import status as lines
@@ -31,20 +33,17 @@ from monitor.rounds.reporting.enqueue import notice_id
 from monitor.rounds.reporting.report import SHOWN, read_restated_rows
 from monitor.storage.database import Database, in_chunks
 from monitor.storage.labels import label_notes, provisional_store
+from monitor.storage.labels.label_notes import LabelNotes
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.overview import attention_store, many_rounds
 from monitor.storage.overview.many_rounds import MonitorRounds
 from monitor.storage.results import alert_store, concern_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import StoredAlert
-    from monitor.domain.report import Attention
-    from monitor.domain.settings import MonitorSettings
-    from monitor.storage.labels.label_notes import LabelNotes
-    from monitor.storage.rounds.round_store import Round
 
 NOTHING_SEEN = MonitorRounds()  # A monitor that has no round yet
 NO_ROUND = 0  # Stands for the id of a round that there is none of; ids begin at 1

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.alerting import AlertState
 from monitor.domain.label_parts import checks_of
 from monitor.domain.labels import corrected_evidence_label, evidence_label
+from monitor.domain.settings import Pooling
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import early_text
 from monitor.presentation.moves import corrected_reason, overtaken_reason
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation import anomalies
 from monitor.rounds.estimation.alerts import (
     after_moves,
@@ -46,7 +48,7 @@ from monitor.rounds.estimation.history import (
     history_states,
 )
 from monitor.rounds.estimation.label_errors import checked_labels
-from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
+from monitor.rounds.estimation.supplements import Supplements, is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
 from monitor.rounds.reporting.concerns import (
     INVERTED,
@@ -64,22 +66,18 @@ from monitor.rounds.reporting.enqueue import (
 from monitor.stats.detection.blocks import BLOCKS
 from monitor.storage.database import in_chunks
 from monitor.storage.labels import check_store
+from monitor.storage.labels.check_store import PastChecks
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels, read_recurring
 from monitor.storage.results import alert_store, concern_store, estimate_store
 from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.results.restatement_store import read_restated
 from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.settings import Pooling
-    from monitor.rounds.context import MonitorContext
-    from monitor.rounds.estimation.supplements import Supplements
-    from monitor.storage.labels.check_store import PastChecks
-    from monitor.storage.rounds.round_claims import Claim
-    from monitor.storage.rounds.round_store import Round
 
     Labels = dict[int, RoundLabels]
     """Labels of rounds, by their id."""

@@ -12,15 +12,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import structlog
 
 from monitor.domain.errors import MonitorError, StoreUnavailable
 from monitor.domain.ports import Clock, Labeler, Watchable
 from monitor.domain.slots import next_slot
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.labels.endpoints import endpoint_name
 from monitor.service.shared_reads import Prefetcher
+from monitor.storage.database import Database
 from monitor.storage.overview.change_marks import (
     NOTHING,
     MonitorVersion,
@@ -29,10 +31,6 @@ from monitor.storage.overview.change_marks import (
     write_scans,
 )
 from monitor.storage.rounds import round_store
-
-if TYPE_CHECKING:
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.database import Database
 
 log = structlog.get_logger("monitor.service.loop")
 

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import EXIT_INPUT, EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
-from monitor.domain.model import MLFLOW
+from monitor.domain.model import MLFLOW, WaitingSink
+from monitor.domain.ports import EffectHandler
 from monitor.rounds.claims import let_claims_run_out
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.delivery import Delivered, deliver, retire_orphans
 from monitor.rounds.opening.removed_monitors import end_removed_monitors, forget_removed_monitors
 from monitor.rounds.sampling.aliases import check_aliases
@@ -32,17 +34,14 @@ from monitor.service.shared_reads import SharedScans, prepared
 from monitor.service.web.health import Heartbeat
 from monitor.service.worker_pool import MonitorPool
 from monitor.storage.outbox import effect_store
+from monitor.wiring import Application
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler
 
-    from monitor.domain.model import WaitingSink
-    from monitor.domain.ports import EffectHandler
-    from monitor.rounds.context import MonitorContext
     from monitor.service.pages.serving import PagesServer
     from monitor.service.shared_reads import Around
     from monitor.service.web.server import WebServer
-    from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")
 

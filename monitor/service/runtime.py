@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 
 from monitor.config.diff import ConfigDiff, changes, written
 from monitor.config.load import load_config
+from monitor.config.model import Config
 from monitor.domain.errors import MonitorError, SchemaNewer, StoppedByBug
 from monitor.presentation.status import unable_text
 from monitor.rounds.opening.removed_monitors import removed_monitors
@@ -20,9 +21,6 @@ from monitor.service.web.health import Heartbeat, unready
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.wiring import Application, build
-
-if TYPE_CHECKING:
-    from monitor.config.model import Config
 
 log = structlog.get_logger("monitor.service.loop")
 

@@ -20,12 +20,12 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError
 from monitor.domain.ports import Clock, Labeler, PlannedScan, SharesReadings, SharesScans
+from monitor.rounds.context import MonitorContext
+from monitor.storage.database import Database
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from monitor.rounds.context import MonitorContext
     from monitor.rounds.opening.due import NextScan
-    from monitor.storage.database import Database
 
     Around = Callable[[MonitorContext], AbstractContextManager[object]]
     """The context in which a monitor is looked at."""

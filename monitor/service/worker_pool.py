@@ -12,12 +12,12 @@ import structlog
 
 from monitor.domain.errors import MonitorError, StoppedByBug
 from monitor.rounds.claims import turn_taken
+from monitor.rounds.context import MonitorContext
 from monitor.service.change_detection import ChangeDetector, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for
 from monitor.service.shared_reads import SharedScans, prepared
 
 if TYPE_CHECKING:
-    from monitor.rounds.context import MonitorContext
     from monitor.service.runtime import Running
     from monitor.service.shared_reads import Around
 

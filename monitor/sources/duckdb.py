@@ -29,8 +29,9 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 
 from monitor.domain.errors import InputRefused, LabelsRefused, SourceRefused
+from monitor.domain.model import Window
 from monitor.domain.time_limit import OF_FILES
-from monitor.domain.truth import ZONE
+from monitor.domain.truth import ZONE, TruthColumns
 from monitor.domain.values import BLANKS
 from monitor.files.duckdb_sql import (
     AWARE_TIMES,
@@ -51,16 +52,13 @@ from monitor.sources.sql_query import Query
 from monitor.sources.sql_rows import code_of, halved
 from monitor.sources.sql_table import TableInfo
 from monitor.sources.sql_times import Times, aware_times, local_times
-from monitor.sources.table_settings import Columns, DuckdbSettings
+from monitor.sources.table_settings import Columns, DuckdbSettings, TableSettings
 from monitor.sources.table_source import TableSource
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
     from sqlalchemy.sql import Executable
 
-    from monitor.domain.model import Window
-    from monitor.domain.truth import TruthColumns
-    from monitor.sources.table_settings import TableSettings
 
 _TEXT = "cast({0} as varchar)"
 # Looking for NUL first costs a third of replacing it, which almost no id needs.

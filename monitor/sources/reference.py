@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from monitor.domain.adapters import ItemFormat
 from monitor.domain.errors import SourceRefused
 from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, rounded_below
 from monitor.files.duckdb_sql import bare_text, quoted
@@ -20,10 +21,6 @@ from monitor.files.relations import (
     opened,
 )
 from monitor.rounds.context import ReferenceItems
-
-if TYPE_CHECKING:
-    from monitor.domain.adapters import ItemFormat
-
 
 _YES: tuple[Scalar, ...] = (1, True)
 _NO: tuple[Scalar, ...] = (0, False)

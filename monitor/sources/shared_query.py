@@ -26,7 +26,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
+from monitor.domain.model import Window
 from monitor.sources import frames
+from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_rows import (
     ALL,
     bound_leaf,
@@ -38,8 +40,6 @@ from monitor.sources.sql_rows import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Window
-    from monitor.sources.sql_query import Query, Scan
     from monitor.sources.sql_rows import Leaf
 
 _SCORE, _DECISION, _CHANCE = "score", "challenged", "chance"

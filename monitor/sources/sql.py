@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import DDL, URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
@@ -22,16 +22,14 @@ from sqlalchemy.pool import NullPool
 
 from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
+from monitor.domain.model import Window
 from monitor.domain.time_limit import stopped_by
 from monitor.sources.dialects import DIALECTS, Dialect, Reading, dialect_of
 from monitor.sources.sql_table import TableInfo, find_table
 from monitor.sources.sql_times import instant_of, is_naive
+from monitor.sources.table_settings import SqlSettings
 from monitor.sources.table_source import TableSource
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Window
-    from monitor.sources.table_settings import SqlSettings
-    from monitor.sources.table_truths import TableTruths
+from monitor.sources.table_truths import TableTruths
 
 SLOW = (
     "It is tried again; an index on the time column helps, or on the id column of a truth, and "

@@ -14,15 +14,13 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from monitor.domain.errors import InputRefused
-from monitor.sources.dialects import Dialect, written
+from monitor.sources.dialects import Dialect, Reading, written
 from monitor.sources.sql import SqlSource
+from monitor.sources.sql_table import TableInfo
 from monitor.sources.table_settings import Columns, SqlSettings
 
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
-
-    from monitor.sources.dialects import Reading
-    from monitor.sources.sql_table import TableInfo
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.model import Candidate, Decisions, Window
 from monitor.sources import frames
+from monitor.sources.dialects import Reading
 from monitor.sources.shared_query import SharedQuery
+from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_rows import ALL
 
 if TYPE_CHECKING:
-    from monitor.sources.dialects import Reading
-    from monitor.sources.sql_query import Query, Scan
-
     Groups = list[list[frames.BucketCount]]
     """The groups of each monitor, by its position."""
 

@@ -24,6 +24,7 @@ from sqlalchemy import (
     types,
 )
 
+from monitor.domain.model import Stratum, Window
 from monitor.domain.shown import MOST_BYTES
 from monitor.domain.truth import AWARE, NAIVE, UNREADABLE
 from monitor.domain.values import synonyms
@@ -35,7 +36,6 @@ from monitor.sources.sql_rows import RowQuery, code_of
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-    from monitor.domain.model import Stratum, Window
 
 IdOrder = Literal["first", "last", "random"]
 _INTEGERS = range(-(2**63), 2**63)

@@ -28,20 +28,19 @@ from sqlalchemy import (
     types,
 )
 
-from monitor.domain.model import Verdict
+from monitor.domain.challenger import Challenger
+from monitor.domain.judge import Judge
+from monitor.domain.model import Stratum, Verdict, Window
 from monitor.domain.segments import NO_VALUE
 from monitor.domain.values import MISSING_MARKERS, rounded_below
 from monitor.files.relations import all_texts
 from monitor.sources import frames
 from monitor.sources.dialects import written
+from monitor.sources.sql_times import Times
+from monitor.sources.table_settings import TableSettings
 
 if TYPE_CHECKING:
-    from monitor.domain.challenger import Challenger
-    from monitor.domain.judge import Judge
-    from monitor.domain.model import Stratum, Window
     from monitor.sources.sql_table import TableInfo
-    from monitor.sources.sql_times import Times
-    from monitor.sources.table_settings import TableSettings
 
     Leaf = Callable[[int], ColumnElement[Any]]
 

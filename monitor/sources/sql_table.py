@@ -15,13 +15,13 @@ from sqlalchemy.exc import NoSuchTableError
 from monitor.domain.errors import InputRefused, SourceRefused
 from monitor.files.relations import there_are
 from monitor.sources.sql_times import Times, aware_times, local_times, numbered_times, read_times
+from monitor.sources.table_settings import TableSettings
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Inspector
     from sqlalchemy.types import TypeEngine
 
     from monitor.sources.dialects import Dialect, Reading
-    from monitor.sources.table_settings import TableSettings
 
 _MOST_TABLES = 20  # that an error names
 _ANY_TYPE = ("predicted", "model_version", "released")

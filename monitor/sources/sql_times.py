@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import BigInteger, ColumnElement, DateTime, and_, literal, true
 
+from monitor.domain.model import Window
 from monitor.domain.truth import ZONE
 
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-    from monitor.domain.model import Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

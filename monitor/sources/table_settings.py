@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from monitor.domain.adapters import ItemFormat, SourceSettings
-from monitor.domain.challenger import Challenger  # noqa: TC001  pydantic reads it
+from monitor.domain.challenger import Challenger
 from monitor.domain.errors import SettingRefused
-from monitor.domain.judge import Judge, Values  # noqa: TC001  pydantic reads it
+from monitor.domain.judge import Judge, Values
 from monitor.domain.masking import one_at
 from monitor.domain.setting_types import Settings, TimeZone
 from monitor.files.relations import all_texts, check_table, kind_of

@@ -9,8 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from monitor.domain.census import JoinedItems
 from monitor.domain.errors import MonitorError, SourceRefused
+from monitor.domain.model import Frame, Stratum, Window
+from monitor.domain.ports import PlannedScan, TruthTable
+from monitor.domain.shown import Shown
 from monitor.domain.time_limit import T, within
+from monitor.domain.truth import TruthColumns, TruthRow
+from monitor.sources.dialects import Reading
 from monitor.sources.frames import FrameBuilder, datetime_of, naive_time
 from monitor.sources.shared_query import readings_of
 from monitor.sources.shown_columns import ShownRows
@@ -21,12 +27,6 @@ from monitor.sources.table_settings import Columns, TableSettings
 from monitor.sources.table_truths import Row, TableTruths, joined_items, padded
 
 if TYPE_CHECKING:
-    from monitor.domain.census import JoinedItems
-    from monitor.domain.model import Frame, Stratum, Window
-    from monitor.domain.ports import PlannedScan, TruthTable
-    from monitor.domain.shown import Shown
-    from monitor.domain.truth import TruthColumns, TruthRow
-    from monitor.sources.dialects import Reading
     from monitor.sources.sql_table import TableInfo
 
 _OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "challenger", "timeout"}

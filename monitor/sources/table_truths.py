@@ -17,19 +17,18 @@ from sqlalchemy import FromClause, Select, Subquery, func, or_, select
 
 from monitor.domain.census import JoinedItems
 from monitor.domain.errors import LabelsRefused
+from monitor.domain.model import Stratum, Window
 from monitor.domain.truth import TruthColumns, TruthRow, Truths, bare_ids, of_items, truth_rows
 from monitor.domain.values import BLANKS
 from monitor.sources import frames
-from monitor.sources.dialects import written
+from monitor.sources.dialects import Reading, written
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_draw import tallied
+from monitor.sources.sql_query import IdOrder, Query, Scan
 from monitor.sources.sql_rows import code_of, of_version
 from monitor.sources.sql_times import local_times
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Stratum, Window
-    from monitor.sources.dialects import Reading
-    from monitor.sources.sql_query import IdOrder, Query, Scan
     from monitor.sources.table_source import TableSource
 
 

@@ -9,15 +9,11 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from monitor.domain.judging import JudgeFailed
+from monitor.domain.judge import OnDemandSettings
+from monitor.domain.judging import JudgeFailed, JudgeModel, Reply
 from monitor.domain.model import Verdict
-
-if TYPE_CHECKING:
-    from monitor.domain.judge import OnDemandSettings
-    from monitor.domain.judging import JudgeModel, Reply
-    from monitor.domain.shown import Shown
+from monitor.domain.shown import Shown
 
 
 class JudgeModelContract:

@@ -5,13 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from monitor.domain.model import Answer, LabelKind, Task
+from monitor.domain.ports import Labeler
 from monitor.domain.shown import plain_text
-
-if TYPE_CHECKING:
-    from monitor.domain.ports import Labeler
 
 
 class LabelerContract:

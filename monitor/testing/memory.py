@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.errors import SourceUnavailable, TryLater
 from monitor.domain.model import (
@@ -27,9 +27,7 @@ from monitor.domain.model import (
     Window,
 )
 from monitor.domain.segments import NO_VALUE, with_segments
-
-if TYPE_CHECKING:
-    from monitor.domain.shown import Shown, Value
+from monitor.domain.shown import Shown, Value
 
 Row = dict[str, Any]
 

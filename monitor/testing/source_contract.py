@@ -8,14 +8,11 @@ import math
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from monitor.domain.model import BadRow, BandEdges, Stratum, Window
+from monitor.domain.ports import Source
 from monitor.domain.segments import MOST_VALUES, NO_VALUE, OTHER
 from monitor.testing.memory import Row, draw_order, holds, verdict_of, within
-
-if TYPE_CHECKING:
-    from monitor.domain.ports import Source
 
 DAY = timedelta(days=1)
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)

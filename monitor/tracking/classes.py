@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from monitor.domain.class_report import AverageRow, ClassReport
 from monitor.presentation.classes import remark_lines
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
 from monitor.tracking import values
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-    from monitor.domain.class_report import AverageRow, ClassReport
 
 _ENDS = {"point": "", "low": "_low", "high": "_high"}
 _LONGEST = 7_500  # MLflow cuts a tag of a run at 8,000 characters

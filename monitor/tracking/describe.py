@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
+from monitor.domain.report import AlertRow, RoundReport
 from monitor.presentation.numbers import NOT_ESTIMABLE, bound_sign, capital
 from monitor.presentation.outcome import to_do_sentences, verdict_sentence
 from monitor.presentation.restatements import restated_lines
@@ -17,11 +17,8 @@ from monitor.presentation.round_document import (
     pooled_lines,
     round_sections,
 )
+from monitor.presentation.table import Table
 from monitor.tracking.values import best_point, minute
-
-if TYPE_CHECKING:
-    from monitor.domain.report import AlertRow, RoundReport
-    from monitor.presentation.table import Table
 
 _MOST_CHARACTERS = 7_900  # MLflow cuts a tag at 8,000
 _MOST_ROWS = 16

@@ -7,17 +7,15 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from monitor.domain.challenger import Ends
+from monitor.domain.class_report import ClassReport
 from monitor.domain.report import RoundReport, Status
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
 from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
-
-if TYPE_CHECKING:
-    from monitor.domain.challenger import Ends
-    from monitor.domain.class_report import ClassReport
 
 FIRST = ("precision", "recall")
 SOURCE = "pr-monitor"

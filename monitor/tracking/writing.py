@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.report import RoundReport
 from monitor.report.curve_figures import curves_svg, p3_svg
 from monitor.report.figures import timeline_svg
 from monitor.report.html import FILE, report_html
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Run
 
-    from monitor.domain.report import RoundReport
 
 _TIMELINE = "timeline.svg"
 _FINISHED = "FINISHED"  # also without an estimate: a red cross would say that the job failed

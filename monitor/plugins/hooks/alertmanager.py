@@ -11,21 +11,18 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import SettingRefused
+from monitor.domain.model import Effect
+from monitor.domain.notice import Notice
 from monitor.domain.setting_types import Duration
 from monitor.domain.visible import clean
-from monitor.hooks.context import read_notice
+from monitor.hooks.context import HookContext, read_notice
 from monitor.hooks.receiver import HeaderSecret, Receiver, Timeout, check_url
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Effect
-    from monitor.domain.notice import Notice
-    from monitor.hooks.context import HookContext
 
 _PATH = "/api/v2/alerts"
 _NAMES = {

@@ -12,20 +12,17 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, SecretStr
 
 from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import Effect
+from monitor.domain.notice import Notice
 from monitor.domain.visible import clean
-from monitor.hooks.context import body, read_notice
+from monitor.hooks.context import HookContext, body, read_notice
 from monitor.hooks.receiver import Timeout, may_pass
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Effect
-    from monitor.domain.notice import Notice
-    from monitor.hooks.context import HookContext
 
 _TYPES = {"alert.firing": "failure", "alert.resolved": "success", "delivery.recovered": "success"}
 _CALM = ("alert.revised", "test")

@@ -7,20 +7,17 @@ import os
 import shutil
 import tempfile
 from datetime import timedelta
-from typing import IO, TYPE_CHECKING, Annotated, Literal
+from typing import IO, Annotated, Literal
 
 from pydantic import Field
 
 from monitor.domain.adapters import HookAdapter, HookSettings
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import Effect
 from monitor.domain.visible import clean
-from monitor.hooks.context import read_notice
+from monitor.hooks.context import HookContext, read_notice
 from monitor.hooks.program import DATA_REFUSED, TRY_LATER, NotRunnable, Variable, Word, run_program
 from monitor.hooks.receiver import Timeout
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Effect
-    from monitor.hooks.context import HookContext
 
 _CONFIG = 78  # its own setup is wrong: sysexits.h
 _TAIL = 300  # characters of standard error that an error shows

@@ -8,19 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Literal
+from typing import IO, Annotated, Literal
 
 from pydantic import Field
 
 from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeAdapter, JudgeFailed, Reply
 from monitor.domain.setting_types import Duration
-from monitor.domain.shown import plain_texts
+from monitor.domain.shown import Shown, plain_texts
 from monitor.hooks.program import DATA_REFUSED, TRY_LATER, NotRunnable, Variable, Word, run_program
 from monitor.plugins.judges.http import verdict_in
-
-if TYPE_CHECKING:
-    from monitor.domain.shown import Shown
 
 _MOST = 10_000_000  # bytes of an answer
 

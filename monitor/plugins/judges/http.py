@@ -16,11 +16,10 @@ from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 from monitor.domain.errors import SettingRefused
 from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeAdapter, JudgeFailed, Reply
-from monitor.domain.shown import plain_texts
+from monitor.domain.shown import Shown, plain_texts
 from monitor.hooks.receiver import HeaderSecret, check_url, may_pass
 
 if TYPE_CHECKING:
-    from monitor.domain.shown import Shown
     from monitor.hooks.posting import HttpAnswer
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w[\w .-]*)\}")

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -16,13 +16,9 @@ from monitor.domain.judge import OnDemandSettings
 from monitor.domain.judging import JudgeAdapter, JudgeFailed, JudgeSite, Reply
 from monitor.domain.registered import MODEL_URI, alias_of
 from monitor.domain.setting_types import Duration
-from monitor.domain.shown import plain_texts
+from monitor.domain.shown import Shown, plain_texts
 from monitor.domain.time_limit import within
 from monitor.tracking.connection import load_mlflow
-
-if TYPE_CHECKING:
-    from monitor.domain.shown import Shown
-
 
 _LOGGED = "models:/"  # before the id of a logged model, at which a registered version points
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.errors import LabelsRefused
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Task
+from monitor.domain.model import Task
 
 _RESPONSES, _USERS, _STATUS = (f"label.responses{part}" for part in ("", ".users", ".status"))
 _NOT_ANSWERED = ("draft", "pending")

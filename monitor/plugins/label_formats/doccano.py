@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.errors import LabelsRefused
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Task
+from monitor.domain.model import Task
 
 _COMMENTS = "Comments"  # of annotators
 

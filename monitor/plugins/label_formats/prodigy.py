@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.errors import LabelsRefused
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Task
+from monitor.domain.model import Task
 
 _ANSWERS = {"accept": 1, "reject": 0, "ignore": "cannot tell", None: None}
 _BINARY = ("classification", "text", "html", "image")

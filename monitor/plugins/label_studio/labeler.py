@@ -13,11 +13,17 @@ from pydantic import BaseModel, ValidationError
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
 from monitor.domain.visible import visible
-from monitor.plugins.label_studio.projects import CHOICES, CONTROL, Project, Projects, StudioTask
+from monitor.plugins.label_studio.projects import (
+    CHOICES,
+    CONTROL,
+    Project,
+    Projects,
+    StudioAnnotation,
+    StudioTask,
+)
 from monitor.plugins.label_studio.server import Server
 
 if TYPE_CHECKING:
-    from monitor.plugins.label_studio.projects import StudioAnnotation
     from monitor.plugins.label_studio.settings import LabelStudioSettings
 
 

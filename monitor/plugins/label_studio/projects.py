@@ -17,12 +17,11 @@ from xml.sax.saxutils import quoteattr
 from pydantic import AwareDatetime, BaseModel, TypeAdapter, ValidationError
 
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Task
 from monitor.domain.shown import plain_texts
 from monitor.domain.visible import visible, visible_lines
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Task
     from monitor.plugins.label_studio.server import Server
 
 T = TypeVar("T")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, field_validator
 
 from monitor.domain.adapters import LabelerAdapter, LabelerSite
+from monitor.domain.ports import Labeler
 from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
 from monitor.hooks.receiver import HeaderSecret, check_url
-
-if TYPE_CHECKING:
-    from monitor.domain.ports import Labeler
 
 
 class LabelStudioSettings(Labeling):

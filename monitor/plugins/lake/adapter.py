@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.adapters import SourceAdapter
+from monitor.domain.ports import Source
 from monitor.plugins.lake.settings import LakeSettings
-
-if TYPE_CHECKING:
-    from monitor.domain.ports import Source
 
 
 def _make(*parts: Any) -> Source:

@@ -13,10 +13,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.errors import MonitorError, SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
+from monitor.domain.model import Window
+from monitor.domain.truth import TruthColumns
 from monitor.files.duckdb_sql import TIMES, quoted
 from monitor.files.engine import session
 from monitor.files.relations import OpenTable, Parameters
@@ -25,11 +27,7 @@ from monitor.plugins.lake.settings import LakeSettings, check_named
 from monitor.sources.dialects import Reading
 from monitor.sources.duckdb import DUCKDB, EngineSource, Statements
 from monitor.sources.table_source import engine_errors
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Window
-    from monitor.domain.truth import TruthColumns
-    from monitor.sources.table_truths import TableTruths
+from monitor.sources.table_truths import TableTruths
 
 _NO_TABLE = frozenset({"TableNotFoundError", "NoSuchTableError", "NoSuchNamespaceError"})
 _NO_BUCKET = re.compile(r"NoSuchBucket|NO_SUCH_BUCKET|ContainerNotFound")

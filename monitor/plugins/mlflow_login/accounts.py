@@ -10,7 +10,6 @@ from contextlib import closing
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx
@@ -19,9 +18,7 @@ from monitor.domain.adapters import AccountsAway, NameRefused
 from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.domain.people import Role, annotator_name
 from monitor.hooks.posting import Connections, HttpAnswer, NoAnswer
-
-if TYPE_CHECKING:
-    from monitor.plugins.mlflow_login.adapter import MlflowLoginSettings
+from monitor.plugins.mlflow_login.adapter import MlflowLoginSettings
 
 _PATH = "/api/2.0/mlflow/users/current"
 _SECONDS = 10.0  # How long MLflow may take; nobody waits longer at a page that asks for a password

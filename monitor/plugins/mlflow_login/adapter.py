@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import model_validator
 
-from monitor.domain.adapters import LoginAdapter, LoginSettings, LoginSite
+from monitor.domain.adapters import Accounts, LoginAdapter, LoginSettings, LoginSite
 from monitor.domain.errors import SettingRefused
-
-if TYPE_CHECKING:
-    from monitor.domain.adapters import Accounts
 
 
 class MlflowLoginSettings(LoginSettings):

@@ -17,6 +17,7 @@ import structlog
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, Task
+from monitor.domain.ports import Clock
 from monitor.plugins.mlflow_review import traces
 from monitor.plugins.mlflow_review.answers import ReviewReading, stored_text
 from monitor.plugins.mlflow_review.experiment import (
@@ -27,11 +28,10 @@ from monitor.plugins.mlflow_review.experiment import (
     parts,
 )
 from monitor.plugins.mlflow_review.rest import NOT_THERE, MlflowRefused, MlflowRest
+from monitor.plugins.mlflow_review.settings import ReviewSettings
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from monitor.domain.ports import Clock
-    from monitor.plugins.mlflow_review.settings import ReviewSettings
     from monitor.storage.database import Database
 
 log = structlog.get_logger("monitor.labels")

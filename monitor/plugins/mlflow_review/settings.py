@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from monitor.domain.adapters import LabelerAdapter, LabelerSite
+from monitor.domain.ports import Labeler
 from monitor.domain.setting_types import Duration, Question
 from monitor.domain.settings import Labeling
-
-if TYPE_CHECKING:
-    from monitor.domain.ports import Labeler
 
 CANNOT_TELL = "Or can you not tell?"
 """The second question of every item: the view has no button for it."""

@@ -11,13 +11,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from monitor.domain.model import Task
 from monitor.domain.shown import plain_texts
 from monitor.domain.visible import visible_lines
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Task
 
 ROUND, TASK, QUESTION = "monitor.round", "monitor.task", "monitor.question"
 """Tags of a trace: the store and round it is of, the task's key, and what was asked."""

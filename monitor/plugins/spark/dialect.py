@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, func, literal, literal_column, select, types
@@ -15,9 +15,7 @@ from monitor.sources.dialects import DIALECTS, TextDialect, Typed, written
 from monitor.sources.sql_query import Query
 from monitor.sources.sql_table import TableInfo
 from monitor.sources.sql_times import Times, first_local, local_times
-
-if TYPE_CHECKING:
-    from monitor.sources.table_settings import TableSettings
+from monitor.sources.table_settings import TableSettings
 
 _TEXT = "collate(cast({0} as string), 'UTF8_BINARY')"
 SPARK = replace(

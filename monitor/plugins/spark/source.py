@@ -16,21 +16,21 @@ from sqlalchemy import table as table_of
 
 from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
+from monitor.domain.model import Window
 from monitor.domain.time_limit import stopped_by
 from monitor.plugins.spark.dialect import SPARK, SPARK_TEXT, SparkQuery, SparkTable, type_of
 from monitor.plugins.spark.session import is_remote, session_for
+from monitor.plugins.spark.settings import SparkSettings
 from monitor.sources.dialects import Reading
+from monitor.sources.sql_table import TableInfo
+from monitor.sources.sql_times import Times
 from monitor.sources.table_source import TableSource, engine_errors
+from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from sqlalchemy.sql import Executable
 
-    from monitor.domain.model import Window
-    from monitor.plugins.spark.settings import SparkSettings
-    from monitor.sources.sql_table import TableInfo
-    from monitor.sources.sql_times import Times
-    from monitor.sources.table_truths import TableTruths
 
 EVERY = timedelta(minutes=15)
 """How often it is read at most, for all monitors at once; new rounds and maturity come besides."""

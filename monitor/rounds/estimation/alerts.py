@@ -18,6 +18,7 @@ from monitor.domain.alerting import (
     AlertState,
     ChainStep,
     LimitReading,
+    StoredAlert,
     evidence_after_each,
     evidence_of,
     is_comparable,
@@ -27,19 +28,18 @@ from monitor.domain.alerting import (
 from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
 from monitor.presentation.notices import disputed_sentence
 from monitor.rounds.estimation.batch import AlertMove, Estimates, Member, Side
+from monitor.rounds.estimation.estimate import RoundEstimate
+from monitor.rounds.estimation.evidence import LimitEvidence
 from monitor.stats.detection.e_detector import Evidence, log_threshold
+from monitor.stats.detection.half_space import Limit
 from monitor.stats.estimation.missing import point_range
+from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import alert_store, concern_store, evidence_store
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import StoredAlert
-    from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.rounds.estimation.evidence import LimitEvidence
-    from monitor.stats.detection.half_space import Limit
-    from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.rounds.round_store import Round
 
 Readings = dict["Side", LimitReading]
 

@@ -16,11 +16,15 @@ import numpy as np
 from monitor.domain.bands import bands_of
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import NoticeRow
+from monitor.domain.settings import RoundSettings
 from monitor.presentation import notices as notice_texts
 from monitor.presentation.judge import judge_moved_sentence
 from monitor.presentation.notices import threshold_sentence
-from monitor.rounds.estimation.history import PooledLabels, cells_to_pool
+from monitor.rounds.estimation.history import HistoryState, PooledLabels, cells_to_pool
 from monitor.rounds.estimation.judge import cut_of
+from monitor.rounds.estimation.tally import Counted, Tally
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import JointPosterior
 from monitor.stats.curves.thresholds import ScoreStrata, precision_p, recall_p
 from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.estimation.cell_matrix import plain_counts
@@ -29,12 +33,7 @@ from monitor.stats.estimation.predictive import is_outside, next_estimates, stra
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.estimation.history import HistoryState
-    from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.arrays import Ints
-    from monitor.stats.core.counts import Counts
-    from monitor.stats.core.draws import JointPosterior
 
 PREDICTED = ("precision", "recall")
 LEVEL = 0.995  # Share of ordinary rounds inside each predicted range

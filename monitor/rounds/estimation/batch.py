@@ -6,24 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from monitor.domain.alerting import LimitReading, StoredAlert
+from monitor.domain.report import RecoveryRow, ReportedEstimate
+from monitor.rounds.estimation.estimate import RoundEstimate
+from monitor.rounds.estimation.label_errors import CheckedLabels
 from monitor.rounds.estimation.supplements import Supplements, write_supplements
-from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.estimation.tally import Counted, Tally
+from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import estimate_store, evidence_store
-from monitor.storage.results.past_counts import write_packed
+from monitor.storage.results.past_counts import PastRound, write_packed
+from monitor.storage.results.restatement_store import RestatedVersion
+from monitor.storage.rounds.round_store import Round
+from monitor.storage.samples.frame_store import History
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import LimitReading, StoredAlert
-    from monitor.domain.report import RecoveryRow, ReportedEstimate
-    from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.rounds.estimation.label_errors import CheckedLabels
-    from monitor.rounds.estimation.tally import Counted
-    from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.results.past_counts import PastRound
-    from monitor.storage.results.restatement_store import RestatedVersion
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import History
 
 Side: TypeAlias = tuple[str, str]  # A watched metric and the side of its limit
 

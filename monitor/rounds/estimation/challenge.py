@@ -14,17 +14,17 @@ from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reas
 from monitor.presentation.reasons import undefined_reason
 from monitor.rounds.estimation.judge import ends_of
 from monitor.stats.estimation.grouped_cells import RoundItems
+from monitor.stats.estimation.paired import Comparison, PairedMetric
 from monitor.stats.estimation.summed_windows import compare_windows
 from monitor.storage.results import challenger_store, report_store
+from monitor.storage.results.challenger_store import ChallengedStratum
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.batch import HistoryBatch
-    from monitor.stats.estimation.paired import Comparison, PairedMetric
-    from monitor.storage.results.challenger_store import ChallengedStratum
-    from monitor.storage.rounds.round_store import Round
 
     Strata = Sequence[ChallengedStratum]
 

@@ -10,11 +10,16 @@ import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow, PrevalenceRow
 from monitor.domain.report import CauseRow
+from monitor.domain.sample_settings import Sample
 from monitor.presentation.alerts import cause_sentence
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
+from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
+from monitor.rounds.estimation.estimate import RoundEstimate
 from monitor.rounds.estimation.history import cells_to_pool
+from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
 from monitor.stats.core.draws import Draws, draw, round_posterior
+from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.curves.curve_draws import curve_bands
@@ -22,20 +27,15 @@ from monitor.stats.drift.attribution import PrecisionChange, Working, precision_
 from monitor.stats.estimation.cell_matrix import cell_posterior, class_sizes, weighted_matrix
 from monitor.stats.estimation.grouped_cells import grouped_cells
 from monitor.stats.estimation.prevalence import prevalence_curve
+from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
+from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.sample_settings import Sample
-    from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
-    from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.metrics import Matrix
-    from monitor.storage.database import Database
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
 
 POINTS = 2**11  # a figure shows two digits, and so does an explanation
 

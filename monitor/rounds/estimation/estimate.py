@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.alerting import LEARNING_ROUNDS
+from monitor.domain.report import NoticeRow, ReportedEstimate
+from monitor.domain.settings import RoundSettings
 from monitor.rounds.estimation.evidence import LimitEvidence, classifier_evidence, judge_evidence
 from monitor.rounds.estimation.history import (
     HistoryState,
@@ -20,6 +22,8 @@ from monitor.rounds.estimation.history import (
 )
 from monitor.rounds.estimation.judge import judge_estimates
 from monitor.rounds.estimation.label_errors import CheckedLabels, corrected_rows, reported_rows
+from monitor.rounds.estimation.tally import Counted, Tally
+from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts, summed
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
@@ -31,11 +35,7 @@ from monitor.stats.history.robust_mixture import with_robust_weight
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.report import NoticeRow, ReportedEstimate
-    from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.curves import Pictures
-    from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.beta_mixture import BetaMixture
 
 BOUNDED = ("precision", "recall")  # Metrics that get proposed limits: those that people watch
 

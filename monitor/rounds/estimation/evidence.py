@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.alerting import AlertState, keeps, recovery_after
+from monitor.domain.alerting import AlertState, StoredAlert, keeps, recovery_after
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import RecoveryRow
+from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import JUDGE_METRICS, Limits, LimitSide, ReferenceMatrix, RoundSettings
 from monitor.rounds.estimation.history import before_launch, cells_to_pool
 from monitor.rounds.estimation.judge import as_classifier, smoothed_rates
+from monitor.rounds.estimation.tally import Completed, Counted, Tally
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import ERRORS, guess
 from monitor.stats.detection.half_space import Limit, Side
@@ -28,11 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import StoredAlert
-    from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch
     from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.rounds.estimation.tally import Completed, Counted, Tally
 
     Rates = NDArray[np.float64] | None
 

@@ -15,9 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.domain.model import Stratum
+from monitor.domain.sample_settings import Sample
+from monitor.domain.settings import Pooling
+from monitor.rounds.estimation.tally import Counted
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
+from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.estimation.cell_matrix import class_counts
@@ -28,12 +33,6 @@ from monitor.storage.results.past_counts import score_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from monitor.domain.model import Stratum
-    from monitor.domain.sample_settings import Sample
-    from monitor.domain.settings import Pooling
-    from monitor.rounds.estimation.tally import Counted
-    from monitor.stats.core.metrics import Matrix
 
     Values = NDArray[np.float64]
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from monitor.domain.judge import Ends, JudgedRow, JudgeRow
 from monitor.domain.model import Stratum, Verdict
+from monitor.domain.report import ReportedEstimate
+from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS, Limits
 from monitor.rounds.estimation.label_errors import reported_rows
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
@@ -25,14 +27,12 @@ from monitor.stats.estimation.judge_rates import (
     judged_order,
 )
 from monitor.stats.estimation.missing import completions
+from monitor.storage.samples.verdict_store import Judging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.domain.report import ReportedEstimate
-    from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Member
-    from monitor.storage.samples.verdict_store import Judging
 
     Values = NDArray[np.float64]
 

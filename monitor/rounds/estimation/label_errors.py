@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scipy import special
 
+from monitor.domain.judge import Ends
 from monitor.domain.label_parts import checks_of, parts_of
 from monitor.domain.report import CheckRow, DecidingRow, ReportedEstimate
 from monitor.domain.settings import CREDIBLE_LEVEL, Audit, AuditCounts, RoundSettings
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.beta_mixture import HEAVY
+from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import ESTIMANDS
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.missing import worst_case
+from monitor.stats.estimation.posterior import MetricEstimate
 from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import METHOD, corrected_estimates
 from monitor.storage.labels.check_store import CheckCounts, Checked, PastChecks
-
-if TYPE_CHECKING:
-    from monitor.domain.judge import Ends
-    from monitor.stats.core.counts import Counts, Interval
-    from monitor.stats.estimation.posterior import MetricEstimate
-    from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.rounds.round_store import Round
+from monitor.storage.labels.round_labels import RoundLabels
+from monitor.storage.rounds.round_store import Round
 
 ROUNDS = 12
 """Rounds whose checks are counted together: older errors say little of today."""

@@ -21,6 +21,7 @@ from monitor.domain.report import (
     WorseSegmentRow,
 )
 from monitor.domain.segments import OTHER
+from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.presentation.segments import segment_name, worse_sentence
@@ -37,15 +38,14 @@ from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 from monitor.storage.labels.round_labels import RoundLabels, read_recurring
 from monitor.storage.results import segment_store
 from monitor.storage.results.segment_store import Name, SegmentCell, SegmentEvidence
+from monitor.storage.rounds.round_store import Round
+from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
 
 METRICS = ("precision", "recall")
 MARGIN = 0.1

@@ -17,7 +17,7 @@ from scipy import stats
 from monitor.domain.judge import JudgeRow, OnDemandJudge
 from monitor.domain.label_parts import parts_of
 from monitor.domain.model import Answer
-from monitor.domain.report import AgreementRow, GoldRow, NoticeRow
+from monitor.domain.report import AgreementRow, GoldRow, NoticeRow, SegmentRow
 from monitor.presentation.notices import disagreement_sentence, gold_sentence, has_fallen
 from monitor.rounds.estimation.challenge import Challenge, challenges
 from monitor.rounds.estimation.judge import judge_row
@@ -28,25 +28,24 @@ from monitor.rounds.estimation.segments import (
     segment_searches,
 )
 from monitor.stats.labels import agreement
+from monitor.storage.database import Database
 from monitor.storage.labels import check_store, overlap_store
+from monitor.storage.labels.check_store import Checked
+from monitor.storage.labels.round_labels import RoundLabels, SeveralAnswers
 from monitor.storage.pages import control_store
 from monitor.storage.results import challenger_store, segment_store
 from monitor.storage.results.past_counts import first_phase_of
+from monitor.storage.results.segment_store import SegmentCell
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import verdict_store
+from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from monitor.domain.report import SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
-    from monitor.storage.database import Database
-    from monitor.storage.labels.check_store import Checked
-    from monitor.storage.labels.round_labels import RoundLabels, SeveralAnswers
-    from monitor.storage.results.segment_store import SegmentCell
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from monitor.domain.model import Stratum
 from monitor.domain.report import AnswersRow
 from monitor.stats.core.counts import Counts, completed
 from monitor.storage.results.past_counts import first_phase_of
+from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from monitor.domain.model import Stratum
-    from monitor.storage.samples.frame_store import StratumTally
 
 
 class Counted(Protocol):

@@ -12,14 +12,13 @@ from monitor.domain.errors import InputRefused
 from monitor.domain.implausible_scores import percent_fault
 from monitor.domain.values import rounded_below
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
+from monitor.stats.core.sample import LabeledSample
 from monitor.stats.estimation.paired import Comparison, compare, compare_threshold
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.stats.core.sample import LabeledSample
-    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused, SourceRefused
 from monitor.domain.label_parts import checks_of
+from monitor.domain.model import Window
 from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.first_phase import foreseen_scan
 from monitor.rounds.sampling.plan import prospect_of, rates_before, reference_of
 from monitor.rounds.sampling.round_sample import has_two_waves
@@ -26,15 +28,11 @@ from monitor.rounds.sampling.window_scan import why_unusable
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, plan_options
+from monitor.stats.design.prospect import Prospect
+from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Window
-    from monitor.rounds.context import MonitorContext
-    from monitor.stats.design.prospect import Prospect
-    from monitor.stats.detection.half_space import Limit
 
 NO_ROUND = -1  # an id that no row has
 

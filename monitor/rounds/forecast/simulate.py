@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.settings import RoundSettings
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.forecast.plan_window import PlannedWindow, scan_to_plan, two_strata
 from monitor.rounds.sampling.plan import free_strata
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.detection.delay import Detection, detection, false_alarms
+from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Misses, Scenario
-
-if TYPE_CHECKING:
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import MonitorContext
-    from monitor.stats.detection.half_space import Limit
 
 _UNTESTED = ("scores", "nothing")  # rates that no label stands behind
 

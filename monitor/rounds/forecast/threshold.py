@@ -11,10 +11,15 @@ from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.errors import InputRefused
 from monitor.rounds.estimation.anomalies import score_strata
 from monitor.rounds.estimation.curves import NoCurves, pooled_sample
+from monitor.stats.core.counts import Interval
+from monitor.stats.core.sample import ScoredSample
 from monitor.stats.curves import thresholds
+from monitor.stats.curves.thresholds import ScoreStrata
 from monitor.stats.estimation.paired import compare_threshold
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
+from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +27,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.stats.core.arrays import Ints
-    from monitor.stats.core.counts import Interval
-    from monitor.stats.core.sample import ScoredSample
-    from monitor.stats.curves.thresholds import ScoreStrata
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
 
 DAY = 86_400
 

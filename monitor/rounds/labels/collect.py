@@ -10,25 +10,23 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, TryLater, gravest_of
-from monitor.domain.ports import AsksQuestion, Labeler
+from monitor.domain.model import Collected, Task
+from monitor.domain.ports import AsksQuestion, Clock, Labeler
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import forgotten_item_reason
 from monitor.rounds.claims import claimed
+from monitor.rounds.context import MonitorContext
+from monitor.storage.database import Database
 from monitor.storage.labels import label_store, overlap_store
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.pages import page_store
 from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import payload_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.model import Collected, Task
-    from monitor.domain.ports import Clock
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.database import Database
-    from monitor.storage.rounds.round_claims import Claim
-    from monitor.storage.rounds.round_store import Round
 
 
 log = structlog.get_logger("monitor.labels")

@@ -21,6 +21,7 @@ from monitor.domain.model import Collected, Refusal, Task
 from monitor.domain.ports import Labeler, Watchable
 from monitor.presentation.labels import refused_line, same_person_reason
 from monitor.rounds.censuses import recounted
+from monitor.rounds.context import MonitorContext
 from monitor.storage.labels import census_store, label_store, overlap_store
 from monitor.storage.labels.label_notes import (
     LabelNotes,
@@ -30,6 +31,7 @@ from monitor.storage.labels.label_notes import (
     write_label_notes,
 )
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.rounds.censuses import Counted
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.labels")
 

@@ -11,20 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused
+from monitor.domain.id_forms import NearMiss
+from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.model import BandEdges, Frame, StratumFrame, Window
 from monitor.domain.ports import ReadsTruth
+from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_before, window_of
 from monitor.presentation.labels import near_misses_sentence, unreached_sentence
-
-if TYPE_CHECKING:
-    from monitor.domain.id_forms import NearMiss
-    from monitor.domain.label_parts import AssignedLabeler
-    from monitor.domain.settings import Schedule
-    from monitor.rounds.context import MonitorContext
+from monitor.rounds.context import MonitorContext
 
 MOST_ITEMS = 20_000  # Items of each class and window that are looked up, in random order
 WINDOWS = 8  # Windows that are looked back at

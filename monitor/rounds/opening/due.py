@@ -14,26 +14,24 @@ import structlog
 from monitor.domain.block import seed_of
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
-from monitor.domain.model import Window
+from monitor.domain.model import Stratum, Window
+from monitor.domain.settings import RoundSettings, Schedule
 from monitor.domain.slots import newest_slot, slots_between, window_of, windows_of
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation import moves
 from monitor.presentation.moves import missed_reason
 from monitor.presentation.status import lost_round_line, restored_line
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.sampling.window_scan import first_scan
 from monitor.storage.results.concern_store import DOUBT
 from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.rounds.round_transitions import add_rounds
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.model import Stratum
-    from monitor.domain.settings import RoundSettings, Schedule
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.round_store import Round
 
 
 log = structlog.get_logger("monitor.rounds")

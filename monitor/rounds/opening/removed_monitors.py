@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.alerting import AlertState
+from monitor.domain.alerting import AlertState, StoredAlert
+from monitor.domain.ports import Clock
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.status import REMOVED, removed_sentence
 from monitor.rounds.reporting.enqueue import enqueue_ended
+from monitor.storage.database import Database
 from monitor.storage.labels import label_store
 from monitor.storage.pages import page_store
 from monitor.storage.results import alert_store
@@ -26,10 +28,6 @@ from monitor.storage.samples import payload_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.alerting import StoredAlert
-    from monitor.domain.ports import Clock
-    from monitor.storage.database import Database
 
 
 log = structlog.get_logger("monitor.rounds")

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from monitor.domain.model import Frame
 from monitor.domain.registered import alias_of, spellings
-from monitor.domain.settings import Begins, Change, Difference, HistoryStart
+from monitor.domain.sample_settings import Sample
+from monitor.domain.settings import Begins, Change, Difference, HistoryStart, RoundSettings
 from monitor.presentation import setting_changes
+from monitor.rounds.context import MonitorContext
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
+from monitor.storage.samples.frame_store import History
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.model import Frame
-    from monitor.domain.sample_settings import Sample
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import History
 
 
 _CUTS = frozenset(

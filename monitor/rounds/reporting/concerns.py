@@ -13,6 +13,8 @@ from monitor.domain.model import MLFLOW, EffectKind
 from monitor.presentation.estimates import too_few_text
 from monitor.presentation.rounds import corrected_sentence
 from monitor.rounds.estimation.alerts import DISPUTED
+from monitor.rounds.estimation.batch import Member
+from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting.enqueue import attention_notice, names_of, notify
 from monitor.rounds.reporting.report import bare_report
 from monitor.storage.outbox import effect_store
@@ -20,14 +22,12 @@ from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.overview import attention_store
 from monitor.storage.results import alert_store, concern_store
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.rounds.estimation.batch import Member
-    from monitor.rounds.estimation.tally import Tally
-    from monitor.storage.rounds.round_store import Round
 
 INVERTED = "inverted"
 MISSING = "missing"

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.alerting import AlertState
+from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.label_parts import parts_of
 from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.registered import alias_of
-from monitor.domain.report import RoundReport, Status
+from monitor.domain.report import AlertRow, NoticeRow, RoundReport, Status
 from monitor.domain.state import RoundState
 from monitor.presentation import alerts, rounds
 from monitor.rounds.reporting.report import alert_row, bare_report, closed_report, read_surroundings
@@ -22,17 +22,15 @@ from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results import alert_store, concern_store, report_store
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import StoredAlert
-    from monitor.domain.report import AlertRow, NoticeRow
     from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch
     from monitor.rounds.estimation.supplements import Supplements
-    from monitor.storage.rounds.round_store import Round
 
 
 def enqueue(

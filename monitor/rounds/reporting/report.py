@@ -11,7 +11,13 @@ from functools import cache, partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from monitor.domain.alerting import AlertState, LimitReading, evidence_state, only_learns
+from monitor.domain.alerting import (
+    AlertState,
+    LimitReading,
+    StoredAlert,
+    evidence_state,
+    only_learns,
+)
 from monitor.domain.bands import bands_of
 from monitor.domain.label_parts import column_classes
 from monitor.domain.model import Stratum, Verdict
@@ -30,28 +36,27 @@ from monitor.domain.report import (
     StratumRow,
     TimelinePoint,
 )
+from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.domain.slots import slots_after
 from monitor.presentation import rounds
 from monitor.storage.labels import provisional_store
 from monitor.storage.overview import attention_store
 from monitor.storage.results import alert_store, concern_store, estimate_store
+from monitor.storage.results.estimate_store import EstimatedRound
 from monitor.storage.results.restatement_store import RestatedVersion, read_restated
 from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
+from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import StoredAlert
-    from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
-    from monitor.storage.results.estimate_store import EstimatedRound
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
 
 
 Row = TypeVar("Row", bound=EstimateRow)

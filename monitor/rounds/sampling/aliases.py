@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.errors import MonitorError, RegistryUnavailable, StoppedByBug
 from monitor.domain.registered import Alias, NamedVersions, alias_of, named_in
 from monitor.presentation import windows
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.storage.overview import alias_store
-
-if TYPE_CHECKING:
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.round_store import Round
+from monitor.storage.rounds.round_store import Round
 
 MOVED, UNKNOWN, REMOVED = "alias_moved", "alias_unknown", "alias_gone"
 

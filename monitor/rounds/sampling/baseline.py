@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from statistics import median
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -17,9 +16,11 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges, Frame, UsualRate, Window
+from monitor.domain.settings import RoundSettings, Schedule
 from monitor.presentation import windows
 from monitor.presentation.notices import REFERENCE, inverted_sentence
 from monitor.presentation.windows import few_rows_sentence, lost_traffic_sentence, old_rows_sentence
+from monitor.rounds.context import MonitorContext, ReferenceItems
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
 from monitor.rounds.sampling.plausibility import (
@@ -31,14 +32,8 @@ from monitor.rounds.sampling.plausibility import (
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.storage.rounds import round_store, window_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.rounds.window_store import DrawnWindow, drawn_windows, segment_totals
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Frame
-    from monitor.domain.settings import RoundSettings, Schedule
-    from monitor.rounds.context import MonitorContext, ReferenceItems
-    from monitor.storage.rounds.round_store import Round
-
 
 ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months of weeks
 _FEWEST = 10  # positives, and negatives: under that chance alone turns an order round

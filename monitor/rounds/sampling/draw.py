@@ -12,7 +12,9 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.label_parts import rules_of
+from monitor.domain.model import Frame
 from monitor.domain.ports import as_counted
+from monitor.domain.settings import RoundSettings
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation import windows
@@ -20,13 +22,14 @@ from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.segments import explored_sentence
 from monitor.rounds.censuses import first_censuses
-from monitor.rounds.context import waits_until
+from monitor.rounds.context import MonitorContext, waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline, doubts
 from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
 from monitor.rounds.sampling.plan import (
+    References,
     broken_pictures,
     doubled,
     plan_labels,
@@ -36,24 +39,19 @@ from monitor.rounds.sampling.plan import (
 from monitor.rounds.sampling.plausibility import Concern, of_present_judge, refuse_unknown
 from monitor.rounds.sampling.round_sample import choose_items, goes_out_at
 from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage.labels import census_store
 from monitor.storage.results import challenger_store, segment_store
 from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.rounds.round_transitions import note_first_scan
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.model import Frame
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.plan import References
-    from monitor.stats.design.prior import PriorRates
-    from monitor.storage.rounds.round_claims import Claim
-    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,23 +23,23 @@ from monitor.domain.judge import OnDemandJudge
 from monitor.domain.judging import JudgeFailed, Opinion, VerdictService, VerdictSession
 from monitor.domain.model import Candidate, Frame, Stratum, StratumFrame, Verdict
 from monitor.domain.ports import as_counted
+from monitor.domain.settings import RoundSettings
+from monitor.domain.shown import Shown
 from monitor.presentation import judge as judge_texts
 from monitor.rounds.claims import turn_released
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.window_scan import WindowScan, scan_window
 from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.rounds import round_claims, round_store
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import verdict_store
+from monitor.storage.samples.verdict_store import Judging
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.settings import RoundSettings
-    from monitor.domain.shown import Shown
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.round_claims import Claim
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.verdict_store import Judging
 
 JUDGE = "judge"
 _SHOWN = 500  # items that the source is asked for at once

@@ -15,10 +15,13 @@ from scipy import special
 from monitor.domain.errors import SourceRefused
 from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
 from monitor.domain.model import BandEdges, Frame, Item, Stratum
+from monitor.domain.settings import RoundSettings
 from monitor.domain.shown import Shown, problem_of
 from monitor.presentation.windows import broken_pictures_sentence
+from monitor.rounds.context import MonitorContext, ReferenceItems
 from monitor.rounds.estimation.history import before_launch, pooled_before
 from monitor.rounds.estimation.judge import cut_of
+from monitor.rounds.estimation.tally import Counted
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.prior import PriorRates
@@ -33,18 +36,15 @@ from monitor.stats.history.run_length import RunLength
 from monitor.storage.labels.round_labels import LabeledItem, RoundLabels, read_labels
 from monitor.storage.results.past_counts import PastRound, first_phase_of, read_past
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import MonitorContext, ReferenceItems
-    from monitor.rounds.estimation.tally import Counted
     from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.stats.history.change_point import ClassCounts
-    from monitor.storage.rounds.round_store import Round
 
 
 _ALMOST_SURE = (1e-9, 1 - 1e-9)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.model import BadRow, Decisions, Frame, UsualRate, Verdict
+from monitor.domain.settings import RoundSettings
 from monitor.presentation import challenger, windows
 from monitor.presentation import judge as judge_texts
+from monitor.rounds.context import MonitorContext
 
 if TYPE_CHECKING:
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
 FACTOR = 5

@@ -19,8 +19,11 @@ from monitor.domain.label_parts import parts_of, rules_of
 from monitor.domain.model import Frame, Item
 from monitor.domain.ports import as_counted
 from monitor.domain.sample_settings import Explored
+from monitor.domain.settings import RoundSettings
+from monitor.domain.shown import Shown
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
 from monitor.presentation.windows import removed_items_sentence
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.judge import cut_of
 from monitor.rounds.estimation.segments import worst_so_far
 from monitor.rounds.sampling.plan import (
@@ -31,22 +34,18 @@ from monitor.rounds.sampling.plan import (
     positions,
     uniform_of,
 )
+from monitor.stats.design.allocation import Allocation
 from monitor.stats.design.two_waves import first_wave, second_wave
+from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results.past_counts import read_past
 from monitor.storage.rounds import round_claims, round_transitions
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame
-    from monitor.domain.settings import RoundSettings
-    from monitor.domain.shown import Shown
-    from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.window_scan import WindowScan
-    from monitor.stats.design.allocation import Allocation
-    from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.rounds.round_claims import Claim
-    from monitor.storage.rounds.round_store import Round
 
 
 FEWEST_BANDS = 2  # of a class: one has no other answers from which its rate could be learned

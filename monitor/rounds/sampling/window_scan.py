@@ -11,20 +11,19 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.model import BadRow, BandEdges, Frame, Stratum
 from monitor.domain.registered import spellings
+from monitor.domain.sample_settings import Sample
+from monitor.domain.settings import RoundSettings
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.aliases import WatchedAlias, watched_alias
 from monitor.stats.design import score_bands
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
+from monitor.storage.samples.frame_store import History
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sqlalchemy import Connection
-
-    from monitor.domain.sample_settings import Sample
-    from monitor.domain.settings import RoundSettings
-    from monitor.rounds.context import MonitorContext
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import History
 
 
 PROFILE = 10_000

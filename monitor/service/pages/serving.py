@@ -14,6 +14,7 @@ from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from monitor.config.adapters import LOGINS
+from monitor.config.pages import PagesSettings
 from monitor.domain.adapters import LoginSite
 from monitor.domain.errors import InputRefused, MonitorError
 from monitor.service.imports import import_for_workers
@@ -36,7 +37,6 @@ from monitor.service.web.server import WebServer
 if TYPE_CHECKING:
     from fastapi import Request
 
-    from monitor.config.pages import PagesSettings
     from monitor.wiring import Application
 
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from monitor.domain.people import Role
+from monitor.domain.ports import Clock
+from monitor.storage.database import Database
 from monitor.storage.pages import people_store
 from monitor.storage.pages.people_store import Session
 
 if TYPE_CHECKING:
-    from monitor.domain.people import Role
-    from monitor.domain.ports import Clock
     from monitor.service.pages.link_login import LinkLogin
     from monitor.service.pages.sign_in import SignIn
-    from monitor.storage.database import Database
 
 SESSION = timedelta(hours=12)  # How long a session lasts: a day of work
 

@@ -13,21 +13,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.domain.errors import ConfigRefused, MonitorError, TryLater
+from monitor.domain.report import Attention
 from monitor.domain.state import RoundState
 from monitor.files.atomic_write import make_whole
+from monitor.storage.database import Database
 from monitor.storage.overview import attention_store
 from monitor.storage.overview.fleet_store import FleetState, read_fleet
-
-if TYPE_CHECKING:
-    from monitor.domain.report import Attention
-    from monitor.storage.database import Database
 
 _READABLE = 0o644  # the exporter is another user
 

@@ -77,7 +77,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import optimize
 
-from monitor.stats.core.counts import completed
+from monitor.stats.core.counts import Counts, FirstPhase, completed
 from monitor.stats.detection.alternatives import DECAY, alternatives, decayed_labels, steps
 from monitor.stats.detection.half_space import (
     Limit,
@@ -91,7 +91,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.core.counts import Counts, FirstPhase
 
 
 _LARGEST_BET = 1 - 1e-6  # of the K at which a factor would be 0

@@ -27,9 +27,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import ERRORS
 from monitor.stats.detection.e_detector import log_e_path
 from monitor.stats.detection.first_phase import log_e_of_first_phase
+from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.recovery import ERRORS as WITHIN
 from monitor.stats.detection.recovery import log_recovery_factor, opposite
 
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import Counts
-    from monitor.stats.detection.half_space import Limit
 
 _T = TypeVar("_T")
 

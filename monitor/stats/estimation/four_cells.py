@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.core.draws import POINTS, JointPosterior, draw
+from monitor.stats.core.draws import POINTS, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.estimation.cell_matrix import MatrixDraws
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Floats
-    from monitor.stats.core.draws import Estimand
 
 
 _PRIOR = 0.5  # of each cell

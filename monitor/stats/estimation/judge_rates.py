@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import credible_interval
+from monitor.stats.core.counts import Counts, FirstPhase, Interval
+from monitor.stats.core.draws import Estimand, credible_interval
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.design.double_sampling import share_covariance
 from monitor.stats.estimation.cell_matrix import MatrixDraws, cell_matrix, weighted_matrix
-from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.core.counts import FirstPhase, Interval
-    from monitor.stats.core.draws import Estimand
-    from monitor.stats.estimation.posterior import MetricEstimate
 
 
 class JudgeRates(NamedTuple):

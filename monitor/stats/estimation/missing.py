@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.counts import Counts, Interval, completed
-from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Ints
-    from monitor.stats.estimation.posterior import MetricEstimate
 
 
 def worst_case(

@@ -18,15 +18,18 @@ import numpy as np
 from monitor.stats.core.cells import DRAWS
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.design.cell_counts import groups_of_cells
-from monitor.stats.estimation.grouped_cells import plain_labels, summed_windows
-from monitor.stats.estimation.paired import compare
+from monitor.stats.estimation.grouped_cells import (
+    GroupedCells,
+    RoundItems,
+    plain_labels,
+    summed_windows,
+)
+from monitor.stats.estimation.paired import Comparison, compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.estimation.grouped_cells import GroupedCells, RoundItems
-    from monitor.stats.estimation.paired import Comparison
 
 
 def compare_windows(

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, select
 
 from monitor.domain.labels import Statement, current_answers
+from monitor.domain.model import LabelEvent
 from monitor.domain.state import RoundState
 from monitor.storage.database import put_all
 from monitor.storage.labels.label_store import statements_of, task_locations
 from monitor.storage.queries import named
 from monitor.storage.tables import labeler_cursors, monitors, rounds
-
-if TYPE_CHECKING:
-    from monitor.domain.model import LabelEvent
 
 _SUFFIX = " notes"
 

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection, case, or_, select
 
-from monitor.domain.census import Cell
+from monitor.domain.census import Cell, Census
 from monitor.domain.label_parts import COLUMN, checks_of
 from monitor.domain.labels import (
     Statement,
@@ -25,17 +25,13 @@ from monitor.domain.state import RoundState
 from monitor.storage.database import in_chunks
 from monitor.storage.labels import census_store, check_store, label_store
 from monitor.storage.labels.check_store import CheckCounts
+from monitor.storage.labels.label_store import LabelOf
 from monitor.storage.queries import by_first
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
+from monitor.storage.samples.frame_store import StratumTally
 from monitor.storage.tables import items, strata
 from monitor.storage.tables import rounds as rounds_table
-
-if TYPE_CHECKING:
-    from monitor.domain.census import Census
-    from monitor.storage.labels.label_store import LabelOf
-    from monitor.storage.rounds.round_store import Round
-    from monitor.storage.samples.frame_store import StratumTally
-
 
 Key = TypeVar("Key")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
@@ -15,10 +15,8 @@ from monitor.storage.labels import census_store
 from monitor.storage.queries import is_latest, named, newest_round
 from monitor.storage.results.concern_store import DOUBT, UNLABELED
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
-
-if TYPE_CHECKING:
-    from monitor.storage.rounds.round_store import Round
 
 _ENDED = rounds.c.state.in_((RoundState.CLOSED, RoundState.ABANDONED))
 _CLOSED = rounds.c.state == RoundState.CLOSED

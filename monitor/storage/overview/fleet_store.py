@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Select, Subquery, and_, case, func, select
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import LabelKind
+from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage.outbox.effect_store import OPEN
 from monitor.storage.queries import is_latest, named, newest_round, of_monitor
@@ -30,9 +31,6 @@ from monitor.storage.tables import (
     rounds,
     strata,
 )
-
-if TYPE_CHECKING:
-    from monitor.domain.report import EstimateRow
 
 _WATCHED = ("metric", "side", "limit", "log_evidence", "log_threshold")
 _RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)

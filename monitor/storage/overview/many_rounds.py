@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, case, func, select
 
@@ -26,11 +26,9 @@ from monitor.storage.overview.fleet_store import rounds_by_state
 from monitor.storage.queries import named, newest_round
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_lists, round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import explored_counts
 from monitor.storage.tables import label_events, monitors, rounds, strata, tasks
-
-if TYPE_CHECKING:
-    from monitor.storage.rounds.round_store import Round
 
 WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have not ended
 

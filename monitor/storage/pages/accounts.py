@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import secrets
 from functools import cache
-from typing import TYPE_CHECKING
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 
 from monitor.domain.people import Role, annotator_name
+from monitor.storage.database import Database
 from monitor.storage.pages import people_store
-
-if TYPE_CHECKING:
-    from monitor.storage.database import Database
 
 _BYTES = 24
 # Of what OWASP names as enough the one with the least memory, since a service has many callers.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection, func, select, true
 
 from monitor.domain.model import Answer
+from monitor.domain.page_answer import PageAnswer
 from monitor.storage.database import add_missing, change, insert_all, listed
 from monitor.storage.pages.page_tables import (
     page_answers,
@@ -26,7 +27,6 @@ from monitor.storage.pages.page_tables import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.page_answer import PageAnswer
     from monitor.storage.pages.page_store import PageStatement
 
 _INSTANT = timedelta(microseconds=1)

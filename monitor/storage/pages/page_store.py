@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Column,
@@ -23,15 +23,13 @@ from sqlalchemy import (
     select,
 )
 
+from monitor.domain.model import Task
+from monitor.domain.page_answer import PageAnswer
+from monitor.domain.shown import Shown
 from monitor.storage.database import add_missing, change, insert_all, listed
 from monitor.storage.pages import control_store
 from monitor.storage.pages.page_tables import page_answers, page_rounds, page_shares, page_tasks
 from monitor.storage.pages.shared_task_store import digest, page_rounds_of, release, task_row
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Task
-    from monitor.domain.page_answer import PageAnswer
-    from monitor.domain.shown import Shown
 
 _UNDER_WAY = 1000  # Answers that others may give while one is written
 

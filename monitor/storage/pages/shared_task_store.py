@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection, exists, select, tuple_
 
+from monitor.domain.model import Task
+from monitor.domain.shown import Shown
 from monitor.storage.database import add_missing, change, listed
 from monitor.storage.pages.page_tables import page_shares, page_tasks
 from monitor.storage.tables import store
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Task
-    from monitor.domain.shown import Shown
 
 
 class SharedTask(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, or_, select, true
 
@@ -13,11 +12,8 @@ from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.model import Window
 from monitor.storage.database import change, insert_all
 from monitor.storage.queries import named, picked
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import alerts, evidence, monitors, rounds
-
-if TYPE_CHECKING:
-    from monitor.storage.rounds.round_store import Round
-
 
 _CLOSINGS = (
     select(evidence.c.round_id)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
+from monitor.domain.model import Frame
 from monitor.storage.database import insert_all
-from monitor.storage.labels.round_labels import count_labels
+from monitor.storage.labels.round_labels import RoundLabels, count_labels
 from monitor.storage.queries import by_first, is_latest, picked, version_rows
 from monitor.storage.tables import challenger_counts, challenger_sizes, rounds, strata
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Frame
-    from monitor.storage.labels.round_labels import RoundLabels
 
 
 @dataclass(frozen=True, slots=True)

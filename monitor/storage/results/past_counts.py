@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from sqlalchemy import Connection, select
 
+from monitor.domain.model import Stratum, StratumFrame
 from monitor.domain.state import RoundState
 from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.storage.database import put_all
 from monitor.storage.queries import is_latest, version_rows
 from monitor.storage.results.estimate_store import read_counts
+from monitor.storage.samples.frame_store import StratumTally
 from monitor.storage.tables import packed_counts, rounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from monitor.domain.model import Stratum, StratumFrame
-    from monitor.storage.samples.frame_store import StratumTally
 
     Packed: TypeAlias = NDArray[np.int64]
     """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``; with the

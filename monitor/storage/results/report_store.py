@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, select
 
+from monitor.domain.report import RoundReport
 from monitor.storage.database import insert_some
 from monitor.storage.queries import is_latest, of_version
 from monitor.storage.tables import effects, reports, rounds
-
-if TYPE_CHECKING:
-    from monitor.domain.report import RoundReport
 
 
 def write_reports(connection: Connection, written: Mapping[int, RoundReport]) -> None:

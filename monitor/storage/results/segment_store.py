@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, select
 
+from monitor.domain.model import Frame
 from monitor.domain.report import SegmentRow
+from monitor.domain.sample_settings import Explored
 from monitor.storage.database import in_chunks, insert_all, put_all
-from monitor.storage.labels.round_labels import count_labels
+from monitor.storage.labels.round_labels import RoundLabels, count_labels
 from monitor.storage.queries import of_version, picked, version_rows
 from monitor.storage.tables import (
     segment_counts,
@@ -19,12 +21,6 @@ from monitor.storage.tables import (
     segment_sizes,
     strata,
 )
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Frame
-    from monitor.domain.sample_settings import Explored
-    from monitor.storage.labels.round_labels import RoundLabels
-
 
 Name: TypeAlias = "tuple[tuple[str, str], ...]"
 """A segment as column and value, or a pair of such."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -25,6 +25,7 @@ from sqlalchemy import (
     true,
 )
 
+from monitor.domain.judge import OnDemandJudge
 from monitor.domain.label_parts import COLUMN, parts_of
 from monitor.domain.model import Window
 from monitor.domain.settings import Labeling, RoundSettings
@@ -34,9 +35,6 @@ from monitor.storage.claims import wait_for_turn, wait_if_recorded
 from monitor.storage.database import add_missing, listed
 from monitor.storage.queries import named
 from monitor.storage.tables import monitors, payloads, rounds, tasks
-
-if TYPE_CHECKING:
-    from monitor.domain.judge import OnDemandJudge
 
 
 class RoundVersion(NamedTuple):

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, func, or_, select, update
 
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
-from monitor.domain.model import Verdict
+from monitor.domain.model import Verdict, Window
+from monitor.domain.settings import Limits, RoundSettings
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import change, insert_all, insert_all_new, remove
 from monitor.storage.rounds.round_claims import Claim, hold, is_held, wait_for_monitor
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.schema import store_id
 from monitor.storage.tables import label_events, metadata, round_events, rounds, verdicts
-
-if TYPE_CHECKING:
-    from monitor.domain.model import Window
-    from monitor.domain.settings import Limits, RoundSettings
-    from monitor.storage.rounds.round_store import Round
-
 
 _WITHDRAWN = [
     *("concerns", "planned_margins", "provisionals", "round_issues", "tasks", "payloads", "items"),

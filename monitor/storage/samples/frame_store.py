@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
 
@@ -17,6 +17,7 @@ from monitor.domain.errors import RoundMoved
 from monitor.domain.label_parts import OTHERWISE, Rule, part_of
 from monitor.domain.model import CHECK_SLOT, BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
+from monitor.domain.shown import Shown
 from monitor.domain.state import RoundState
 from monitor.storage.database import change, chunks, insert_all, insert_all_new, listed, remove
 from monitor.storage.queries import picked
@@ -34,9 +35,6 @@ from monitor.storage.tables import (
     strata,
     tasks,
 )
-
-if TYPE_CHECKING:
-    from monitor.domain.shown import Shown
 
 _ITEM = ("id", "stratum", "order", "score", "predicted", "segments", "challenged")
 TALLIED = ("size", "planned", "first_wave", "judged")

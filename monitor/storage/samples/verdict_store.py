@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
@@ -13,10 +12,8 @@ from monitor.domain.judge import OnDemandJudge
 from monitor.domain.judging import Opinion
 from monitor.domain.model import Verdict
 from monitor.storage.database import add_missing, change, listed
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import judgings, verdicts
-
-if TYPE_CHECKING:
-    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)

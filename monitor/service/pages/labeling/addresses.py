@@ -6,7 +6,7 @@ Each works as a plain form. What the script of the page asks for is the same, as
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -16,12 +16,10 @@ from monitor.domain.shown import Value, image_type, picture_bytes
 from monitor.service.pages.labeling.offered import question_values
 from monitor.service.pages.labeling.outcome import answer_of, refuse, task_of
 from monitor.service.pages.labeling.shown import FRAME_HEADERS, framed, parts_of
+from monitor.service.pages.labeling.task_queue import Screen, TaskQueue
 from monitor.service.pages.rendering import html_page, message_page, wants_json
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
 from monitor.service.pages.sessions import WebSession
-
-if TYPE_CHECKING:
-    from monitor.service.pages.labeling.task_queue import Screen, TaskQueue
 
 router = APIRouter(prefix="/label")
 

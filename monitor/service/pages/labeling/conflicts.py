@@ -21,15 +21,15 @@ from monitor.domain.page_answer import ClassChosen, answer_for
 from monitor.service.pages.labeling.offered import question_values
 from monitor.service.pages.labeling.outcome import answer_of, refuse, revision_of, task_of
 from monitor.service.pages.labeling.shown import parts_of
+from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Administering, OwnForm, PageRefused
 from monitor.storage.pages import page_store
+from monitor.storage.pages.page_store import PageStatement, PageTask
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.service.pages.labeling.task_queue import TaskQueue
-    from monitor.storage.pages.page_store import PageStatement, PageTask
 
 router = APIRouter(prefix="/label/conflicts")
 

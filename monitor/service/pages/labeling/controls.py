@@ -16,11 +16,11 @@ from monitor.domain.model import Answer
 from monitor.domain.page_answer import PageAnswer, fits
 from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revision_of, stands
 from monitor.storage.pages import control_store, page_store
+from monitor.storage.pages.control_store import Control, ControlRates, ControlStatement
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.storage.pages.control_store import Control, ControlRates, ControlStatement
 
 REPEAT_AFTER = 20  # Tasks that a person answers at least before one of them comes again
 _SPREAD = 20  # Tasks by which a repeat may come later than that, by chance

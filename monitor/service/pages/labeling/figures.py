@@ -13,21 +13,20 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response  # noqa: TC002
 
 from monitor.domain.model import Answer
+from monitor.domain.page_answer import PageAnswer
 from monitor.service.pages.labeling.conflicts import conflicts
 from monitor.service.pages.labeling.outcome import stands
 from monitor.service.pages.labeling.pace import PAUSE
 from monitor.service.pages.labeling.shown import parts_of
+from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.rendering import html_page
-from monitor.service.pages.requests import Administering  # noqa: TC001
+from monitor.service.pages.requests import Administering
 from monitor.storage.pages import control_store, page_store
+from monitor.storage.pages.control_store import Control, ControlStatement
+from monitor.storage.pages.page_store import PageStatement, PageTask
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.page_answer import PageAnswer
-    from monitor.service.pages.labeling.task_queue import TaskQueue
-    from monitor.storage.pages.control_store import Control, ControlStatement
-    from monitor.storage.pages.page_store import PageStatement, PageTask
 
     Hits = Mapping[str, list[bool]]
     """For each person, of each pair or gold item whether it agrees."""

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.page_answer import PageAnswer, read_page_answer
 from monitor.service.pages.requests import PageRefused
+from monitor.storage.pages.control_store import ControlStatement
+from monitor.storage.pages.page_store import PageStatement
 
 if TYPE_CHECKING:
-    from monitor.storage.pages.control_store import ControlStatement
-    from monitor.storage.pages.page_store import PageStatement
-
     ChosenAnswer = PageStatement | ControlStatement
 
 _HIGHEST_REVISION = 1_000_000

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from monitor.domain.shown import Shown
 from monitor.service.pages.labeling.offered import offered
 from monitor.service.pages.labeling.outcome import AnswerOutcome, answer_of, refuse, stands, task_of
 from monitor.service.pages.labeling.shown import Part, parts_of
 from monitor.service.pages.labeling.task_queue import TaskQueue, names_on_page
 from monitor.service.pages.rendering import html_page
-from monitor.service.pages.requests import Labeling, OwnForm  # noqa: TC001
+from monitor.service.pages.requests import Labeling, OwnForm
 from monitor.storage.pages import control_store, page_store
+from monitor.storage.pages.page_store import PageTask
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.shown import Shown
     from monitor.service.pages.labeling.outcome import ChosenAnswer
-    from monitor.storage.pages.page_store import PageTask
 
 router = APIRouter(prefix="/label/mine")
 

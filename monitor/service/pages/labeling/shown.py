@@ -10,12 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from monitor.domain.shown import Shown, Value
 from monitor.domain.visible import visible, visible_lines
-
-if TYPE_CHECKING:
-    from monitor.domain.shown import Shown, Value
 
 AT_FIRST = 4000  # Characters of a cell, and of a text before somebody asks for all
 AT_MOST = 200_000  # Characters that are shown at all; ten items are sent at a time

@@ -18,22 +18,21 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from monitor.domain.page_answer import PageAnswer, fits
+from monitor.domain.ports import Clock
+from monitor.domain.shown import Shown
 from monitor.domain.state import RoundState
 from monitor.service.pages.labeling import controls
 from monitor.service.pages.labeling.controls import AnswerHistory, Controls
 from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revision_of, stands
 from monitor.service.pages.labeling.pace import AnnotatorProgress, seconds_each
+from monitor.storage.database import Database
 from monitor.storage.pages import control_store, page_store, shared_task_store
+from monitor.storage.pages.page_store import PageRound, PageStatement, PageTask
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.domain.ports import Clock
-    from monitor.domain.shown import Shown
-    from monitor.storage.database import Database
-    from monitor.storage.pages.page_store import PageRound, PageStatement, PageTask
 
     LatestAnswers = Mapping[str, Mapping[str, PageStatement]]
     """The latest statement about each task, by its key and the annotator."""

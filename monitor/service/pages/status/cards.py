@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.alerting import StoredAlert
 from monitor.domain.report import EstimateRow, Status
+from monitor.domain.settings import Bound, MonitorSettings
 from monitor.hooks.context import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
@@ -14,8 +16,6 @@ from monitor.presentation.numbers import bound_text, interval_text, span_text
 from monitor.presentation.status import last_estimate_line, learning_lines, next_round_line
 
 if TYPE_CHECKING:
-    from monitor.domain.alerting import StoredAlert
-    from monitor.domain.settings import Bound, MonitorSettings
     from monitor.rounds.status import Overview
 
 SHOWN = ("precision", "recall")
