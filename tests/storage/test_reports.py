@@ -39,10 +39,6 @@ def test_a_report_is_stored_once_and_who_delivers_an_effect_gets_the_one_that_it
     assert payload["sentence"]
     assert nothing == {}
 
-    # One of an older schema also says after how many hours the answers came.
-    older = {**payload, "answers": {**payload["answers"], "half_hours": 0.5, "open_hours": None}}
-    assert RoundReport(**older) == RoundReport(**payload)
-
     # A caution is computed with its estimate and stands in the report.
     own = [
         row
