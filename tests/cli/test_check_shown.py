@@ -68,7 +68,7 @@ def with_gold(place, header):
 
 
 def test_a_source_with_a_problem_is_scanned_once(place, monkeypatch):
-    asked = []
+    asked: list[object] = []
     monkeypatch.setattr("monitor.cli.commands.checks.expected_round", asked.append)
     place.config()
     (place.folder / "predictions.parquet").unlink()
