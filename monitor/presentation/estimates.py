@@ -58,7 +58,7 @@ def pooled_intervals_text(coverage: tuple[float, float] | None) -> str:
 
 
 def estimate_text(row: EstimateRow | None) -> str:
-    """Write a point and its interval for a sentence, and what the interval is.
+    """Format a point and its interval for a sentence, with the name of the interval.
 
     >>> from monitor.domain.report import EstimateRow
     >>> row = dict(metric="recall", estimand="rate", basis="round", level=0.95, method="")

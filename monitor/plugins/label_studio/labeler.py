@@ -273,7 +273,7 @@ class LabelStudioLabeler:
 
 
 def _keys(tasks: Iterable[StudioTask]) -> list[str]:
-    """Keys of tasks, the oldest first, so that one of ours comes before what somebody added.
+    """Return the keys of tasks, oldest first: those sent from here precede added ones.
 
     Ours are ASCII.
     """
