@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ from monitor.stats.design.notes import BudgetShort, FloorsLowered, OutOfReach, R
 from monitor.stats.design.rounding import level_total, proportional_above
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.design.notes import PlanNote
@@ -132,8 +133,9 @@ TIGHTEST, LOOSEST = 1e-8, 1e6
 """Factors on the margins between census and floors."""
 
 _MEETS = 1 + 1e-9  # a margin counts as met up to rounding
-_STEPS, _CLOSE = 8, 5e-3  # of the search for the margins to aim at
+_STEPS, _CLOSE = 20, 5e-3  # of the search for the margins to aim at
 _AIMS = (1e-3, 2.0)  # factors on a margin
+_TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,18 +214,22 @@ def allocate(
     plannable = {name: requested[name] for name in requested if name in problem.coefficients}
     over_cells = problem.uniform is not None
     future = FutureWidths.of(problem, prior_rates) if plannable or over_cells else None
-    if future is None or assurance is None:
-        least = _within_margins(design, plannable)
+    # The variance at the expected rates is too small where many cells have few labels each.
+    expected = future.expected if future and over_cells else problem.half_widths
+    if future and assurance is not None:
+        quantiles = partial(future.quantiles, share=assurance)
+        least = _least_by_draws(design, plannable, quantiles)
+    elif over_cells:
+        least = _least_by_draws(design, plannable, expected)
     else:
-        least = _assured_margins(design, plannable, future, assurance)
+        least = _within_margins(design, plannable)
     needed = int(least.labels.sum()) if requested else None
     if max_labels is None or (needed is not None and needed <= max_labels):
-        labels, more = least.labels, _out_of_reach(problem, plannable, least.labels)
+        labels, more = least.labels, _out_of_reach(expected(problem.most), plannable)
     else:
         aims = least.aims or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
         labels, more = _within_budget(_under_doubt(design, prior_rates), aims, max_labels)
-    # The variance at the expected rates is too small where many cells have few labels each.
-    widths = future.expected(labels) if future and over_cells else problem.half_widths(labels)
+    widths = expected(labels)
     assured = {} if future is None else future.is_within(labels, plannable)
     if assurance is not None and needed is not None and needed > labels.sum():
         more += tuple(
@@ -356,35 +362,45 @@ def _within_margins(design: BlendedDesign, margins: Mapping[str, float]) -> _Wit
     return _WithinMargins(problem.whole(design.plan(margins, factor)), margins)
 
 
-def _assured_margins(
-    design: BlendedDesign, margins: Mapping[str, float], future: FutureWidths, assurance: float
+def _least_by_draws(
+    design: BlendedDesign,
+    margins: Mapping[str, float],
+    widths: Callable[[Ints], Mapping[str, float]],
 ) -> _WithinMargins:
-    """Whole numbers of labels that keep each margin with a probability, if a census can.
+    """Whole numbers of labels whose drawn widths keep all margins, if a census can.
 
-    The plan aims at narrower margins, each by its own factor: a half-width is about in
-    proportion to what is aimed at, so a few steps find it. A factor above 1 belongs to a margin
-    that the labels for the other one keep anyway.
+    ``widths`` are a plan's: the means of the draws, or the quantiles of an assurance. The plan aims
+    at narrower margins, each by its own factor: a half-width is about in proportion to what is
+    aimed at, so a few steps find it. A step that turns back is halved, since widths of few labels
+    fall by leaps. A factor above 1 belongs to a margin that the labels for the other one keep
+    anyway.
     """
-    factors = dict.fromkeys(margins, 1.0)
+    wanted = np.array(list(margins.values()))
+    factors, damping, last = np.ones_like(wanted), np.ones_like(wanted), np.zeros_like(wanted)
+    least = None
     for _ in range(_STEPS):
-        aims = {name: factors[name] * margin for name, margin in margins.items()}
-        plan = design.plan(aims, 1.0)
-        reached = future.quantiles(plan, assurance)
+        aims = dict(zip(margins, (factors * wanted).tolist(), strict=True))
+        labels = design.problem.whole(design.plan(aims, 1.0))
+        reached = widths(labels)
+        excess = np.array([reached[name] for name in margins]) / wanted
+        if np.all(excess <= 1) and (least is None or labels.sum() < least.labels.sum()):
+            least = _WithinMargins(labels, aims)
         # Aimed at a hair inside, so that the margin is kept wherever the steps end.
-        steps = {name: margins[name] * (1 - _CLOSE) / max(reached[name], 1e-12) for name in margins}
-        after = {name: float(np.clip(factors[name] * steps[name], *_AIMS)) for name in margins}
-        if all(abs(math.log(after[name] / factors[name])) < _CLOSE for name in margins):
+        step = np.log(1 - _CLOSE) - np.log(np.maximum(excess, _TINY))
+        damping = np.where(step * last < 0, damping / 2, np.minimum(1.2 * damping, 1.0))
+        last, before = step, factors
+        factors = np.clip(factors * np.exp(damping * step), *_AIMS)
+        if np.all(np.abs(np.log(factors / before)) < _CLOSE * damping):
             break
-        factors = after
-    return _WithinMargins(design.problem.whole(plan), aims)
+    return least or _WithinMargins(labels, aims)
 
 
 def _out_of_reach(
-    problem: AllocationProblem, margins: Mapping[str, float], labels: Ints
+    narrowest: Mapping[str, float], margins: Mapping[str, float]
 ) -> tuple[PlanNote, ...]:
-    """Name the margins that labels cannot buy, since the window has too few items."""
+    """Name the margins that not even labels of every item keep."""
     return tuple(
         OutOfReach(name, width, margins[name])
-        for name, width in problem.half_widths(labels).items()
+        for name, width in narrowest.items()
         if name in margins and width > margins[name] * _MEETS
     )

@@ -105,6 +105,16 @@ def test_margins_expected_of_few_labels_are_not_narrower_than_those_that_come():
         assert 0.98 <= ratio <= 1.08
 
 
+@pytest.mark.parametrize("margin", [0.03, 0.1, 0.15])
+def test_margins_without_an_assurance_are_kept_on_average(margin):
+    plan = allocate(Prospect.of(SIZE, UP, KNOWN, uniform=0.3), margins={"recall": margin})
+
+    answers = np.random.default_rng(5).binomial(plan.labels, RATES, size=(100, len(SIZE)))
+    found = [drawn_widths(plan.labels, y, points=2**9)["recall"] for y in answers]
+    assert np.mean(found) == pytest.approx(margin, rel=0.05)
+    assert plan.notes == ()
+
+
 def test_margins_are_kept_as_often_as_asked():
     margins = {"precision": 0.07, "recall": 0.07}
     rng = np.random.default_rng(2)
