@@ -92,7 +92,7 @@ def test_an_outlook_tells_labels_for_margins_and_margins_for_labels():
     assert [needed.margins["recall"] for needed in options.needed] == [0.1, 0.05, 0.03]
     [five] = [needed for needed in options.needed if needed.margins == BOTH]
     assert five.labels == allocate(banded(), margins=BOTH, assurance=ASSURANCE).total
-    assert (five.labels or 0) < (five.two_strata or 0) / 2 < (five.random or 0) / 2
+    assert five.labels < five.two_strata / 2 < five.random / 2
     assert options.bought[1].margins == options.plan.margins
     assert options.bought[1].two_strata["recall"] > 1.5 * options.bought[1].margins["recall"]
 
