@@ -93,7 +93,7 @@ def without_bands(problem: AllocationProblem, prospect: Prospect) -> AllocationP
     return replace(
         problem,
         size=pooled.size.astype(np.float64),
-        available=pooled.available.astype(np.float64),
+        most=pooled.available.astype(np.float64),
         is_flagged=pooled.is_flagged,
         low=np.array(floors),
         coefficients=coefficients,

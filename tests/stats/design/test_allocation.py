@@ -1,8 +1,6 @@
 """Labels per stratum: published sizes, other solvers, invariants, refusals."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,9 @@ from monitor.stats.design.planning import random_sampling_labels
 from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.rounding import at_most_total, rounded_up
+from tests.stats.samples import reference
 
-SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
+SEED = reference("seed_formulas")
 TABLE_4 = {case["name"]: case for case in SEED["sample_size_margin_0_05"]}
 UP = np.array([True, False])
 Z = float(special.ndtri(0.975))
@@ -35,9 +34,9 @@ RATES = np.array([0.96, 0.8, 0.55, 0.0005, 0.006, 0.03, 0.09, 0.2])
 def problem(sizes, is_flagged, prior_rates, floor=10.0):
     """The inner problem without rounding."""
     coefficients, _ = coefficients_of(sizes, is_flagged, prior_rates)
-    low = np.minimum(floor, sizes)
+    low, size = np.minimum(floor, sizes), sizes.astype(float)
     one, none = np.ones(len(sizes)), np.zeros(len(sizes))
-    return AllocationProblem(sizes.astype(float), is_flagged, low, coefficients, none, one, Z)
+    return AllocationProblem(size, is_flagged, low, size, coefficients, none, one, Z)
 
 
 def two_strata(k, prior_rates):
@@ -266,9 +265,11 @@ def test_with_nothing_known_a_class_too_small_for_half_leaves_the_rest_to_the_ot
 # --- refused inputs -------------------------------------------------------------------------
 
 
-def plan_of(sizes=(100, 1000), known=None, cost=1.0, **asked):
+def plan_of(sizes=(100, 1000), known=None, **asked):
     known = known or PriorRates.of_rates([0.8, 0.1])
-    return allocate(Prospect.of(sizes, UP, known, cost), **asked)
+    names = {"cost", "uniform", "share_by_size"} & set(asked)
+    window = Prospect.of(sizes, UP, known, **{name: asked.pop(name) for name in names})
+    return allocate(window, **asked)
 
 
 @pytest.mark.parametrize(
@@ -286,6 +287,18 @@ def plan_of(sizes=(100, 1000), known=None, cost=1.0, **asked):
         *[
             ({"cost": cost}, "cost must be one positive number, or one for each")
             for cost in (0.0, [1.0, 1.0, 1.0], np.inf)
+        ],
+        *[
+            ({"margins": BOTH, "assurance": share}, "assurance must lie strictly between 0 and 1")
+            for share in (0, 1, -0.2, np.nan)
+        ],
+        *[
+            ({"max_labels": 100, "uniform": chance}, "uniform must lie in")
+            for chance in (-0.1, 1.0, np.nan)
+        ],
+        *[
+            ({"max_labels": 100, "share_by_size": share}, "share_by_size must lie in")
+            for share in (-0.1, 0.51, np.nan)
         ],
     ],
 )
@@ -359,9 +372,6 @@ def test_a_census_has_no_width_and_no_labels_all_of_it():
     assert doubting.half_width("recall", np.array([50.0, 200.0])) == 0
     assert doubting.half_width("recall", np.array([50.0 * (1 + 1e-15), 200.0])) == 0
     assert doubting.half_width("recall", np.array([0.0, 200.0])) == 1
-
-
-# --- costs ----------------------------------------------------------------------------------
 
 
 # --- what the prior and wrong scores cost ---------------------------------------------------

@@ -1,8 +1,6 @@
 """Plans told both ways: published sizes, what must hold, refusals, widths against simulation."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +13,9 @@ from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import alert_power
+from tests.stats.samples import reference
 
-SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
-TABLE_4 = {case["name"]: case for case in SEED["sample_size_margin_0_05"]}
+TABLE_4 = {case["name"]: case for case in reference("seed_formulas")["sample_size_margin_0_05"]}
 BOTH = {"precision": 0.05, "recall": 0.05}
 
 

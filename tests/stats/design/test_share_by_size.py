@@ -72,9 +72,3 @@ def test_the_floor_stays_and_strata_of_fewer_items_are_taken_whole():
     assert plan.labels.min() == 6
     assert np.all(plan.labels[:4] >= FLOOR)
     assert plan.total == 300
-
-
-@pytest.mark.parametrize("share", [-0.1, 0.51, float("nan")])
-def test_a_share_outside_its_range_is_refused(share):
-    with pytest.raises(ValueError, match="share_by_size must lie in"):
-        plan_of(max_labels=100, share_by_size=share)
