@@ -87,7 +87,7 @@ def test_the_next_round_is_as_the_settings_ask(scene):
 def test_the_alert_on_precision_says_the_cause(scene):
     scene.play(3, precision=0.2)
 
-    told = [each for each in scene.notices() if each["event"] == "alert.firing"]
+    told = scene.alert_notices()
     [sentence] = [each["sentence"] for each in told if each["metric"] == "precision"]
     assert " with earlier rounds. Precision fell from 0." in sentence
     assert re.search(r"a worse classifier \(TPR, FPR\) -0.* to [-+]0\.\d\d\)\. Fired ", sentence)

@@ -3,7 +3,6 @@
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.segments import NO_VALUE
 from monitor.stats.core.counts import Counts
@@ -11,16 +10,10 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 from monitor.storage.results import segment_store
-from monitor.testing import MemorySource
 from tests.rounds.played import played
-from tests.rounds.scene import THRESHOLD, WEEK, Scene, settings
+from tests.rounds.scene import WEEK, segmented
 
 COUNTRIES = ("CZ", "CZ", "CZ", "SK", "SK", None)
-
-
-def segmented(database):
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country", "client"])
-    return Scene(database, settings(), source)
 
 
 @played
@@ -60,10 +53,6 @@ def counts_of(cells):
         },
         is_flagged=[cell.flagged for cell in cells],
     )
-
-
-def report_of(scene, found):
-    return RoundReport.model_validate(scene.report(found.number))
 
 
 def test_labels_count_for_the_value_of_their_item_and_add_up_to_those_of_the_stratum(scene):
@@ -126,15 +115,14 @@ def test_a_version_says_of_each_segment_what_the_statistics_say(scene):
         )
         assert row.size == part.size.sum()
         assert (row.flagged, row.labeled) == (part.size[0], part.labeled.sum())
-    segments = report_of(scene, found).segments
+    segments = scene.round_report(1).segments
     assert segments == rows_of(scene, found)
     assert len(segments) == 2 * (3 + 2)
 
 
 def test_the_margin_is_the_configs_own_where_it_names_one(database):
     asked = Sample(max_labels=200, margin=Margin(precision=0.2), bands=Bands(flagged=1, passed=1))
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country"])
-    scene = Scene(database, settings(sample=asked), source)
+    scene = segmented(database, columns=["country"], sample=asked)
 
     found = closed(scene)
 
