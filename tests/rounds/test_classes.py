@@ -409,7 +409,7 @@ def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(waitin
         patch.setattr("monitor.rounds.run.publish_classes", lambda *_: None)
         patch.setattr("monitor.rounds.run.lost_windows", lambda *_: {})
         scene.run()
-    passed = []
+    passed: list[str] = []
 
     for kill_at in range(1, 20):
         passed.clear()
