@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import JSON, text
 
+from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
+from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import (
     Limits,
@@ -20,10 +22,11 @@ from monitor.domain.settings import (
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
+from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.labels.endpoints import ask
 from monitor.rounds.status import Overview, overviews
 from monitor.storage.database import Database
-from monitor.storage.results import alert_store, concern_store, report_store
+from monitor.storage.results import alert_store, concern_store, estimate_store, report_store
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import metadata
 from monitor.testing import MemoryLabeler, MemorySource
@@ -189,18 +192,41 @@ class Scene:
         """Reports in the order in which MLflow is told them."""
         return [row["payload"] for row in self.rows(REPORTS)]
 
+    def tally(self, number):
+        """What the newest version of a round counted."""
+        found = self.round(number)
+        return Tally(self.read(estimate_store.read_counts, [found.id])[found.id])
+
+    def estimates(self, number):
+        """The rows of the newest version of a round, by metric, basis and estimand."""
+        found = self.round(number)
+        rows = self.read(estimate_store.read_estimates, found.id, found.version)
+        return {(row.metric, row.basis, row.estimand): row for row in rows}
+
     def report(self, number, version=None):
         """The report of a version of a round, or of its newest."""
         found = self.round(number)
         return self.read(report_store.read_report, found.id, version or found.version)
+
+    def round_report(self, number):
+        """The newest report of a round, read back."""
+        return RoundReport.model_validate(self.report(number))
 
     def notices(self, sink="log"):
         """What a sink is told, in that order."""
         query = "select payload from effects where kind = 'notice' and sink = :sink order by id"
         return [row["payload"] for row in self.rows(query, sink=sink)]
 
+    def alert_notices(self, sink="log"):
+        """What a sink is told of alerts."""
+        return [each for each in self.notices(sink) if each["event"].startswith("alert.")]
+
     def alerts(self):
         return self.read(alert_store.find_alerts)
+
+    def end_alert(self, alert):
+        """Let a person end an alert."""
+        self.write(alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=self.now)
 
     def concerns(self, number):
         """Concerns about a round: the sentence of each kind."""
@@ -209,6 +235,12 @@ class Scene:
     def overview(self):
         """Ask how the monitor stands."""
         return overview(self.database, self.context.settings, self.now)
+
+
+def segmented(database, kind=Scene, columns=("country", "client"), **changes):
+    """A scene whose predictions have columns of segments."""
+    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=list(columns))
+    return kind(database, settings(**changes), source)
 
 
 def overview(database, monitor: MonitorSettings, now: datetime) -> Overview:

@@ -11,13 +11,11 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import AuditCounts, Limits
 from monitor.rounds.context import ReferenceItems
-from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
 from monitor.rounds.sampling.plan import uniform_of
 from monitor.rounds.sampling.window_scan import base_key
 from monitor.stats.estimation.posterior import estimates
-from monitor.storage.results import estimate_store
 from monitor.storage.samples import frame_store
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
@@ -114,14 +112,10 @@ def test_a_budget_cut_under_two_labels_a_cell_is_told_and_cells_without_one_lose
         "select reason from round_issues where reason like '45 labels are fewer%'"
     )
     assert "every stratum's floor was lowered alike" in note["reason"]
-    rows = one_round.read(estimate_store.read_estimates, one_round.round(2).id, 1)
-    [row] = [row for row in rows if (row.metric, row.estimand, row.basis) == PREVALENCE]
+    row = one_round.estimates(2)["prevalence", "round", "rate"]
     passed = [part for part in strata if not part.stratum.flagged]
     assert sum(part.size for part in passed) > 1800
     assert (row.low or 1) < 0.08 < (row.high or 0)
-
-
-PREVALENCE = ("prevalence", "rate", "round")
 
 
 def test_labels_go_where_answers_differ_once_some_are_known(scene):
@@ -193,11 +187,8 @@ def test_the_labels_under_bands_are_the_reference_of_the_cells_and_the_other_way
     found = [row["reference"] for row in rows]
     assert [len(each or {}) for each in found] == [0, 60]  # the bands' own history goes on
     assert sum(n for _, n in found[1].values()) > 250
-    rows = scene.read(estimate_store.read_estimates, scene.round(2).id, 1)
-    own, pooled = (
-        next(row for row in rows if (row.metric, row.estimand, row.basis) == of)
-        for of in (("precision", "rate", "round"), ("precision", "rate", "pooled"))
-    )
+    rows = scene.estimates(2)
+    own, pooled = (rows["precision", basis, "rate"] for basis in ("round", "pooled"))
     rising(pooled.low, pooled.point, pooled.high)
     assert (pooled.high or 1) - (pooled.low or 0) < 0.9 * ((own.high or 0) - (own.low or 1))
     first, third = (scene.round(n).history_id for n in (1, 3))
@@ -217,19 +208,15 @@ def test_the_round_alone_is_estimated_by_its_cells_in_every_basis_that_rests_on_
     scene.week(1)
     label(scene, 1)
 
-    with scene.database.read() as connection:
-        round_ = scene.round(1)
-        tally = Tally(estimate_store.read_counts(connection, [round_.id])[round_.id])
-        rows = estimate_store.read_estimates(connection, round_.id, 1)
-    found = {(row.metric, row.estimand, row.basis): row for row in rows}
-    expected = estimates(tally.counts, seed=round_.sobol_seed, cells=True)
+    found = scene.estimates(1)
+    expected = estimates(scene.tally(1).counts, seed=scene.round(1).sobol_seed, cells=True)
     for each in expected:
-        row = found[each.metric, each.estimand, "round"]
+        row = found[each.metric, "round", each.estimand]
         assert (row.point, row.low, row.high) == pytest.approx((each.point, each.low, each.high))
         assert row.method.startswith("Beta posterior by score cells")
         rising(row.low, row.high)
-    corrected = found["recall", "window", "corrected"]
-    rising(corrected.low, found["recall", "window", "round"].point, corrected.high)
+    corrected = found["recall", "corrected", "window"]
+    rising(corrected.low, found["recall", "round", "window"].point, corrected.high)
 
 
 def label(scene, number, *, share=1.0):

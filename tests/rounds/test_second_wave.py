@@ -24,7 +24,6 @@ from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.results import evidence_store
 from monitor.storage.rounds import round_transitions
 from monitor.storage.samples import frame_store, payload_store
-from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, REFERENCE, Scene, settings
 
@@ -304,7 +303,7 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
     assert found.log_e == pytest.approx(log_e_factor(limit, two, guess([one])))
     assert any(found.log_e)
     assert not round_.partial
-    report = report_of(whole, round_)
+    report = whole.round_report(round_.number)
     assert {row.stratum: row.first_wave for row in report.strata} == first
 
 

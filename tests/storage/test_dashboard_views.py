@@ -8,11 +8,10 @@ from sqlalchemy import insert, select, update
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Answer
-from monitor.domain.report import RoundReport
+from monitor.domain.report import RoundReport, find_row
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds.open_rounds import open_rounds
-from monitor.rounds.reporting.report import find_row
 from monitor.storage.labels import label_store
 from monitor.storage.outbox import effect_store
 from monitor.storage.results import report_store
