@@ -79,7 +79,7 @@ class Census:
         for cell, of in self.cells.items():
             sums[cell if cell in sums else cell._replace(value=OTHER)].update(of)
         cells = {
-            cell: scaled(of or {OPEN: 1}, before.size(cell))
+            cell: scaled(dict(sorted(of.items())) or {OPEN: 1}, before.size(cell))
             for cell, of in sums.items()
             if cell in before.cells
         }

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from monitor.domain.judge import OnDemandJudge
 from monitor.domain.judging import JudgeFailed, Opinion, VerdictService, VerdictSession
 from monitor.domain.model import Candidate, Frame, Stratum, StratumFrame, Verdict
 from monitor.domain.ports import as_counted
+from monitor.domain.segments import scaled
 from monitor.domain.settings import RoundSettings
 from monitor.domain.shown import Shown
 from monitor.presentation import judge as judge_texts
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 JUDGE = "judge"
 _SHOWN = 500  # items that the source is asked for at once
-
-
-Key = TypeVar("Key", Verdict, str)
 
 
 class VerdictPart(NamedTuple):
@@ -112,20 +110,6 @@ def _segments(
         scaled(Counter(each.segments[column] for each in candidates), size if candidates else 0)
         for column in range(len(cell.segments))
     )
-
-
-def scaled(weights: Mapping[Key, int], total: int) -> dict[Key, int]:
-    """Share a total out by weights, whole numbers by largest remainder, the first of equal ones.
-
-    >>> scaled({"no": 5, "yes": 1, "missing": 0}, 10)
-    {'no': 8, 'yes': 2, 'missing': 0}
-    """
-    of = sum(weights.values())
-    sizes = {key: weight * total // of for key, weight in weights.items()}
-    by_remainder = sorted(weights, key=lambda key: -(weights[key] * total % of))
-    for key in by_remainder[: total - sum(sizes.values())]:
-        sizes[key] += 1
-    return sizes
 
 
 def with_resolved_judge(
