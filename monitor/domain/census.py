@@ -85,10 +85,6 @@ class Census:
         }
         return replace(self, cells=cells)
 
-    def __contains__(self, cell: Cell) -> bool:
-        """Whether it has a cell."""
-        return cell in self.cells
-
 
 def counted(
     joined: Iterable[JoinedItems],
@@ -130,7 +126,7 @@ def in_frame(census: Census, frame: Frame) -> tuple[Census, Frame]:
 
 def _sized(part: StratumFrame, census: Census, columns: Sequence[str]) -> StratumFrame:
     name = part.stratum.name
-    if Cell(name) not in census:
+    if Cell(name) not in census.cells:
         return part
     segments = tuple(
         {

@@ -31,7 +31,7 @@ from monitor.rounds.claims import turn_released
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.window_scan import WindowScan, scan_window
-from monitor.storage.results.past_counts import PastRound, read_past
+from monitor.storage.results.past_counts import PastRound
 from monitor.storage.rounds import round_claims, round_store
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
@@ -228,11 +228,7 @@ def foreseen_scan(
         return round_, scan, {}
     items = len(_first_phase(scan.frame, judge.items))
     cost = {"items": items, "calls": context.judge.calls_of(items)}
-    earlier: list[PastRound] = []
-    if scan.known is not None:
-        with context.database.read() as connection:
-            earlier = read_past(connection, scan.known.id, before=round_.slot)
-    if earlier:
+    if earlier := scan.earlier(context, round_):
         return round_, _cut_as(scan, earlier, judge.items), cost
     round_ = replace(round_, settings=settings.model_copy(update={"judge": None}))
     return round_, scan_window(context, round_), cost
