@@ -8,12 +8,10 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.compare import at_threshold
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
-from monitor.storage.labels.round_labels import read_labels
-from monitor.storage.results import estimate_store, segment_store
+from monitor.storage.results import segment_store
 from monitor.testing import MemorySource
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, THRESHOLD, Scene, settings
@@ -22,38 +20,17 @@ from tests.stats.detection.test_waves import log_e_of_waves
 POINTS = 2**10
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
 BANDS = Sample(max_labels=360, bands=Bands(flagged=2, passed=4))
+SETTINGS = settings(sample=CELLS, limits=LIMITS)
 WATCHED = ("precision", "recall")
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(sample=CELLS, limits=LIMITS))
 
 
 @played
 def quiet(database):
     """Three quiet rounds."""
-    scene = Scene(database, settings(sample=CELLS, limits=LIMITS))
+    scene = Scene(database, SETTINGS)
     for number in (1, 2, 3):
         scene.play(number)
     return scene
-
-
-def rows_of(scene, number, version=None):
-    round_ = scene.round(number)
-    found = scene.read(estimate_store.read_estimates, round_.id, version or round_.version)
-    return {(row.metric, row.basis, row.estimand): row for row in found}
-
-
-def pooled_of(scene, number, metric, version=None):
-    return rows_of(scene, number, version)[metric, "pooled", "rate"]
-
-
-def tallies_of(scene, *numbers):
-    with scene.database.read() as connection:
-        ids = [scene.round(number).id for number in numbers]
-        stored = estimate_store.read_counts(connection, ids)
-    return [Tally(stored[each]) for each in ids]
 
 
 def width(row):
@@ -79,7 +56,7 @@ def test_a_report_has_its_curves_its_cause_and_its_distances_by_bands(quiet):
     assert report["curves"]["labeled"] == sum(cell["labeled"] for cell in report["cells"])
     assert report["cause"]["rounds"] == 3
     assert report["cause"]["after"][0] < report["cause"]["before"][0] - 0.15
-    pooled = pooled_of(quiet, 4, "precision").point
+    pooled = quiet.estimates(4)["precision", "pooled", "rate"].point
     assert report["p3"]["value"][0] == pytest.approx(pooled, abs=0.01)
     bands = np.array([[row["size"] for row in quiet.report(n)["strata"]] for n in range(1, 5)])
     now, usual = bands[3] / bands[3].sum(), bands[:3].sum(axis=0) / bands[:3].sum()
@@ -88,13 +65,13 @@ def test_a_report_has_its_curves_its_cause_and_its_distances_by_bands(quiet):
 
 
 def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(quiet):
-    before = {number: rows_of(quiet, number) for number in (1, 2, 3)}
+    before = {number: quiet.estimates(number) for number in (1, 2, 3)}
     evidence = quiet.rows("select * from evidence where version = 1 order by round_id, metric")
 
     flip(quiet, 2, "passed-40")
 
     assert [quiet.round(number).version for number in (1, 2, 3)] == [1, 2, 2]
-    after = {number: rows_of(quiet, number) for number in (1, 2, 3)}
+    after = {number: quiet.estimates(number) for number in (1, 2, 3)}
     assert after[1] == before[1]
     key = ("recall", "pooled", "rate")
     assert after[2][key].point != before[2][key].point
@@ -119,10 +96,11 @@ def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_label
     [cell] = [cell for cell in report["cells"] if cell["stratum"] == "passed-30"]
     assert (cell["labeled"], cell["declined"] > 0) == (0, True)
     assert report["curves"] is not None
-    found = rows_of(scene, 1)["recall", "round", "window"]
+    rows = scene.estimates(1)
+    found, pooled = rows["recall", "round", "window"], rows["recall", "pooled", "rate"]
     assert found.is_worst_case
     assert found.low < found.point < found.high
-    assert pooled_of(scene, 1, "recall").point == pytest.approx(found.point, abs=1e-9)
+    assert pooled.point == pytest.approx(found.point, abs=1e-9)
     [stored] = scene.rows(
         "select reference from histories where id = :id", id=scene.round(2).history_id
     )
@@ -131,7 +109,7 @@ def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_label
 
 
 def test_evidence_is_read_from_the_cells_each_wave_by_itself(quiet):
-    first, second = tallies_of(quiet, 1, 2)
+    first, second = quiet.tallies(1, 2)
     rates = guess([first.counts])
     stored = quiet.rows(
         "select metric, log_e from evidence where round_id = :id", id=quiet.round(2).id
@@ -178,7 +156,7 @@ def test_four_counts_from_before_launch_let_a_first_round_gather_evidence(scene)
     scene.play(1, precision=0.2)
 
     assert [alert.metric for alert in scene.alerts()][:1] == ["precision"]
-    found = rows_of(scene, 1)
+    found = scene.estimates(1)
     for metric in WATCHED:
         pooled, own = found[metric, "pooled", "rate"], found[metric, "round", "rate"]
         assert pooled.point == pytest.approx(own.point, abs=1e-9)
@@ -195,11 +173,11 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
     scene.finish(1)
 
     round_ = scene.round(1)
-    whole = rows_of(scene, 1)
+    whole = scene.estimates(1)
     with scene.database.read() as connection:
         rows = segment_store.read_estimates(connection, round_.id, round_.version)
         compared = at_threshold(connection, round_, 0.7)
-        assert len(read_labels(connection, round_).labeled) == 360
+    assert len(scene.labels(1).labeled) == 360
     assert len(rows) == 4
     for row in rows:
         own = whole[row.metric, "round", "window"]
@@ -217,10 +195,9 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
 def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):
     quiet.draw(4)
     quiet.answer(0.5)
-    quiet.now += timedelta(days=5)
-    quiet.run()
+    quiet.run(later=timedelta(days=5))
 
-    found = rows_of(quiet, 4)
+    found = quiet.estimates(4)
     for metric in WATCHED:
         own, pooled = found[metric, "round", "window"], found[metric, "pooled", "rate"]
         assert own.is_worst_case
