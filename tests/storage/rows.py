@@ -31,17 +31,6 @@ STRATA = (FLAGGED, PASSED)
 MODEL: dict[str, Any] = {"model_version": None, "threshold": 0.5, "key_parts": (None, 1, 1)}
 
 
-class Taking:
-    """A sink that takes everything and keeps it."""
-
-    def __init__(self):
-        self.got: list[Any] = []
-
-    def deliver(self, effect):
-        self.got.append(effect)
-        return "taken"
-
-
 def rows(database, query, **values):
     with database.read() as connection:
         return [dict(row) for row in connection.execute(text(query), values).mappings()]
@@ -133,10 +122,12 @@ def say_at_random(connection, keys, people, count, now):
         label_store.add_events(connection, "memory", [said], now)
 
 
-def add_effect(database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, now=MONDAY):
+def add_effect(
+    database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, now=MONDAY, **payload
+):
     with database.write() as connection:
         monitor_id = round_store.read_round(connection, round_id).monitor_id
-        effect = NewEffect(key, monitor_id, round_id, kind, sink, payload={"key": key})
+        effect = NewEffect(key, monitor_id, round_id, kind, sink, payload={"key": key, **payload})
         effect_store.add_effects(connection, [effect], now)
 
 

@@ -24,8 +24,8 @@ from monitor.storage.pages.page_tables import page_answers
 from monitor.storage.rounds import round_store
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, settings
+from tests.rounds.sinks import Sink
 from tests.storage.plans import GROWING, Sent, fill_the_rest, read_whole, recorded
-from tests.storage.rows import Taking
 
 pytestmark = pytest.mark.postgresql
 
@@ -92,7 +92,7 @@ class Stage:
             self._pass(idle)
 
     def _pass(self, idle):
-        database, sinks = self.database, {"log": Taking(), "mlflow": Taking()}
+        database, sinks = self.database, {"log": Sink(), "mlflow": Sink()}
         page = self.page(lambda: self.now)
         context = MonitorContext(self.settings, database, self.source, page, clock=lambda: self.now)
         for look in idle.needed([context]):
