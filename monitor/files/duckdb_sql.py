@@ -85,7 +85,9 @@ def reading(
     folders = {path: dict(_FOLDER.findall(path)) for path in all_paths or paths}
     shared = set.intersection(*map(set, folders.values()))
     names = {name.lower() for name in columns}
-    types = {key: _type(key, folders.values()) for key in sorted(shared) if key.lower() not in names}
+    types = {
+        key: _type(key, folders.values()) for key in sorted(shared) if key.lower() not in names
+    }
     if len(types) == len(shared):
         written = ", ".join(f"{quoted(key)}: {kind}" for key, kind in types.items())
         hive = f"true, hive_types = {{{written}}}" if types else "false"
