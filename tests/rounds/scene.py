@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sqlalchemy import JSON, text
@@ -27,6 +27,7 @@ from monitor.storage.results import alert_store, concern_store, report_store
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import metadata
 from monitor.testing import MemoryLabeler, MemorySource
+from monitor.wiring import Application
 from tests.storage.payloads import REPORTS
 
 MONDAY = datetime(2025, 3, 3, 6, tzinfo=UTC)
@@ -112,6 +113,12 @@ class Scene:
         """Change the store with one of its functions."""
         with self.database.write() as connection:
             return change(connection, *args, **named)
+
+    def execute(self, *statements):
+        """Change the store by SQL."""
+        with self.database.write() as connection:
+            for one in statements:
+                connection.execute(text(one) if isinstance(one, str) else one)
 
     def run(self, number=None):
         """Let the clock show the slot of a round and run what is due."""
@@ -237,6 +244,18 @@ def settings(*, labels=200, **changes) -> RoundSettings:
         "late_labels": timedelta(days=90),
     }
     return RoundSettings(**(asked | changes))
+
+
+def application_of(scenes, log=None):
+    """An application of some scenes, by the clock of the first; it has no config."""
+    return Application(
+        config=cast("Any", None),
+        database=scenes[0].database,
+        monitors=tuple(scene.context for scene in scenes),
+        handlers={"log": log or Log(), "mlflow": Log()},
+        clock=lambda: scenes[0].now,
+        link=lambda _: None,
+    )
 
 
 LIMITS = Limits.model_validate({"precision": 0.7, "recall": 0.4})

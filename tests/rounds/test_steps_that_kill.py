@@ -14,8 +14,7 @@ from monitor.service import loop
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.outbox.effect_store import DEADLY_ATTEMPTS
 from monitor.storage.tables import effects, rounds
-from monitor.wiring import Application
-from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings, week_of_rows
+from tests.rounds.scene import MONDAY, WEEK, Log, Scene, application_of, settings, week_of_rows
 from tests.rounds.sinks import Sink
 from tests.storage.rows import add_effect, add_round, claimed_effect
 
@@ -92,14 +91,7 @@ def test_what_a_round_waits_for_is_told(mail):
 def test_other_monitors_go_on_and_their_notices_go_out(mail):
     spam = Scene(mail.database, settings(grace=timedelta(0)), name="spam")
     log = Log()
-    application = Application(
-        config=cast("Any", None),
-        database=mail.database,
-        monitors=(mail.context, spam.context),
-        handlers={"log": log, "mlflow": Log()},
-        clock=lambda: mail.now,
-        link=lambda _: None,
-    )
+    application = application_of([mail, spam], log)
 
     def run_once():
         loop.one_pass(application, application.monitors)
