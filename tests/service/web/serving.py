@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.small_config import stored
+from monitor.storage.database import Database
+from tests.small_config import rows
 from tests.workers import worker
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class Place:
     process: Any = None
     logged: list[str] = field(default_factory=list)
 
+    def __post_init__(self):
+        self.store = Database(f"sqlite:///{self.folder}/monitor.db")
+
     @property
     def web(self):
         return f"web: {{listen: 127.0.0.1:{self.port}}}\n"
@@ -87,7 +91,7 @@ class Place:
         return httpx.get(f"http://127.0.0.1:{self.port}{path}", timeout=30, trust_env=False)
 
     def rows(self, query):
-        return stored(self.folder, query)
+        return rows(self.store, query)
 
     def metrics(self):
         return samples(self.get("/metrics").text)
