@@ -123,7 +123,7 @@ class Worker:
         self.process.communicate()
 
 
-def python(*words, cwd=None, **environment):
+def python(*words, cwd=None, timeout=None, **environment):
     """Run Python with these words on this checkout; returns the process, which has ended."""
     own = {"PYTHONPATH": str(ROOT), "MLFLOW_DISABLE_TELEMETRY": "true"}
     return subprocess.run(
@@ -132,6 +132,7 @@ def python(*words, cwd=None, **environment):
         env={**os.environ, **own, **environment},
         capture_output=True,
         text=True,
+        timeout=timeout,
         check=False,
     )
 

@@ -1,8 +1,5 @@
 """A challenger from the config to the page of a round; what `check` says of one."""
 
-import json
-from datetime import timedelta
-
 import pytest
 
 THRESHOLD = "threshold: 0.5"
@@ -13,17 +10,12 @@ def with_challenger(place, setting, **columns):
     place.config(challenger=(THRESHOLD, f"{THRESHOLD}\n      challenger: {setting}"))
 
 
-def filled(place):
-    start = place.slot - timedelta(days=2)
-    return place.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
-
-
 def test_show_has_the_round_and_all_rounds_together(bare):
     with_challenger(bare, "{name: v8, score: v8, threshold: 0.7}", v8="1 - score")
-    filled(bare)
+    bare.backfill(days=2)
 
     shown = bare.run("show", 2)
-    page = json.loads(bare.run("show", 2, "--json").out)["challenger"]
+    page = bare.as_json("show", 2)["challenger"]
 
     assert shown.line("  this round, 40 labels")
     assert shown.line("  2 rounds together, 80 labels")

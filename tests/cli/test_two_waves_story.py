@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cli.workplace import PEOPLE, read, save
+from tests.cli.workplace import PEOPLE, save
+from tests.csv_files import read_rows
 
 DAY = timedelta(days=1)
 
@@ -24,7 +25,7 @@ def banded(bare):
 def fill(place):
     """Answer every item that is out, as people do."""
     place.run("labels", "export", "--out", "todo.csv")
-    tasks = read(place.folder / "todo.csv")
+    tasks = read_rows(place.folder / "todo.csv")
     rows = [{**row, "label": "1" if row["subject"].endswith("0") else "0"} for row in tasks]
     save(place.folder / "todo.csv", rows)
     return place.run("labels", "import", "todo.csv")
