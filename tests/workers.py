@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -135,6 +136,14 @@ def python(*words, cwd=None, timeout=None, **environment):
         timeout=timeout,
         check=False,
     )
+
+
+def eventually(holds, within=60):
+    """Wait for what another thread or process will do; fails after a time nobody needs."""
+    deadline = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @contextmanager

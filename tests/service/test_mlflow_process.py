@@ -25,7 +25,7 @@ from monitor.storage.tables import effects
 from monitor.tracking.connection import Connection
 from tests.small_config import configure, fill_labels, rows, runs
 from tests.tracking import test_classes as class_report
-from tests.workers import ROOT, worker
+from tests.workers import ROOT, eventually, worker
 
 pytestmark = pytest.mark.slow
 
@@ -109,10 +109,7 @@ def deliver(application):
 
 def reached(folder):
     """Wait until the process is held; returns its id."""
-    deadline = time.monotonic() + 60
-    while not (folder / "reached").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually((folder / "reached").exists)
     return int((folder / "reached").read_text())
 
 
@@ -225,10 +222,7 @@ def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder,
         service.process.kill()
         service.process.wait()
         (folder / "go").touch()
-        deadline = time.monotonic() + 60
-        while not is_dead(name):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        eventually(lambda: is_dead(name))
         errors = service.errors.read()
 
     before = states(told)

@@ -24,6 +24,7 @@ from monitor.storage.tables import rounds
 from monitor.wiring import Application
 from tests.plugins.judges.test_odd_judges import scene_of
 from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings
+from tests.workers import eventually
 
 
 class Slow:
@@ -89,13 +90,6 @@ def work(scenes, slow, log):
         slow.go_on.set()
         work.stop()
         work.wait()
-
-
-def eventually(holds):
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def states(scene):
