@@ -157,6 +157,14 @@ max_labels: 2000 => max_labels: 2000, segments: explore
     15, monitors[mail-travel].labeling.gold_share: there are no gold items; name their file with gold, or leave this out
 kind: files, => kind: files, for: flagged,
     15, monitors[mail-travel].labeling.for: a labeler that is alone answers for all items; leave it out
+[subject, body] => [{column: a, kind: svg}]
+    9, monitors[mail-travel].source.columns.show[0].kind: it should be 'text', 'json', 'image', 'html' or 'link', found 'svg'
+[subject, body] => [{column: a, table: [b]}]
+    9, monitors[mail-travel].source.columns.show[0]: wanted either a column with its kind, or a table of columns
+[subject, body] => [5]
+    9, monitors[mail-travel].source.columns.show[0]: it should be a valid string, found a number; put it in quotes
+[subject, body] => [{table: [score]}]
+    9, monitors[mail-travel].source.columns.show: 'score' is the score column; people who see it label what the model said, so leave it out
 predictions/*.parquet => '${a-b}.parquet'
     8, monitors[mail-travel].source.path: `${` begins a variable such as ${OPS_HOOK}; write $${ for the characters
 """  # noqa: E501  a sentence stands on one line

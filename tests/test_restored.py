@@ -36,6 +36,7 @@ from tests.coarse import coarsely  # noqa: F401  a fixture
 from tests.csv_files import read_rows, write_rows
 from tests.hooks.receivers import Receiver
 from tests.servers import postgres_program
+from tests.small_config import runs
 from tests.storage.payloads import REPORTS
 
 SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
@@ -195,15 +196,9 @@ class Shop:
 
         return self.read(ask)
 
-    def runs(self, experiment):
-        with Connection(f"sqlite:///{self.folder}/mlflow.db", None, 60).open("runs") as client:
-            found = client.get_experiment_by_name(experiment)
-            assert found is not None
-            return list(client.search_runs([found.experiment_id]))
-
     def fleet(self):
         """Metrics of the monitor's long-lived run by name and round: the value that is on show."""
-        [run] = self.runs("monitor")
+        [run] = runs(self.folder, "monitor")
         assert FLEET_KEY in run.data.tags
         shown: dict[tuple[str, int], tuple[int, float]] = {}
         with Connection(f"sqlite:///{self.folder}/mlflow.db", None, 60).open("runs") as client:
@@ -266,11 +261,11 @@ def settle(shop):
 def assert_mlflow_is_right(shop):
     """One live run per round, which shows the metrics of the store's last version."""
     reports = shop.reports()
-    runs = shop.runs("monitor/mail")
+    of_rounds = runs(shop.folder, "monitor/mail")
     tags, fleet = shop.fleet()
-    keys = Counter(run.data.tags[ROUND_KEY] for run in runs)
+    keys = Counter(run.data.tags[ROUND_KEY] for run in of_rounds)
     assert keys == Counter(report.round_key for report in reports.values())
-    by_key = {run.data.tags[ROUND_KEY]: run for run in runs}
+    by_key = {run.data.tags[ROUND_KEY]: run for run in of_rounds}
     for report in reports.values():
         run, wanted = by_key[report.round_key], values.metrics(report)
         assert run.data.tags["monitor.version"] == str(report.version)
