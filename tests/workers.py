@@ -124,7 +124,7 @@ class Worker:
         self.process.communicate()
 
 
-def python(*words, cwd=None, **environment):
+def python(*words, cwd=None, timeout=None, **environment):
     """Run Python with these words on this checkout; returns the process, which has ended."""
     own = {"PYTHONPATH": str(ROOT), "MLFLOW_DISABLE_TELEMETRY": "true"}
     return subprocess.run(
@@ -133,6 +133,7 @@ def python(*words, cwd=None, **environment):
         env={**os.environ, **own, **environment},
         capture_output=True,
         text=True,
+        timeout=timeout,
         check=False,
     )
 
@@ -147,7 +148,7 @@ def has_ended(pid):
 
 
 def eventually(holds, within=60):
-    """Wait for what will come; fails after a time nobody needs."""
+    """Wait for what another thread or process will do; fails after a time nobody needs."""
     deadline = time.monotonic() + within
     while not holds():
         assert time.monotonic() < deadline
