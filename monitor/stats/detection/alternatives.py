@@ -110,7 +110,7 @@ def alternatives(
     *,
     labeled: Ints | None = None,
 ) -> Floats:
-    r"""Make sets of rates beyond the limit, in the direction in which the metric goes wrong.
+    r"""Make rates beyond the limit, where the metric goes wrong, ``(..., alternatives, H)``.
 
     The odds of a wrong answer grow by one factor in all strata that move. With b the share of wrong
     answers at the guess (:math:`1-g` in flagged and g in passed strata),
@@ -141,14 +141,7 @@ def alternatives(
         the limit, as it is in ``projection.project``: no label could refute that. Without it all
         strata have labels.
 
-    Returns
-    -------
-    Rates of shape ``(..., alternatives, H)``.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If the window lacks a predicted class that the metric needs.
+    Raises LimitCannotBeTested if the window lacks a predicted class that the metric needs.
 
     Examples
     --------

@@ -267,10 +267,7 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
     labeled
         Labels really given in each stratum, shape ``(H,)``: the e-value has mean 1 only with these.
 
-    Raises
-    ------
-    LimitCannotBeTested
-        If no rates lie strictly inside the half-space.
+    Raises LimitCannotBeTested if no rates lie strictly inside the half-space.
 
     Examples
     --------
