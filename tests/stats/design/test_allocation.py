@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special
 
@@ -130,6 +130,7 @@ def test_a_plan_keeps_its_margins(window, margins):
 
 @settings(max_examples=30, deadline=None)
 @given(windows(), margin_sets | st.none(), st.integers(0, 5000))
+@example(([0, 0], UP, PriorRates(np.ones(2), np.ones(2), "scores")), None, 10)
 def test_a_budget_is_never_passed_and_never_left_without_need(window, margins, budget):
     sizes, is_flagged, prior_rates = window
 
