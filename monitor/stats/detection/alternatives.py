@@ -138,7 +138,7 @@ def alternatives(
         ``(..., alternatives)``; 0 is exactly at the limit. See :func:`steps`.
     labeled
         Labels in each stratum, shape ``(H,)``. A stratum without any is supposed at its best for
-        the limit, as it is in ``projection.project``: no label could refute that. Without it all
+        the limit, as it is in ``half_space.project``: no label could refute that. Without it all
         strata have labels.
 
     Raises LimitCannotBeTested if the window lacks a predicted class that the metric needs.
