@@ -2,9 +2,7 @@
 
 import json
 import os
-import subprocess
 import sys
-import time
 
 import pytest
 from pydantic import ValidationError
@@ -14,7 +12,7 @@ from monitor.domain.notice import Notice
 from monitor.hooks.context import HookContext
 from monitor.plugins.hooks.command import CommandHandler, CommandSettings
 from tests.hooks.receivers import effect, notice
-from tests.workers import ROOT, eventually, has_ended
+from tests.workers import eventually, has_ended, worker
 
 
 @pytest.fixture
@@ -112,15 +110,9 @@ RUNS = (
 
 
 def test_a_program_ends_with_the_process_that_ran_it_even_if_that_is_killed(tmp_path):
-    with subprocess.Popen(
-        [sys.executable, "-c", RUNS, FORKS + "time.sleep(600)"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    ) as process:
-        written = tmp_path / "child"
-        while process.poll() is None and not (written.exists() and written.read_text()):
-            time.sleep(0.01)
-        process.kill()
+    with worker(RUNS, FORKS + "time.sleep(600)", cwd=tmp_path):
+        child = tmp_path / "child"
+        eventually(lambda: child.exists() and child.read_text())
 
     child_ends(tmp_path)
 

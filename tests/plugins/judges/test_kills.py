@@ -1,10 +1,6 @@
 """A process that ends while it asks loses no verdict and forgets no call."""
 
-import os
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 from sqlalchemy import text
@@ -13,7 +9,7 @@ from monitor.domain.errors import TryLater
 from monitor.domain.state import RoundState
 from tests.plugins.judges.asking import asking, http_settings
 from tests.plugins.judges.endpoint import endpoint, verdict
-from tests.workers import ROOT, eventually, has_ended, worker
+from tests.workers import eventually, has_ended, worker
 
 GROUP = 16
 BUDGET = 100
@@ -97,15 +93,9 @@ SLEEPS = "import os, time; open('pid', 'w').write(f'{os.getpid()}.'); time.sleep
 
 def test_ctrl_c_waits_for_no_program_and_leaves_none_behind(tmp_path):
     pid = tmp_path / "pid"
-    with subprocess.Popen(
-        [sys.executable, "-c", ASKS, SLEEPS],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        while process.poll() is None and not (pid.exists() and pid.read_text().endswith(".")):
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == -signal.SIGINT
+    with worker(ASKS, SLEEPS, cwd=tmp_path) as asking:
+        eventually(lambda: pid.exists() and pid.read_text().endswith("."))
+        asking.process.send_signal(signal.SIGINT)
+        assert asking.process.wait(30) == -signal.SIGINT
 
     eventually(lambda: has_ended(int(pid.read_text().rstrip("."))))
