@@ -1,13 +1,11 @@
-"""A backup is of one moment; restored, nothing is lost and nothing is doubled.
+"""A backup is of one moment; a store restored from it is made right again, and nothing is doubled.
 
-One that is some rounds old is made right again by `pr-monitor db restored`. A folder as a user has
-it lives through weeks on a made-up clock that ends now: task files are filled, a hook listens,
-MLflow is a SQLite file. Then the store is put back to an earlier week.
+A folder as a user has it lives through weeks on a made-up clock that ends now: task files are
+filled, a hook listens, MLflow is a SQLite file. Then the store is put back to an earlier time;
+where rounds are missing, `pr-monitor db restored` is run.
 """
 
-import csv
 import json
-import re
 import shutil
 import sqlite3
 import subprocess
@@ -41,7 +39,7 @@ from tests.coarse import coarsely  # noqa: F401  a fixture
 from tests.csv_files import read_rows, write_rows
 from tests.hooks.receivers import Receiver
 from tests.servers import postgres_program
-from tests.small_config import HOOKS, configure, fill_labels, rows, runs
+from tests.small_config import runs
 from tests.storage.payloads import REPORTS
 
 SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
@@ -86,20 +84,14 @@ class Shop:
 
     def predictions(self, precisions):
         """A tenth is flagged; of the flagged, each week's share is positive, as the text says."""
-        rng = np.random.default_rng(7)
-        with (self.folder / "predictions.csv").open("w", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(["id", "at", "score", "truth"])
-            for number, precision in enumerate(precisions, start=1):
-                start = self.slot(number) - WEEK
-                for i in range(PER_WEEK):
-                    flagged = i % 10 == 0
-                    positive = rng.random() < (precision if flagged else 0.03)
-                    at = start + i * WEEK / PER_WEEK
-                    score = 0.9 if flagged else 0.1
-                    writer.writerow(
-                        [f"w{number}-{i:04}", at.isoformat(), score, f"is {positive:d}"]
-                    )
+        rng, rows = np.random.default_rng(7), []
+        for number, precision in enumerate(precisions, start=1):
+            for i in range(PER_WEEK):
+                at = self.slot(number) - WEEK + i * WEEK / PER_WEEK
+                share, score = (0.03, 0.1) if i % 10 else (precision, 0.9)
+                row = {"id": f"w{number}-{i:04}", "at": at.isoformat(), "score": score}
+                rows.append(row | {"truth": f"is {rng.random() < share:d}"})
+        write_rows(self.folder / "predictions.csv", rows)
 
     def once(self):
         """Do what `pr-monitor run-once` does, at the clock's time."""
@@ -131,6 +123,12 @@ class Shop:
             said = row["truth"].endswith("1") != (place < changed)
             row |= {"label": f"{said:d}", "annotator": "ada"}
         write_rows(filled, rows)
+
+    def nobody_can_tell(self):
+        """Let people answer so that the round is abandoned, of which hooks are told."""
+        [path] = (self.folder / "labels").glob("*.csv")
+        rows = [row | {"label": "cannot tell", "annotator": "ada"} for row in read_rows(path)]
+        write_rows(path.parent / "filled" / path.name, rows)
 
     def change_answers(self, number):
         """Let somebody correct answers of a closed round."""
@@ -170,6 +168,14 @@ class Shop:
         database.close()
         return found
 
+    def counts(self):
+        """How many rows each table holds."""
+        names = ("rounds", "items", "label_events", "counts", "estimates", "alerts", "effects")
+        return {name: self.rows(f"select count(*) from {name}")[0][0] for name in names}
+
+    def rows(self, query):
+        return self.read(lambda connection: [tuple(row) for row in connection.execute(text(query))])
+
     def rounds(self):
         return self.read(round_store.find_rounds)
 
@@ -189,21 +195,17 @@ class Shop:
 
     def reports(self):
         """The last report of each round, as the store has it."""
+        payloads = [row[0] for row in self.rows(REPORTS)]
+        read = [json.loads(each) if isinstance(each, str) else each for each in payloads]
+        reports = [RoundReport.model_validate(each) for each in read]
+        return {report.round: report for report in reports}
 
-        def ask(connection):
-            query = REPORTS
-            payloads = connection.execute(text(query)).scalars().all()
-            read = [
-                json.loads(payload) if isinstance(payload, str) else payload for payload in payloads
-            ]
-            reports = [RoundReport.model_validate(each) for each in read]
-            return {report.round: report for report in reports}
-
-        return self.read(ask)
+    def runs(self, experiment):
+        return list(runs(self.folder, experiment))
 
     def fleet(self):
         """Metrics of the monitor's long-lived run by name and round: the value that is on show."""
-        [run] = runs(self.folder, "monitor")
+        [run] = self.runs("monitor")
         assert FLEET_KEY in run.data.tags
         shown: dict[tuple[str, int], tuple[int, float]] = {}
         with Connection(f"sqlite:///{self.folder}/mlflow.db", None, 60).open("runs") as client:
@@ -212,6 +214,10 @@ class Shop:
                     key = (name, point.step)
                     shown[key] = max(shown.get(key, (0, 0)), (point.timestamp, point.value))
         return run.data.tags, {key: value for key, (_, value) in shown.items()}
+
+    def told_ids(self):
+        """Ids of the notices that came, in their order."""
+        return [headers["webhook-id"] for _, headers, _ in self.receiver.got]
 
     def told(self):
         """Events of alerts that the hook got: event and alert."""
@@ -266,11 +272,11 @@ def settle(shop):
 def assert_mlflow_is_right(shop):
     """One live run per round, which shows the metrics of the store's last version."""
     reports = shop.reports()
-    of_rounds = runs(shop.folder, "monitor/mail")
+    runs = shop.runs("monitor/mail")
     tags, fleet = shop.fleet()
-    keys = Counter(run.data.tags[ROUND_KEY] for run in of_rounds)
+    keys = Counter(run.data.tags[ROUND_KEY] for run in runs)
     assert keys == Counter(report.round_key for report in reports.values())
-    by_key = {run.data.tags[ROUND_KEY]: run for run in of_rounds}
+    by_key = {run.data.tags[ROUND_KEY]: run for run in runs}
     for report in reports.values():
         run, wanted = by_key[report.round_key], values.metrics(report)
         assert run.data.tags["monitor.version"] == str(report.version)
@@ -371,87 +377,50 @@ def interrupted(*_):
     raise KeyboardInterrupt
 
 
-# A backup and what came after it, without the command
+@pytest.fixture
+def first_slot(small_shop):
+    """A shop with the predictions of one week, and no round yet."""
+    small_shop.predictions([0.9])
+    small_shop.now = small_shop.slot(1) + timedelta(minutes=1)
+    assert small_shop.command("db", "upgrade").code == 0
+    return small_shop
 
 
-def once(folder):
-    """Do what `pr-monitor run-once` does."""
-    application = wiring.build(load_config(folder / "config.yaml"))
-    schema.ready(application.database)
-    done = loop.one_pass(application, application.monitors)
-    application.database.close()
-    return done.exit_code
+def test_a_restored_store_goes_on_with_rounds_that_were_opened_after_the_backup(first_slot):
+    shop = first_slot
+    shop.back_up()
+    shop.once()
+    drawn = shop.rows("select round_id, id from items order by id")
+    shop.answer()
+    shop.once()
+
+    shop.restore()
+    codes = [shop.once().exit_code for _ in range(2)]
+
+    assert codes == [0, 0]
+    assert shop.rows("select round_id, id from items order by id") == drawn
+    assert shop.rows("select state, version from rounds") == [("closed", 1)]
+    assert [len(shop.runs(name)) for name in ("monitor/mail", "monitor")] == [1, 1]
 
 
-def told(receiver):
-    """Ids of the notices that came, in their order."""
-    return [headers["webhook-id"] for _, headers, _ in receiver.got]
+def test_what_was_told_after_the_backup_is_told_again_under_the_same_ids(first_slot):
+    shop = first_slot
+    assert shop.once().exit_code == 0
+    shop.back_up()
+    shop.nobody_can_tell()
+    assert shop.once().exit_code == 0
+    before, first = shop.told_ids(), shop.counts()
 
-
-def test_what_was_told_after_the_backup_is_told_again_under_the_same_ids(folder, monkeypatch):
-    with Receiver(204) as receiver:
-        monkeypatch.setenv("OPS_HOOK", receiver.url)
-        monkeypatch.setenv("OPS_HOOK_SECRET", SECRET)
-        configure(folder, more=HOOKS)
-        assert once(folder) == 0
-        store = Database(f"sqlite:///{folder}/monitor.db")
-        sqlite_file.back_up(store, folder / "copy.db")
-        store.close()
-        nobody_can_tell(folder)
-        assert once(folder) == 0
-        before, first = told(receiver), counts(folder / "monitor.db")
-
-        for each in folder.glob("monitor.db*"):
-            each.unlink()
-        shutil.copy(folder / "copy.db", folder / "monitor.db")
-        restored = counts(folder / "monitor.db")
-        assert once(folder) == 0
-        after = told(receiver)[len(before) :]
+    shop.restore()
+    restored = shop.counts()
+    assert shop.once().exit_code == 0
+    after = shop.told_ids()[len(before) :]
 
     assert len(before) == 1
     assert after == before
     assert restored["label_events"] == restored["effects"] == 0
-    assert counts(folder / "monitor.db") == first
-    assert [len(runs(folder, name)) for name in ("monitor/mail",)] == [1]
-
-
-def nobody_can_tell(folder):
-    """Let people answer so that the round is abandoned, of which hooks are told."""
-    fill_labels(folder)
-    [filled] = (folder / "labels" / "filled").iterdir()
-    filled.write_text(re.sub(r",[01],ada", ",cannot tell,ada", filled.read_text()))
-
-
-def test_a_restored_store_goes_on_with_rounds_that_were_opened_after_the_backup(folder):
-    configure(folder)
-    database = Database(f"sqlite:///{folder}/monitor.db")
-    schema.ready(database)
-    sqlite_file.back_up(database, folder / "copy.db")
-    once(folder)
-    drawn = rows(database, "select round_id, id from items order by id")
-    fill_labels(folder)
-    once(folder)
-    database.close()
-
-    moved = folder / "elsewhere"
-    shutil.copytree(folder, moved, ignore=shutil.ignore_patterns("monitor.db*", "elsewhere"))
-    shutil.copy(folder / "copy.db", moved / "monitor.db")
-    codes = [once(moved), once(moved)]
-
-    again = Database(f"sqlite:///{moved}/monitor.db")
-    assert codes == [0, 0]
-    assert rows(again, "select round_id, id from items order by id") == drawn
-    assert rows(again, "select state, version from rounds") == [("closed", 1)]
-    assert [len(runs(moved, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
-    again.close()
-
-
-def counts(path):
-    """How many rows each table holds."""
-    with closing(sqlite3.connect(path)) as connection:
-        names = ("rounds", "items", "label_events", "counts", "estimates", "alerts", "effects")
-        sql = "select count(*) from "
-        return {name: connection.execute(sql + name).fetchone()[0] for name in names}
+    assert shop.counts() == first
+    assert len(shop.runs("monitor/mail")) == 1
 
 
 def test_a_backup_taken_while_others_write_is_of_one_moment(tmp_path):

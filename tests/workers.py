@@ -138,8 +138,17 @@ def python(*words, cwd=None, timeout=None, **environment):
     )
 
 
+def has_ended(pid):
+    """Whether a process has ended, or waits to be taken note of."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state == "Z"
+
+
 def eventually(holds, within=60):
-    """Wait for what another thread or process will do; fails after a time nobody needs."""
+    """Wait for what will come; fails after a time nobody needs."""
     deadline = time.monotonic() + within
     while not holds():
         assert time.monotonic() < deadline
