@@ -148,7 +148,7 @@ def has_ended(pid):
 
 
 def eventually(holds, within=60):
-    """Wait for what will come; fails after a time nobody needs."""
+    """Wait for what another thread or process will do; fails after a time nobody needs."""
     deadline = time.monotonic() + within
     while not holds():
         assert time.monotonic() < deadline
