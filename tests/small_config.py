@@ -1,6 +1,5 @@
 """A small config with real files, as a user has it: predictions, labels, a store and MLflow."""
 
-import csv
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import text
@@ -33,13 +32,12 @@ hooks:
 
 def write_predictions(folder):
     newest = datetime.now(UTC)
-    with (folder / "predictions.csv").open("w", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["id", "at", "score", "subject"])
-        for number in range(21 * 24):
-            at = newest - timedelta(hours=number)
-            score = 0.9 if number % 5 == 0 else 0.1
-            writer.writerow([f"m{number:04}", at.isoformat(), score, f"subject {number}"])
+    rows = [
+        {"id": f"m{number:04}", "at": (newest - timedelta(hours=number)).isoformat()}
+        | {"score": 0.1 if number % 5 else 0.9, "subject": f"subject {number}"}
+        for number in range(21 * 24)
+    ]
+    write_rows(folder / "predictions.csv", rows)
 
 
 def configure(

@@ -26,8 +26,16 @@ from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.labels.endpoints import ask
 from monitor.rounds.status import Overview, overviews
 from monitor.storage.database import Database
-from monitor.storage.results import alert_store, concern_store, estimate_store, report_store
-from monitor.storage.rounds import round_store
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.results import (
+    alert_store,
+    concern_store,
+    estimate_store,
+    evidence_store,
+    report_store,
+)
+from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.samples import frame_store
 from monitor.storage.tables import metadata
 from monitor.testing import MemoryLabeler, MemorySource
 from tests.storage.payloads import REPORTS
@@ -116,11 +124,17 @@ class Scene:
         with self.database.write() as connection:
             return change(connection, *args, **named)
 
-    def run(self, number=None):
-        """Let the clock show the slot of a round and run what is due."""
+    def run(self, number=None, *, later=timedelta(0)):
+        """Let the clock show the slot of a round, or a later time, and run what is due."""
         if number is not None:
             self.now = MONDAY + (number - 1) * WEEK
+        self.now += later
         run.run(self.context)
+
+    @property
+    def tasks(self):
+        """All tasks that are out."""
+        return [task for tasks in self.labeler.sent.values() for task in tasks.values()]
 
     def answer(self, share=1.0):
         """Let people answer what is out, all or the first share of it by key."""
@@ -182,6 +196,25 @@ class Scene:
         rounds = self.read(round_store.find_rounds, self.name)
         return next(round_ for round_ in rounds if round_.number == number)
 
+    def strata(self, number):
+        """The strata of a round, as they were drawn."""
+        return self.read(frame_store.read_strata, self.round(number).id)
+
+    def labels(self, number):
+        """The items of a round, and what people said of them."""
+        return self.read(read_labels, self.round(number))
+
+    def readings(self, number):
+        """The evidence of a round as it was frozen."""
+        found = self.round(number).id
+        return self.read(evidence_store.frozen_readings, [found])[found]
+
+    def estimates(self, number, version=None):
+        """The estimates of a round, by metric, basis and estimand."""
+        found = self.round(number)
+        rows = self.read(estimate_store.read_estimates, found.id, version or found.version)
+        return {(row.metric, row.basis, row.estimand): row for row in rows}
+
     def rows(self, query, **values):
         """Rows of a query; JSON, which SQLite has as text, is read."""
         with self.database.read() as connection:
@@ -196,12 +229,6 @@ class Scene:
         """What the newest version of a round counted."""
         found = self.round(number)
         return Tally(self.read(estimate_store.read_counts, [found.id])[found.id])
-
-    def estimates(self, number):
-        """The rows of the newest version of a round, by metric, basis and estimand."""
-        found = self.round(number)
-        rows = self.read(estimate_store.read_estimates, found.id, found.version)
-        return {(row.metric, row.basis, row.estimand): row for row in rows}
 
     def report(self, number, version=None):
         """The report of a version of a round, or of its newest."""
@@ -220,6 +247,11 @@ class Scene:
     def alert_notices(self, sink="log"):
         """What a sink is told of alerts."""
         return [each for each in self.notices(sink) if each["event"].startswith("alert.")]
+
+    def reasons(self, number):
+        """Why a round moved, step by step."""
+        events = self.read(round_transitions.read_events, self.round(number).id)
+        return [event["reason"] for event in events]
 
     def alerts(self):
         return self.read(alert_store.find_alerts)
@@ -246,17 +278,6 @@ def segmented(database, kind=Scene, columns=("country", "client"), **changes):
 def overview(database, monitor: MonitorSettings, now: datetime) -> Overview:
     """Ask how one monitor stands."""
     return overviews(database, [monitor], now)[0]
-
-
-class Log:
-    """A sink that takes everything."""
-
-    def __init__(self):
-        self.got = []
-
-    def deliver(self, effect):
-        self.got.append((effect.monitor, effect.payload["event"]))
-        return "taken"
 
 
 def settings(*, labels=200, **changes) -> RoundSettings:

@@ -31,8 +31,7 @@ def scene(database):
 
 
 def tasks_of(scene, slot):
-    [sent] = scene.labeler.sent.values()
-    return sorted((t for t in sent.values() if t.slot == slot), key=lambda task: task.key)
+    return sorted((t for t in scene.tasks if t.slot == slot), key=lambda task: task.key)
 
 
 def answer_second(scene, *, wrong=0):
@@ -92,19 +91,14 @@ def test_a_round_waits_for_the_second_copies(scene):
 def test_at_the_deadline_it_closes_without_them_says_so_and_one_that_comes_late_makes_a_version(
     scene,
 ):
-    found = scene.round(1)
     scene.answer()
     answer_second(scene)
     [late, *_] = tasks_of(scene, 2)
     said = scene.labeler.second_answers.pop(late.item_id)
-    scene.now += timedelta(days=5)
-    scene.run()
+    scene.run(later=timedelta(days=5))
 
-    [event] = scene.rows(
-        "select reason from round_events where round_id = :id and after = 'closed'", id=found.id
-    )
     wanted = len(tasks_of(scene, 2))
-    assert event["reason"] == (
+    assert scene.reasons(1)[-1] == (
         f"the deadline passed with 200 of 200 answers and {wanted - 1} of {wanted} second copies"
     )
     first = scene.round(1)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from sqlalchemy import delete, event, update
 
 from monitor.domain.model import BandEdges
@@ -14,14 +13,10 @@ from monitor.storage.results import past_counts
 from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.samples.frame_store import StratumTally
 from monitor.storage.tables import packed_counts
-from tests.rounds.scene import LIMITS, WEEK, Scene, settings
+from tests.rounds.scene import LIMITS, WEEK, settings
 
 CELLS = Sample(max_labels=60, bands=Bands(flagged=1, passed=2), cells=Cells(flagged=2, passed=4))
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(limits=LIMITS, sample=CELLS, deadline=52 * WEEK))
+SETTINGS = settings(limits=LIMITS, sample=CELLS, deadline=52 * WEEK)
 
 
 def open_round(scene, number):

@@ -11,7 +11,6 @@ from monitor.rounds.forecast.compare import at_threshold
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.waves import log_recovery_of_waves
-from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.results import segment_store
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, segmented, settings
@@ -20,25 +19,17 @@ from tests.stats.detection.test_waves import log_e_of_waves
 POINTS = 2**10
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
 BANDS = Sample(max_labels=360, bands=Bands(flagged=2, passed=4))
+SETTINGS = settings(sample=CELLS, limits=LIMITS)
 WATCHED = ("precision", "recall")
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(sample=CELLS, limits=LIMITS))
 
 
 @played
 def quiet(database):
     """Three quiet rounds."""
-    scene = Scene(database, settings(sample=CELLS, limits=LIMITS))
+    scene = Scene(database, SETTINGS)
     for number in (1, 2, 3):
         scene.play(number)
     return scene
-
-
-def pooled_of(scene, number, metric):
-    return scene.estimates(number)[metric, "pooled", "rate"]
 
 
 def width(row):
@@ -64,7 +55,7 @@ def test_a_report_has_its_curves_its_cause_and_its_distance_by_bands(quiet):
     assert report["curves"]["labeled"] == sum(cell["labeled"] for cell in report["cells"])
     assert report["cause"]["rounds"] == 3
     assert report["cause"]["after"][0] < report["cause"]["before"][0] - 0.15
-    pooled = pooled_of(quiet, 4, "precision").point
+    pooled = quiet.estimates(4)["precision", "pooled", "rate"].point
     assert report["p3"]["value"][0] == pytest.approx(pooled, abs=0.01)
     bands = np.array([[row["size"] for row in quiet.report(n)["strata"]] for n in range(1, 5)])
     now, usual = bands[3] / bands[3].sum(), bands[:3].sum(axis=0) / bands[:3].sum()
@@ -105,10 +96,11 @@ def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_label
     [cell] = [cell for cell in report["cells"] if cell["stratum"] == "passed-30"]
     assert (cell["labeled"], cell["declined"] > 0) == (0, True)
     assert report["curves"] is not None
-    found = scene.estimates(1)["recall", "round", "window"]
+    rows = scene.estimates(1)
+    found, pooled = rows["recall", "round", "window"], rows["recall", "pooled", "rate"]
     assert found.is_worst_case
     assert found.low < found.point < found.high
-    assert pooled_of(scene, 1, "recall").point == pytest.approx(found.point, abs=1e-9)
+    assert pooled.point == pytest.approx(found.point, abs=1e-9)
     [stored] = scene.rows(
         "select reference from histories where id = :id", id=scene.round(2).history_id
     )
@@ -166,7 +158,7 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
     with scene.database.read() as connection:
         rows = segment_store.read_estimates(connection, round_.id, round_.version)
         compared = at_threshold(connection, round_, 0.7)
-        assert len(read_labels(connection, round_).labeled) == 360
+    assert len(scene.labels(1).labeled) == 360
     assert len(rows) == 4
     for row in rows:
         own = whole[row.metric, "round", "window"]
@@ -184,8 +176,7 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
 def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):
     quiet.draw(4)
     quiet.answer(0.5)
-    quiet.now += timedelta(days=5)
-    quiet.run()
+    quiet.run(later=timedelta(days=5))
 
     found = quiet.estimates(4)
     for metric in WATCHED:

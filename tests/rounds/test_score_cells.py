@@ -16,17 +16,12 @@ from monitor.rounds.forecast.simulate import expected_round
 from monitor.rounds.sampling.plan import uniform_of
 from monitor.rounds.sampling.window_scan import base_key
 from monitor.stats.estimation.posterior import estimates
-from monitor.storage.samples import frame_store
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
+SETTINGS = settings(sample=CELLS)
 COUNTED = ("size", "planned", "labeled", "positive", "declined")
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(sample=CELLS))
 
 
 @played
@@ -36,14 +31,10 @@ def one_round(database):
     return scene
 
 
-def strata_of(scene, number):
-    return scene.read(frame_store.read_strata, scene.round(number).id)
-
-
 def test_the_cells_of_the_first_round_are_frozen_with_the_history(one_round):
     one_round.play(2, precision=0.6)
 
-    one, two = (strata_of(one_round, number) for number in (1, 2))
+    one, two = (one_round.strata(number) for number in (1, 2))
     first, second = ([part.stratum for part in strata] for strata in (one, two))
     assert first == second
     assert (sum(each.flagged for each in first), len(first)) == (20, 60)
@@ -90,7 +81,7 @@ def test_however_few_labels_a_round_has_every_cell_has_two_and_makes_an_estimate
         scene.play(number)
 
     for number in (1, 2):
-        strata = strata_of(scene, number)
+        strata = scene.strata(number)
         flagged = sum(part.stratum.flagged for part in strata)
         assert (flagged, len(strata) - flagged) == (1, 2)
         assert sum(part.planned for part in strata) == 20
@@ -105,7 +96,7 @@ def test_a_budget_cut_under_two_labels_a_cell_is_told_and_cells_without_one_lose
 
     one_round.play(2)
 
-    strata = strata_of(one_round, 2)
+    strata = one_round.strata(2)
     assert sum(part.planned for part in strata) == 45
     assert {part.planned for part in strata} == {0, 1}
     [note] = one_round.rows(
@@ -123,7 +114,7 @@ def test_labels_go_where_answers_differ_once_some_are_known(scene):
     for number in (1, 2):
         label(scene, number)
 
-    one, two = (strata_of(scene, number) for number in (1, 2))
+    one, two = (scene.strata(number) for number in (1, 2))
     early, both, after = (
         share_of_cells([getattr(part, of) for part in parts if not part.stratum.flagged])
         for parts, of in ((one, "first_wave"), (one, "planned"), (two, "planned"))
@@ -134,10 +125,9 @@ def test_labels_go_where_answers_differ_once_some_are_known(scene):
 
 
 def test_other_rounds_of_the_same_plan_round_it_by_another_chance():
-    cells = settings(sample=CELLS)
-    found = [uniform_of(cells, f"round {i}") or 0.0 for i in range(400)]
+    found = [uniform_of(SETTINGS, f"round {i}") or 0.0 for i in range(400)]
 
-    assert uniform_of(cells, "round 0") == found[0]
+    assert uniform_of(SETTINGS, "round 0") == found[0]
     assert stats.kstest(found, "uniform").pvalue > 0.01
     assert uniform_of(settings(), "round 0") is None
 
@@ -168,7 +158,7 @@ def test_items_without_a_score_are_a_cell_and_a_band_of_their_own(scene):
     for number in (1, 2):
         label(scene, number)
 
-    unscored = [part for part in strata_of(scene, 2) if part.stratum.unscored]
+    unscored = [part for part in scene.strata(2) if part.stratum.unscored]
     assert [part.stratum.name for part in unscored] == ["flagged-unscored", "passed-unscored"]
     assert all(part.planned >= 2 for part in unscored)
     shown = scene.report(2)["strata"]
@@ -224,8 +214,7 @@ def label(scene, number, *, share=1.0):
     scene.run(number)
     scene.answer(share)
     if number == 1:
-        scene.now += timedelta(days=3)
-        scene.run()
+        scene.run(later=timedelta(days=3))
         scene.answer(share)
     scene.run()
 

@@ -24,8 +24,7 @@ def fired(scene):
     """A second round whose labels came after thirty hours, and say that precision fell."""
     scene.draw(2, precision=0.3)
     scene.answer()
-    scene.now += timedelta(hours=30)
-    scene.run()
+    scene.run(later=timedelta(hours=30))
     return scene
 
 

@@ -4,7 +4,6 @@ import time
 from datetime import timedelta
 from threading import Event
 from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 from sqlalchemy import text, update
@@ -21,9 +20,9 @@ from monitor.service.shared_reads import Prefetcher, SharedScans, prepared
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds
-from monitor.wiring import Application
 from tests.plugins.judges.test_odd_judges import scene_of
-from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
+from tests.rounds.sinks import Sink, application_of
 
 
 class Slow:
@@ -67,18 +66,7 @@ def leave_in_mid_step(scenes):
 
 @pytest.fixture
 def log():
-    return Log()
-
-
-def application_of(scenes, log):
-    return Application(
-        config=cast("Any", None),
-        database=scenes[0].database,
-        monitors=tuple(scene.context for scene in scenes),
-        handlers={"log": log, "mlflow": Log()},
-        clock=lambda: scenes[0].now,
-        link=lambda _: None,
-    )
+    return Sink()
 
 
 @pytest.fixture
@@ -110,7 +98,7 @@ def test_a_notice_goes_out_while_another_monitor_is_worked_on(scenes, slow, work
 
     eventually(lambda: work.notices() or log.got)
 
-    assert log.got == [("quick", "round.abandoned")]
+    assert log.by_monitor() == [("quick", "round.abandoned")]
     assert states(scenes[0]) == ["open"]
 
 

@@ -24,7 +24,8 @@ from monitor.storage.database import Database
 from monitor.storage.results import alert_store
 from monitor.storage.tables import effects, store
 from tests.faults.few_points import few_points
-from tests.rounds.scene import LIMITS, REFERENCE, Log, Scene, overview, settings
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
+from tests.rounds.sinks import Sink
 from tests.service.pages.people import Person, Place, Reader
 
 REPORT = "/monitors/mail/rounds/2/report"
@@ -54,7 +55,7 @@ def played(tmp_path_factory, store_tables):
         scene.run(3)
         scene.answer(0.4)
         scene.run()
-    deliver(scene.database, {"log": Log()}, lambda: scene.now)
+    deliver(scene.database, {"log": Sink()}, lambda: scene.now)
     scene.database.close()
     return path, scene
 
