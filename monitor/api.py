@@ -162,22 +162,26 @@ def evaluate(
     """
     import warnings
 
-    from monitor.evaluation.result import evaluate_frame
+    from monitor.evaluation.designs import EvaluationSample
+    from monitor.evaluation.result import evaluate_rows
+    from monitor.evaluation.rows import Column, column_of, read_rows, values_of
 
-    result = evaluate_frame(
-        frame,
-        label=label,
-        predicted=predicted,
-        score=score,
+    rows = read_rows(
+        Column(f"column {label!r}", column_of(frame, label, "label")),
+        predicted=None if predicted is None else values_of(frame, str(predicted), "predicted"),
+        score=None if score is None else values_of(frame, str(score), "score"),
         threshold=threshold,
+        weight=values_of(frame, weight, "weight"),
+        stratum=values_of(frame, stratum, "stratum"),
+    )
+    drawn = EvaluationSample(
         random=random,
-        weight=weight,
-        stratum=stratum,
+        has_weights=weight is not None,
         sizes=sizes,
         prevalence=prevalence,
         flagged_rate=flagged_rate,
-        level=level,
     )
+    result = evaluate_rows(rows, drawn, level=level)
     for warning in result.warnings:
         warnings.warn(warning, stacklevel=2)  # where the caller stands
     return result

@@ -154,7 +154,7 @@ def _context(
     settled: Mapping[str, SettledWindows],
 ) -> MonitorContext:
     with _refused("source"):
-        source: Source = SOURCES.make(monitor.source, config.folder)
+        source = SOURCES.make(monitor.source, config.folder)
     make = partial(_made_labeler, config, monitor.name, clock, database, source)
     today = _today(monitor, make)
     return MonitorContext(
@@ -304,8 +304,7 @@ def _made_labeler(
     site = LabelerSite(
         config.folder, clock, database, mlflow.tracking_uri, experiment, source, block
     )
-    labeler: Labeler = LABELERS.make(labeling, site)
-    return labeler
+    return LABELERS.make(labeling, site)
 
 
 @contextmanager

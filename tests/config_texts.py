@@ -123,6 +123,8 @@ kind: webhook => kind: webhook, timeout: 61s
     22, hooks.ops.timeout: it should be less than or equal to 60s, found '61s'
 pooling: {hazard: 0.35} => threshold_target: {precision: 0.8, recall: 0.5}
     19, monitors[mail-travel].threshold_target: a threshold has one target; give either precision or recall
+pooling: {hazard: 0.35} => threshold_target: {recall: 0.8, confidence: 0.05}
+    19, monitors[mail-travel].threshold_target: of confidence 0.05 is mostly broken; 0.5 or more is needed
 pooling: {hazard: 0.35} => judge: {column: v, positive: 1}⏎    threshold_target: {recall: 0.8}
     20, monitors[mail-travel].threshold_target: a judge cuts the strata, so no threshold can be tested; leave out one
 pooling: {hazard: 0.35} => judge: {column: verdict}
@@ -155,6 +157,14 @@ max_labels: 2000 => max_labels: 2000, segments: explore
     15, monitors[mail-travel].labeling.gold_share: there are no gold items; name their file with gold, or leave this out
 kind: files, => kind: files, for: flagged,
     15, monitors[mail-travel].labeling.for: a labeler that is alone answers for all items; leave it out
+[subject, body] => [{column: a, kind: svg}]
+    9, monitors[mail-travel].source.columns.show[0].kind: it should be 'text', 'json', 'image', 'html' or 'link', found 'svg'
+[subject, body] => [{column: a, table: [b]}]
+    9, monitors[mail-travel].source.columns.show[0]: wanted either a column with its kind, or a table of columns
+[subject, body] => [5]
+    9, monitors[mail-travel].source.columns.show[0]: it should be a valid string, found a number; put it in quotes
+[subject, body] => [{table: [score]}]
+    9, monitors[mail-travel].source.columns.show: 'score' is the score column; people who see it label what the model said, so leave it out
 predictions/*.parquet => '${a-b}.parquet'
     8, monitors[mail-travel].source.path: `${` begins a variable such as ${OPS_HOOK}; write $${ for the characters
 """  # noqa: E501  a sentence stands on one line

@@ -1,10 +1,12 @@
 """A small config with real files, as a user has it: predictions, labels, a store and MLflow."""
 
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import text
 
 from monitor.config.load import load_config
+from monitor.storage.database import Database
 from monitor.tracking.connection import Connection
 from tests.csv_files import read_rows, write_rows
 
@@ -65,6 +67,12 @@ def fill_labels(folder):
 def rows(database, query):
     with database.read() as connection:
         return [tuple(row) for row in connection.execute(text(query))]
+
+
+def stored(folder, query):
+    """Ask the store of a folder."""
+    with closing(Database(f"sqlite:///{folder}/monitor.db")) as database:
+        return rows(database, query)
 
 
 def runs(folder, experiment):

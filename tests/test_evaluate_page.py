@@ -8,7 +8,7 @@ import pytest
 from monitor.config.load import load_config
 from monitor.domain.settings import ReferenceMatrix
 from tests.cli.workplace import PEOPLE, Workplace
-from tests.pages import page
+from tests.pages import blocks, page
 from tests.workers import python
 
 ROOT = Path(__file__).parents[1]
@@ -28,24 +28,20 @@ print(result.artifacts["pr_monitor_reference"].content.splitlines()[-1])
 """
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-
-
 @pytest.mark.slow
 @pytest.mark.server
 def test_the_pages_code_prints_what_the_page_shows(tmp_path):
-    program = "\n".join([BEFORE, *blocks("python"), AFTER])
+    program = "\n".join([BEFORE, *blocks(PAGE, "python"), AFTER])
 
     done = python("-c", program, cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout == "".join([*blocks("text"), *blocks("yaml")])
+    assert done.stdout == "".join([*blocks(PAGE, "text"), *blocks(PAGE, "yaml")])
 
 
 def test_the_reference_that_the_page_shows_is_what_a_monitor_plans_by(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    [line] = blocks("yaml")
+    [line] = blocks(PAGE, "yaml")
     place = Workplace(tmp_path)
     place.predictions()
     place.config(PEOPLE, reference=("    labeling", f"    {line}    labeling"))

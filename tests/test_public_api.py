@@ -70,7 +70,7 @@ def test_every_result_reads_as_the_command_and_converts(place):
 
     assert looked_at(found).title == "Rates of the classifier, 95% intervals"
     assert repr(found) + "\n" == place.run("estimate", *words).out
-    assert found.to_dict() == json.loads(place.run("estimate", *words, "--json").out)
+    assert found.to_dict() == place.as_json("estimate", *words)
     assert found.estimate("recall")["point"] == pytest.approx(0.561, abs=0.001)
 
     plan = monitor.plan("mail", labels=100)
@@ -121,7 +121,7 @@ def test_a_history_is_a_table_with_a_row_for_each_estimate(place):
 
 
 def test_a_history_holds_the_numbers_of_the_command(place):
-    [told] = json.loads(place.run("rounds", "--json").out)["rounds"]
+    [told] = place.as_json("rounds")["rounds"]
     shown = told["estimates"][0]
 
     frame = monitor.history("mail").to_frame()

@@ -14,7 +14,7 @@ import pytest
 
 from monitor.config.load import load_config
 from tests.csv_files import read_rows, write_rows
-from tests.pages import page
+from tests.pages import blocks, page
 from tests.servers import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -22,12 +22,8 @@ README = (ROOT / "README.md").read_text()
 BIN = Path(sys.executable).parent
 
 
-def blocks(language, text=README):
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-
-
 def commands(text):
-    return [line for block in blocks("sh", text) for line in block.splitlines()]
+    return [line for block in blocks(text, "sh") for line in block.splitlines()]
 
 
 # Run for real by .ci/run: all tests, and a whole demo in the environment that is activated.
@@ -37,7 +33,7 @@ SHELL_ONLY = ("git clone URL mlflow-pr-monitor && cd mlflow-pr-monitor", ". .ven
 
 def test_the_readmes_config_loads(tmp_path):
     config = tmp_path / "config.yaml"
-    [whole] = blocks("yaml")
+    [whole] = blocks(README, "yaml")
     config.write_text(whole)
 
     [monitor] = load_config(config).monitors

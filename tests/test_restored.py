@@ -200,12 +200,9 @@ class Shop:
         reports = [RoundReport.model_validate(each) for each in read]
         return {report.round: report for report in reports}
 
-    def runs(self, experiment):
-        return list(runs(self.folder, experiment))
-
     def fleet(self):
         """Metrics of the monitor's long-lived run by name and round: the value that is on show."""
-        [run] = self.runs("monitor")
+        [run] = runs(self.folder, "monitor")
         assert FLEET_KEY in run.data.tags
         shown: dict[tuple[str, int], tuple[int, float]] = {}
         with Connection(f"sqlite:///{self.folder}/mlflow.db", None, 60).open("runs") as client:
@@ -272,11 +269,11 @@ def settle(shop):
 def assert_mlflow_is_right(shop):
     """One live run per round, which shows the metrics of the store's last version."""
     reports = shop.reports()
-    runs = shop.runs("monitor/mail")
+    of_rounds = runs(shop.folder, "monitor/mail")
     tags, fleet = shop.fleet()
-    keys = Counter(run.data.tags[ROUND_KEY] for run in runs)
+    keys = Counter(run.data.tags[ROUND_KEY] for run in of_rounds)
     assert keys == Counter(report.round_key for report in reports.values())
-    by_key = {run.data.tags[ROUND_KEY]: run for run in runs}
+    by_key = {run.data.tags[ROUND_KEY]: run for run in of_rounds}
     for report in reports.values():
         run, wanted = by_key[report.round_key], values.metrics(report)
         assert run.data.tags["monitor.version"] == str(report.version)
@@ -400,7 +397,7 @@ def test_a_restored_store_goes_on_with_rounds_that_were_opened_after_the_backup(
     assert codes == [0, 0]
     assert shop.rows("select round_id, id from items order by id") == drawn
     assert shop.rows("select state, version from rounds") == [("closed", 1)]
-    assert [len(shop.runs(name)) for name in ("monitor/mail", "monitor")] == [1, 1]
+    assert [len(list(runs(shop.folder, name))) for name in ("monitor/mail", "monitor")] == [1, 1]
 
 
 def test_what_was_told_after_the_backup_is_told_again_under_the_same_ids(first_slot):
@@ -420,7 +417,7 @@ def test_what_was_told_after_the_backup_is_told_again_under_the_same_ids(first_s
     assert after == before
     assert restored["label_events"] == restored["effects"] == 0
     assert shop.counts() == first
-    assert len(shop.runs("monitor/mail")) == 1
+    assert len(list(runs(shop.folder, "monitor/mail"))) == 1
 
 
 def test_a_backup_taken_while_others_write_is_of_one_moment(tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -123,7 +124,7 @@ class Worker:
         self.process.communicate()
 
 
-def python(*words, cwd=None, **environment):
+def python(*words, cwd=None, timeout=None, **environment):
     """Run Python with these words on this checkout; returns the process, which has ended."""
     own = {"PYTHONPATH": str(ROOT), "MLFLOW_DISABLE_TELEMETRY": "true"}
     return subprocess.run(
@@ -132,8 +133,26 @@ def python(*words, cwd=None, **environment):
         env={**os.environ, **own, **environment},
         capture_output=True,
         text=True,
+        timeout=timeout,
         check=False,
     )
+
+
+def has_ended(pid):
+    """Whether a process has ended, or waits to be taken note of."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state == "Z"
+
+
+def eventually(holds, within=60):
+    """Wait for what another thread or process will do; fails after a time nobody needs."""
+    deadline = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -12,28 +12,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
 from monitor.domain.adapters import (
     Accounts,
-    HookAdapter,
+    Adapter,
     HookSettings,
-    LabelerAdapter,
     LabelerSite,
-    LoginAdapter,
     LoginSettings,
     LoginSite,
-    SourceAdapter,
+    MadeT,
+    SettingsT,
+    SiteT,
     SourceSettings,
 )
 from monitor.domain.errors import MonitorError, SettingRefused
 from monitor.domain.judge import Judge, JudgeSettings, OnDemandSettings
-from monitor.domain.judging import JudgeAdapter
-from monitor.domain.ports import Labeler, Source
+from monitor.domain.judging import JudgeModel, JudgeSite
+from monitor.domain.ports import EffectHandler, Labeler, Source
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
+from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
@@ -45,26 +47,20 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 
-AdapterT = TypeVar(
-    "AdapterT", SourceAdapter, LabelerAdapter, JudgeAdapter, HookAdapter, LoginAdapter
-)
-SettingsT = TypeVar("SettingsT", bound=Settings)
-
 _KIND = "kind"
 _LONGEST = 60  # characters of a kind that a sentence shows
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds(Generic[AdapterT, SettingsT]):
+class Kinds(Generic[SettingsT, SiteT, MadeT]):
     """What `kind` may be in one section of the config.
 
     As an annotation it makes pydantic choose the class of the section by its kind.
     """
 
     group: str
-    wanted: type[AdapterT]
     base: type[SettingsT]
-    built_in: Mapping[str, AdapterT]
+    built_in: Mapping[str, Adapter[Settings, SiteT, MadeT]]
     default: str | None = None
 
     def __get_pydantic_core_schema__(
@@ -113,7 +109,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
         kinds = [*self.built_in, *sorted(plugins)]
         return [kind for kind in kinds if name in self.adapter(kind).settings.model_fields]
 
-    def adapter(self, kind: str) -> AdapterT:
+    def adapter(self, kind: str) -> Adapter[Settings, SiteT, MadeT]:
         """Return what makes this kind, imported if it is not built in.
 
         Raises `SettingRefused` if there is no such kind, or more than one, or the package that
@@ -132,13 +128,13 @@ class Kinds(Generic[AdapterT, SettingsT]):
             raise SettingRefused(setting=_KIND, why=self._unknown(kind))
         return self.built_in[kind]
 
-    def make(self, settings: SettingsT, site: object) -> Any:
-        """Make what these settings describe, at the site that the adapter of their kind wants.
+    def make(self, settings: SettingsT, site: SiteT) -> MadeT:
+        """Make what these settings describe, at a site.
 
         Raises `SettingRefused` if the package that brings this kind breaks over it.
         """
         kind = str(getattr(settings, _KIND))
-        adapter: Any = self.adapter(kind)
+        adapter = self.adapter(kind)
         try:
             return adapter.make(settings, site)
         except MonitorError:
@@ -159,7 +155,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
         hint = f"did you mean {close[0]}? ({installed})" if close else installed
         return f"{shown} is not known; {hint}"
 
-    def _loaded(self, entry: EntryPoint) -> AdapterT:
+    def _loaded(self, entry: EntryPoint) -> Adapter[Settings, SiteT, MadeT]:
         try:
             adapter = entry.load()
         except (Exception, SystemExit) as error:  # noqa: BLE001  code of others may fail in any way
@@ -177,8 +173,8 @@ class Kinds(Generic[AdapterT, SettingsT]):
 
     def _misfit(self, adapter: Any, kind: str) -> str:
         """Describe what an entry point leads to if that is no adapter of this kind."""
-        if not isinstance(adapter, self.wanted):
-            return f"it is of type {type(adapter).__name__}, wanted is {self.wanted.__name__}"
+        if not isinstance(adapter, Adapter):
+            return f"it is of type {type(adapter).__name__}, wanted is Adapter"
         settings = adapter.settings
         if not (isinstance(settings, type) and issubclass(settings, self.base)):
             return f"its settings do not derive from {self.base.__name__}"
@@ -207,16 +203,16 @@ def _described(entry: EntryPoint) -> str:
     return f"package {package} (entry point {entry.name} = {entry.value} of {entry.group})"
 
 
-def _duckdb_source(*made_of: Any) -> Source:
+def _duckdb_source(settings: DuckdbSettings, folder: Path) -> Source:
     from monitor.sources.duckdb import DuckdbSource  # noqa: PLC0415  SQLAlchemy takes 0.2 s
 
-    return DuckdbSource(*made_of)
+    return DuckdbSource(settings, folder)
 
 
-def _sql_source(*made_of: Any) -> Source:
+def _sql_source(settings: SqlSettings, folder: Path) -> Source:
     from monitor.sources.sql import SqlSource  # noqa: PLC0415  as above
 
-    return SqlSource(*made_of)
+    return SqlSource(settings, folder)
 
 
 def _column_labeler(settings: ColumnSettings, site: LabelerSite) -> Labeler:
@@ -233,49 +229,43 @@ def _page_labeler(settings: PageSettings, site: LabelerSite) -> Labeler:
     return PageLabeler(settings, site.folder, site.clock, site.store, site.block)
 
 
-SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
+SOURCES: Kinds[SourceSettings, Path, Source] = Kinds(
     group="pr_monitor.sources",
-    wanted=SourceAdapter,
     base=SourceSettings,
     built_in={
-        "duckdb": SourceAdapter(DuckdbSettings, _duckdb_source),
-        "sql": SourceAdapter(SqlSettings, _sql_source),
+        "duckdb": Adapter(DuckdbSettings, _duckdb_source),
+        "sql": Adapter(SqlSettings, _sql_source),
     },
     default="duckdb",
 )
-LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
+LABELERS: Kinds[Labeling, LabelerSite, Labeler] = Kinds(
     group="pr_monitor.labelers",
-    wanted=LabelerAdapter,
     base=Labeling,
     built_in={
-        "files": LabelerAdapter(
-            FilesSettings, lambda settings, site: FilesLabeler(settings, site.folder)
-        ),
-        "column": LabelerAdapter(ColumnSettings, _column_labeler),
-        "page": LabelerAdapter(PageSettings, _page_labeler),
+        "files": Adapter(FilesSettings, lambda settings, site: FilesLabeler(settings, site.folder)),
+        "column": Adapter(ColumnSettings, _column_labeler),
+        "page": Adapter(PageSettings, _page_labeler),
     },
 )
 
 
-def _column_judge(settings: Judge, _: object) -> Any:
+def _column_judge(settings: Judge, _: object) -> JudgeModel:
     """Refuse to make anything: the source reads the column."""
     raise NotImplementedError(settings.column)
 
 
-JUDGES: Kinds[JudgeAdapter, JudgeSettings] = Kinds(
+JUDGES: Kinds[JudgeSettings, JudgeSite, JudgeModel] = Kinds(
     group="pr_monitor.judges",
-    wanted=JudgeAdapter,
     base=OnDemandSettings,
-    built_in={"column": JudgeAdapter(Judge, _column_judge)},
+    built_in={"column": Adapter(Judge, _column_judge)},
     default="column",
 )
-HOOKS: Kinds[HookAdapter, HookSettings] = Kinds(
+HOOKS: Kinds[HookSettings, HookContext, EffectHandler] = Kinds(
     group="pr_monitor.hooks",
-    wanted=HookAdapter,
     base=HookSettings,
     built_in={
-        "webhook": HookAdapter(WebhookSettings, WebhookHandler),
-        "log": HookAdapter(LogSettings, LogHandler),
+        "webhook": Adapter(WebhookSettings, WebhookHandler),
+        "log": Adapter(LogSettings, LogHandler),
     },
 )
 
@@ -292,9 +282,8 @@ def _store_users(_settings: UsersSettings, site: LoginSite) -> Accounts:
     return StoreUsers(site.store)
 
 
-LOGINS: Kinds[LoginAdapter, LoginSettings] = Kinds(
+LOGINS: Kinds[LoginSettings, LoginSite, Accounts] = Kinds(
     group="pr_monitor.logins",
-    wanted=LoginAdapter,
     base=LoginSettings,
-    built_in={"users": LoginAdapter(UsersSettings, _store_users)},
+    built_in={"users": Adapter(UsersSettings, _store_users)},
 )

@@ -37,7 +37,7 @@ _PLAIN = (  # what pydantic says, one a line, without reasons and words of Pytho
     (r"\btimedelta\b", "duration such as 6h"),
     (r"\nit should be", " or"),
 )
-_KINDS: dict[object, Kinds[Any, Any]] = {
+_KINDS: dict[object, Kinds[Any, Any, Any]] = {
     "judge": JUDGES,
     "labeling": LABELERS,
     "login": LOGINS,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import Field, PrivateAttr
 
@@ -19,10 +19,25 @@ from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Judge
 from monitor.domain.people import Role
-from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
+from monitor.domain.ports import Clock, Source
 from monitor.domain.setting_types import Duration, Settings
-from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import LIMIT
+
+SettingsT = TypeVar("SettingsT", bound=Settings)
+SiteT = TypeVar("SiteT")
+MadeT = TypeVar("MadeT")
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter(Generic[SettingsT, SiteT, MadeT]):
+    """A kind of source, labeler, judge, hook or login: its settings, and how one is made of them.
+
+    A source is made of them and the config's folder, a hook with its `HookContext`, and any other
+    with its site.
+    """
+
+    settings: type[SettingsT]
+    make: Callable[[Any, SiteT], MadeT]
 
 
 class ItemFormat(NamedTuple):
@@ -97,14 +112,6 @@ class SourceSettings(Settings):
         return ItemFormat()
 
 
-@dataclass(frozen=True, slots=True)
-class SourceAdapter:
-    """A kind of source: its settings, and how one is made of them and the config's folder."""
-
-    settings: type[SourceSettings]
-    make: Callable[[Any, Path], Source]
-
-
 class LabelerSite(NamedTuple):
     """What a labeler is made of besides its settings.
 
@@ -124,26 +131,10 @@ class LabelerSite(NamedTuple):
     block: Block | None
 
 
-@dataclass(frozen=True, slots=True)
-class LabelerAdapter:
-    """A kind of labeler: its settings, and how one is made of them and of where it is."""
-
-    settings: type[Labeling]
-    make: Callable[[Any, LabelerSite], Labeler]
-
-
 class HookSettings(Settings):
     """What the settings of every hook derive from, which narrow ``kind`` to a `Literal`."""
 
     kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class HookAdapter:
-    """A kind of hook: its settings, and how one is made of them and a `HookContext`."""
-
-    settings: type[HookSettings]
-    make: Callable[[Any, Any], EffectHandler]
 
 
 class AccountsAway(Exception):
@@ -199,11 +190,3 @@ class LoginSite(NamedTuple):
 
     store: Any
     tracking_uri: str
-
-
-@dataclass(frozen=True, slots=True)
-class LoginAdapter:
-    """A kind of login: its settings, and how one is made of them and of where it is."""
-
-    settings: type[LoginSettings]
-    make: Callable[[Any, LoginSite], Accounts]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from monitor.domain.judge import JudgeSettings
 from monitor.domain.model import Verdict
 from monitor.domain.ports import Aliases
 from monitor.domain.shown import Shown
@@ -73,14 +72,6 @@ class JudgeSite:
     tracking_uri: str
     registry_uri: str | None
     aliases: Aliases
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeAdapter:
-    """A kind of judge: its settings, and how one is made of them and of where it is."""
-
-    settings: type[JudgeSettings]
-    make: Callable[[Any, JudgeSite], JudgeModel]
 
 
 class Opinion(NamedTuple):

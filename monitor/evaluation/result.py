@@ -18,7 +18,7 @@ from monitor.evaluation.designs import (
     EvaluationStratum,
     design_of,
 )
-from monitor.evaluation.rows import Column, LabeledRows, column_of, read_rows, values_of
+from monitor.evaluation.rows import LabeledRows
 from monitor.presentation.numbers import digits_text, interval_text, percent_text
 from monitor.presentation.reasons import worded
 from monitor.presentation.table import Table
@@ -33,9 +33,7 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import prevalence_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
+    from collections.abc import Sequence
 
     Triple = tuple[float, float, float]
 
@@ -282,32 +280,6 @@ class Evaluation(Estimates):
             return f"not estimable: {row['reason']}"
         caution = "" if row["caution"] is None else f" ({row['caution']})"
         return f"{interval_text(Interval(*triple))}{caution}"
-
-
-def evaluate_frame(
-    frame: pd.DataFrame,
-    *,
-    label: str,
-    predicted: str | None,
-    score: str | None,
-    threshold: float | None,
-    weight: Any,
-    stratum: Any,
-    sizes: Mapping[str, int] | None,
-    level: float,
-    **drawn: Any,
-) -> Evaluation:
-    """Evaluate a table (`monitor.evaluate` has what is given)."""
-    rows = read_rows(
-        Column(f"column {label!r}", column_of(frame, label, "label")),
-        predicted=None if predicted is None else values_of(frame, str(predicted), "predicted"),
-        score=None if score is None else values_of(frame, str(score), "score"),
-        threshold=threshold,
-        weight=values_of(frame, weight, "weight"),
-        stratum=values_of(frame, stratum, "stratum"),
-    )
-    answer = EvaluationSample(sizes=sizes, has_weights=weight is not None, **drawn)
-    return evaluate_rows(rows, answer, level=level)
 
 
 def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 0.95) -> Evaluation:

@@ -1,7 +1,6 @@
 """Folders with a config and predictions, and the command line in them."""
 
 import shutil
-from datetime import timedelta
 
 import pytest
 
@@ -74,8 +73,7 @@ def filled_folder(tmp_path_factory):
     with coarse(), working_in(tmp_path_factory.mktemp("filled")) as filled:
         filled.predictions(days=8, rows=1600)
         filled.config(limits=LIMITS)
-        start = filled.slot - timedelta(days=8)
-        filled.said = filled.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
+        filled.said = filled.backfill(days=8)
     return filled
 
 

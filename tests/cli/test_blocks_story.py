@@ -1,7 +1,5 @@
 """Blocks of monitors from the config to what commands show, on real files."""
 
-import json
-
 import pytest
 
 from monitor.sources.duckdb import DuckdbSource
@@ -126,7 +124,7 @@ def test_a_value_that_is_added_is_a_new_monitor_with_keys_of_its_own_and_one_rem
     [told] = [line for line in scored.run("status").lines if "mail-travel" in line]
     assert "not in the config" in told
     assert "note     not in the config: mail-travel is in the store" in scored.run("check").out
-    [left] = json.loads(scored.run("status", "--json").out)["left_behind"]
+    [left] = scored.as_json("status")["left_behind"]
     assert (left["monitor"], left["alerts"]) == ("mail-travel", [])
     counted = "select count(distinct key), count(distinct item_id) from tasks"
     [(keys, items)] = scored.query(counted)
@@ -176,8 +174,8 @@ def test_classes_share_a_reading_each_flagged_as_predicted_and_true_where_it_is_
 def assert_status_and_show_have_the_averages(classed):
     status, of_one = classed.run("status").out, classed.run("status", "-m", "mail-other").out
     show = classed.run("show", "1", "-m", "mail-other").out
-    [block] = json.loads(classed.run("status", "--json").out)["classes"]
-    page = json.loads(classed.run("show", "1", "-m", "mail-other", "--json").out)
+    [block] = classed.as_json("status")["classes"]
+    page = classed.as_json("show", "1", "-m", "mail-other")
 
     assert "mail, all classes: round due" in status
     for name in ("macro precision", "macro recall", "micro precision", "micro recall"):

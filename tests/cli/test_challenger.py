@@ -1,8 +1,5 @@
 """A challenger from the config to the page of a round; what `check` says of one."""
 
-import json
-from datetime import timedelta
-
 import pytest
 
 THRESHOLD = "threshold: 0.5"
@@ -13,17 +10,12 @@ def with_challenger(place, setting, **columns):
     place.config(challenger=(THRESHOLD, f"{THRESHOLD}\n      challenger: {setting}"))
 
 
-def filled(place):
-    start = place.slot - timedelta(days=2)
-    return place.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
-
-
 def test_show_has_the_round_and_all_rounds_together(bare):
     with_challenger(bare, "{name: v8, score: v8, threshold: 0.7}", v8="1 - score")
-    filled(bare)
+    bare.backfill(days=2)
 
     shown = bare.run("show", 2)
-    page = json.loads(bare.run("show", 2, "--json").out)["challenger"]
+    page = bare.as_json("show", 2)["challenger"]
 
     assert shown.line("  this round, 40 labels")
     assert shown.line("  2 rounds together, 80 labels")
@@ -32,36 +24,25 @@ def test_show_has_the_round_and_all_rounds_together(bare):
     assert [row["metric"] for row in page["alone"]["metrics"]] == ["precision", "recall", "f1"]
 
 
-@pytest.mark.parametrize(
-    ("setting", "columns", "said"),
-    [
-        ("{score: v9, threshold: 0.5}", {}, "has no column 'v9' (challenger.score)"),
-        ("{predicted: v8}", {"v8": "null"}, "it made no decision on 200 of 200 items"),
-    ],
-)
-def test_check_refuses_what_can_never_be_compared(bare, setting, columns, said):
-    with_challenger(bare, setting, **columns)
-
-    checked = bare.run("check")
-
-    assert checked.code == 65
-    assert said in checked.line("PROBLEM  source of mail: in the newest window")
+REFUSED, FOUND = "PROBLEM  source of mail: in the newest window", "ok       source of mail"
+V8 = "{score: v8, threshold: 0.7}"
 
 
 @pytest.mark.parametrize(
-    ("setting", "columns", "said"),
+    ("setting", "column", "line", "said"),
     [
-        ("{score: v8, threshold: 0.7}", {"v8": "100 * score"}, "the classifier's lie between 0"),
-        (
-            "{score: v8, threshold: 0.7}",
-            {"v8": "case when i % 200 > 0 then score end"},
-            "made no decision on 1 items (0.5 %)",
-        ),
+        ("{score: v9, threshold: 0.5}", "1", REFUSED, "has no column 'v9' (challenger.score)"),
+        ("{predicted: v8}", "null", REFUSED, "it made no decision on 200 of 200 items"),
+        (V8, "100 * score", FOUND, "the classifier's lie between 0"),
+        (V8, "case when i % 200 > 0 then score end", FOUND, "made no decision on 1 items (0.5 %)"),
     ],
 )
-def test_check_tells_what_may_be_meant(bare, setting, columns, said):
-    with_challenger(bare, setting, **columns)
+def test_check_refuses_what_can_never_be_compared_and_tells_what_may_be_meant(
+    bare, setting, column, line, said
+):
+    with_challenger(bare, setting, v8=column)
 
     checked = bare.run("check")
 
-    assert said in checked.line("ok       source of mail")
+    assert said in checked.line(line)
+    assert (checked.code == 65) == (line == REFUSED)

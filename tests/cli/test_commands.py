@@ -1,6 +1,5 @@
 """The commands as a new user meets them: what each says and writes, and its exit code."""
 
-import json
 import re
 import shlex
 import shutil
@@ -157,7 +156,7 @@ def test_backfill_fills_every_window_once(filled):
 
 
 def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
-    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
+    [alert] = filled.as_json("alerts")["alerts"]
     status = filled.run("status")
     begin = alert["id"][:8]
 
@@ -182,6 +181,6 @@ def test_the_variable_names_the_config_where_no_option_does(place, monkeypatch):
 
 
 def test_times_are_told_in_json_with_their_zone(closed):
-    [found] = json.loads(closed.run("rounds", "--json").out)["rounds"]
+    [found] = closed.as_json("rounds")["rounds"]
 
     assert datetime.fromisoformat(found["slot"]) == closed.slot

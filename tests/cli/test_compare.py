@@ -1,7 +1,5 @@
 """`pr-monitor compare`: another threshold, another classifier, the same labels."""
 
-import json
-
 import duckdb
 import pytest
 
@@ -38,7 +36,7 @@ def test_another_threshold_is_compared_metric_by_metric_as_lines_and_as_json(lab
     assert said.lines[1].startswith("by 300 labels, ")
     assert [line.split()[0] for line in said.lines[5:9]] == ["precision", "recall", "f1", "flagged"]
     assert "recall is lower with threshold 0.7" in said.lines
-    said = json.loads(labeled.run("compare", 1, "-t", 0.7, "--json").out)
+    said = labeled.as_json("compare", 1, "-t", 0.7)
 
     precision, recall, _ = said["metrics"]
     assert (precision["metric"], recall["metric"]) == ("precision", "recall")
@@ -52,9 +50,8 @@ def test_another_threshold_is_compared_metric_by_metric_as_lines_and_as_json(lab
 def test_another_classifier_is_read_from_a_file(labeled):
     others(labeled)
 
-    said = labeled.run("compare", 1, "--predictions", "other.parquet", "--json")
+    found = labeled.as_json("compare", 1, "--predictions", "other.parquet")
 
-    found = json.loads(said.out)
     assert found["other"] == "other.parquet"
     assert found["metrics"][0]["second"]["point"] > 0.97
     assert found["metrics"][0]["difference"]["low"] > 0
@@ -62,10 +59,10 @@ def test_another_classifier_is_read_from_a_file(labeled):
 
 
 def test_flagged_items_are_counted_where_the_file_has_the_window(labeled):
-    start, end = json.loads(labeled.run("show", 1, "--json").out)["window"]
+    start, end = labeled.as_json("show", 1)["window"]
     others(labeled, "window.csv", where=f"scored_at >= '{start}' and scored_at < '{end}'")
 
-    found = json.loads(labeled.run("compare", 1, "-p", "window.csv", "--json").out)
+    found = labeled.as_json("compare", 1, "-p", "window.csv")
 
     assert found["flagged_counted"]
     flagged = found["second_flagged"]

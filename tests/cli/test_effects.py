@@ -25,7 +25,7 @@ def put_off(place):
 
 
 def listed(place, *words):
-    return json.loads(place.run("effects", *words, "--json").out)["effects"]
+    return place.as_json("effects", *words)["effects"]
 
 
 def test_effects_are_listed_with_what_waits_for_whom_since_when_and_why_and_all_as_json(filled):
@@ -76,9 +76,8 @@ def test_retry_revives_what_is_named(filled, which):
     before = listed(filled)
     words = {"id": [before[0]["id"]], "sink": ["--sink", "mlflow"], "all": ["--all"]}[which]
 
-    done = filled.run("effects", "retry", *words, "--json")
+    revived = filled.as_json("effects", "retry", *words)["revived"]
 
-    revived = json.loads(done.out)["revived"]
     assert revived == ([before[0]["id"]] if which == "id" else [each["id"] for each in before])
     [first, *_] = listed(filled)
     assert (first["status"], first["tries"], first["next_try"] <= now().isoformat()) == (
@@ -174,7 +173,7 @@ def test_a_hook_that_does_not_take_its_test_is_named_with_the_reason(hooked, mon
     with Receiver(404) as gone:
         monkeypatch.setenv("OPS", gone.url)
         one = place.run("alerts", "test", "--hook", "ops")
-        told = json.loads(place.run("alerts", "test", "--hook", "ops", "--json").out)
+        told = place.as_json("alerts", "test", "--hook", "ops")
 
     first, last = one.out.splitlines()
     assert first.startswith("hook ops (webhook): PROBLEM: hook ops: http://127.0.0.1:")

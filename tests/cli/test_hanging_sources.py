@@ -1,10 +1,7 @@
 """A source that never answers holds up its own monitor, for a time, and no command for ever."""
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,9 +14,7 @@ from monitor.domain.time_limit import within
 from monitor.files.relations import DataFiles, opened
 from tests.cli.workplace import CONFIG
 from tests.sources.prediction_files import copy_to
-from tests.workers import ROOT
-
-COMMAND = [sys.executable, "-m", "monitor"]
+from tests.workers import python
 
 
 @pytest.fixture(params=["pipe.parquet", pytest.param("pipe.csv", marks=pytest.mark.soak)])
@@ -35,30 +30,16 @@ def hanging(request, place, mlflow_tables):
     return place
 
 
-def run(place, *words):
-    """Run a command in a process of its own, which has to end by itself."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MLFLOW_DISABLE_TELEMETRY": "true"}
-    return subprocess.run(
-        [*COMMAND, *words],
-        cwd=place.folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 def test_a_pass_and_a_check_go_on_with_the_others_and_status_says_why(hanging):
-    ran = run(hanging, "run-once")
+    # A process of its own has to end by itself.
+    ran = python("-m", "monitor", "run-once", cwd=hanging.folder, timeout=120)
     with answered_in_the_end(hanging):
         checked = hanging.run("check")
-    status = hanging.run("status", "--json")
+    first, mail = hanging.as_json("status")["monitors"]
 
     assert ran.returncode == 75, ran.stderr
     assert "mail: round 1" in ran.stdout
     assert "is labeling" in ran.stdout
-    first, mail = json.loads(status.out)["monitors"]
     [problem] = first["problems"]
     assert "did not answer within 1 s: is its disk or network mount there" in problem
     assert mail["open_rounds"][0]["state"] == "labeling"

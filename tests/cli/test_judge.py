@@ -1,8 +1,5 @@
 """A judge from the config to the page of a round; what `check` and `plan` say of one."""
 
-import json
-from datetime import timedelta
-
 import pytest
 
 SCHEDULE = "    schedule:"
@@ -21,11 +18,10 @@ def test_show_has_the_judge_of_a_round_and_check_its_verdicts(bare):
     with_judge(bare, '{column: verdict, positive: "yes", version: prompt 1}', verdict=VERDICT)
 
     checked = bare.run("check")
-    start = bare.slot - timedelta(days=2)
-    bare.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
+    bare.backfill(days=2)
     shown = bare.run("show", 2)
-    page = json.loads(bare.run("show", 2, "--json").out)["judge"]
-    planned = json.loads(bare.run("plan", "--json").out)["strata"]
+    page = bare.as_json("show", 2)["judge"]
+    planned = bare.as_json("plan")["strata"]
 
     assert "the judge says yes to " in checked.line("ok       source of mail")
     assert shown.line("Judge: verdict = yes (prompt 1)")
@@ -48,13 +44,11 @@ def test_check_refuses_a_judge_without_any_verdict(bare):
 def test_plan_tells_what_an_assumed_judge_would_save(bare):
     values = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)
 
-    plain = json.loads(bare.run("plan", *values, "--json").out)
+    plain = bare.as_json("plan", *values)
     rates = ("--judge-tpr", 0.8, "--judge-fpr", 0.02)
     told = bare.run("plan", *values, *rates)
-    page = json.loads(bare.run("plan", *values, *rates, "--json").out)
-    useless = json.loads(
-        bare.run("plan", *values, "--judge-tpr", 0.3, "--judge-fpr", 0.3, "--json").out
-    )
+    page = bare.as_json("plan", *values, *rates)
+    useless = bare.as_json("plan", *values, "--judge-tpr", 0.3, "--judge-fpr", 0.3)
     half = bare.run("plan", *values, "--judge-tpr", 0.8)
 
     assert plain["judged"] is None
@@ -83,10 +77,8 @@ def test_plan_reads_the_rates_of_a_judge_from_a_pilot_by_predicted_class(bare):
     )
 
     told = bare.run("plan", *values, "--judge-pilot", "pilot.csv")
-    page = json.loads(bare.run("plan", *values, "--judge-pilot", "pilot.csv", "--json").out)
-    same = json.loads(
-        bare.run("plan", *values, "--judge-tpr", 0.8, "--judge-fpr", 0.02, "--json").out
-    )
+    page = bare.as_json("plan", *values, "--judge-pilot", "pilot.csv")
+    same = bare.as_json("plan", *values, "--judge-tpr", 0.8, "--judge-fpr", 0.02)
 
     assert page["judged"]["tpr"] == {
         "flagged": pytest.approx(95.5 / 101),

@@ -7,7 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from tests.cli.workplace import PEOPLE, read, save
+from tests.cli.workplace import PEOPLE, save
+from tests.csv_files import read_rows
 
 
 def some_item(place):
@@ -31,7 +32,7 @@ def holders(place, text):
 def fill(place):
     """Let somebody answer all tasks in a copy of the file, the texts still in it."""
     [path] = (place.folder / "labels").glob("*.csv")
-    rows = [{**row, "label": "1", "annotator": "eve"} for row in read(path)]
+    rows = [{**row, "label": "1", "annotator": "eve"} for row in read_rows(path)]
     return save(path.parent / "filled" / "eve.csv", rows)
 
 
@@ -85,7 +86,7 @@ def test_forget_says_what_it_did_and_where_the_text_may_still_stand_and_the_item
         {"monitor": "mail", "round": 1, "deleted": False, "places": [], "reached": True}
     ]
     assert len(told["out_of_reach"]) == 3
-    exported = json.loads(asked.run("labels", "export", "--json").out)["tasks"]
+    exported = asked.as_json("labels", "export")["tasks"]
     assert len(exported) == 40
     assert [task for task in exported if task["task"] == key] == [{"task": key}]
 
@@ -104,7 +105,7 @@ def test_an_item_of_a_monitor_that_was_removed_is_forgotten_but_for_its_files(as
     item, *_ = some_item(asked)
     asked.config(PEOPLE, name=("name: mail", "name: spam"))
 
-    told = json.loads(asked.run("forget", item, "--json").out)
+    told = asked.as_json("forget", item)
 
     assert [(each["deleted"], each["reached"]) for each in told["rounds"]] == [(True, False)]
     assert told["out_of_reach"][0] == (

@@ -59,7 +59,7 @@ def test_monitors_with_different_questions_show_each_of_its_tasks_its_own(place)
     (place.folder / "config.yaml").write_text(f"{before}monitors:\n{monitor}{other}")
     place.run("run-once")
 
-    tasks = json.loads(place.run("labels", "export", "--json").out)
+    tasks = place.as_json("labels", "export")
 
     assert tasks["question"] is None
     assert sorted({task["question asked"] for task in tasks["tasks"]}) == [

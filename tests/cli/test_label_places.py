@@ -1,10 +1,9 @@
 """Label files from the draw to the closing: places that change, and what is told of the files."""
 
-import json
-
 import pytest
 
-from tests.cli.workplace import COLUMN, read, save
+from tests.cli.workplace import COLUMN, save
+from tests.csv_files import read_rows
 
 ELSEWHERE = "{kind: files, folder: elsewhere}"
 
@@ -14,7 +13,7 @@ def fill(place, folder="labels", into=None, answers=40, **changes):
     [path] = (place.folder / folder).glob("mail-*.csv")
     filled = [
         {**row, "label": str(int(row["subject"].endswith("0"))), "annotator": "ada"} | changes
-        for row in read(path)[:answers]
+        for row in read_rows(path)[:answers]
     ]
     return save(place.folder / f"{into or folder}/filled/ada.csv", filled)
 
@@ -44,7 +43,7 @@ def test_tasks_of_a_round_opened_for_people_are_exported_and_imported_under_a_co
     asked.config(COLUMN)
 
     asked.run("labels", "export", "--out", "todo.csv")
-    rows = [row | {"label": "0"} for row in read(asked.folder / "todo.csv")]
+    rows = [row | {"label": "0"} for row in read_rows(asked.folder / "todo.csv")]
     save(asked.folder / "todo.csv", rows)
     taken = asked.run("labels", "import", "todo.csv")
 
@@ -72,15 +71,15 @@ def test_a_refused_row_is_logged_once_in_all_processes(asked):
 def test_a_file_of_unknown_tasks_is_a_problem_in_status_until_it_is_put_right(asked):
     path = fill(asked)
     text = path.read_text()
-    rows = read(path)
+    rows = read_rows(path)
     ids = dict(asked.query("select key, item_id from tasks"))
     save(asked.folder / "labels/filled/ada.csv", [row | {"task": ids[row["task"]]} for row in rows])
 
     logged = asked.run("run-once")
-    status = json.loads(asked.run("status", "--json").out)["monitors"][0]
+    status = asked.as_json("status")["monitors"][0]
     path.write_text(text)
     asked.run("run-once")
-    after = json.loads(asked.run("status", "--json").out)["monitors"][0]
+    after = asked.as_json("status")["monitors"][0]
 
     [problem] = [each for each in status["problems"] if each.startswith("ada.csv")]
     assert "no task in it is known: 40 answered rows, such as 'm" in problem
@@ -112,7 +111,7 @@ def test_an_answer_that_changes_is_called_changed(asked):
     save(asked.folder / "ada.csv", [rows[0], *({**row, "label": "1"} for row in rows[1:])])
 
     told = asked.run("labels", "import", "ada.csv")
-    as_json = json.loads(asked.run("labels", "import", "ada.csv", "--json").out)
+    as_json = asked.as_json("labels", "import", "ada.csv")
 
     assert told.lines[0] == "1 new answer, 2 changed, 1 known already, 0 rows refused"
     assert as_json == {"new": 0, "changed": 0, "older": 0, "known": 4, "refused": []}

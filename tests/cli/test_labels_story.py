@@ -1,11 +1,11 @@
 """Labels by hand, from the draw to a correction after the round has closed."""
 
-import json
 import shutil
 
 import pytest
 
-from tests.cli.workplace import PEOPLE, read, save
+from tests.cli.workplace import PEOPLE, save
+from tests.csv_files import read_rows
 
 MLFLOW = "sqlite:///mlflow.db"
 
@@ -49,7 +49,7 @@ def typed_by_hand(filled):
 
 def closed_by_hand(place, handed_out):
     """Import the hand-filled file, then the mended one, until the round closes; all is told."""
-    rows = read(handed_out)
+    rows = read_rows(handed_out)
     assert list(rows[0]) == ["task", "subject", "label", "annotator", "note"]  # blind
     filled = [{**row, "label": truth(row)} for row in rows]
 
@@ -102,7 +102,7 @@ def older_answers_stay(place, handed_out, filled):
 
 def a_correction_makes_version_2_and_leaves_version_1(place, handed_out, filled):
     """What was reported stays readable as it was."""
-    before = json.loads(place.run("show", 1, "--json").out)
+    before = place.as_json("show", 1)
     changed = next(row for row in filled if row["label"] == "1")
     save(handed_out, [{**changed, "label": "0"}])
 
@@ -112,8 +112,8 @@ def a_correction_makes_version_2_and_leaves_version_1(place, handed_out, filled)
     assert late.lines[0] == "0 new answers, 1 changed, 0 known already, 0 rows refused"
     due = f"due {place.at(place.slot)} UTC"
     assert corrected.lines == [f"mail: round 1 ({due}) is closed, version 2"]
-    version_1 = json.loads(place.run("show", 1, "--version", 1, "--json").out)
-    version_2 = json.loads(place.run("show", 1, "--json").out)
+    version_1 = place.as_json("show", 1, "--version", 1)
+    version_2 = place.as_json("show", 1)
     kept = ("version", "strata", "estimates", "evidence", "slot", "window")
     assert {key: version_1[key] for key in kept} == {key: before[key] for key in kept}
     assert (version_2["version"], version_1["latest_version"]) == (2, 2)

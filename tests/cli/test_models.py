@@ -1,6 +1,5 @@
 """A model that the config names and MLflow does not know: told, and it holds nothing back."""
 
-import json
 import shutil
 
 import pytest
@@ -26,13 +25,12 @@ def test_rounds_show_in_mlflow_without_it_and_status_says_so_until_the_config_is
     checked = nope.run("check")
     ran = nope.run("run-once")
     again = nope.run("run-once")
-    status = nope.run("status", "--json")
+    [mail] = nope.as_json("status")["monitors"]
 
     assert f"PROBLEM  model of mail: {SAID}" in checked.lines
     assert (checked.code, ran.code, again.code) == (78, 0, 0)
     assert len(runs(nope.folder, "monitor/mail")) == 1
     assert len(runs(nope.folder, "monitor")) == 1
-    [mail] = json.loads(status.out)["monitors"]
     assert f"the model is not tagged: {SAID}" in mail["notes"]
     assert mail["waiting"] == []
     nope.config(mlflow="sqlite:///mlflow.db")

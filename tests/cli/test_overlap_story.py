@@ -1,11 +1,10 @@
 """Second copies by hand: exported apart, labeled by another person, decided by a third."""
 
-import json
-
 import pytest
 
 from tests.cli.test_labels_story import truth
-from tests.cli.workplace import read, save
+from tests.cli.workplace import save
+from tests.csv_files import read_rows
 
 PEOPLE = "{kind: files, overlap: 0.2, adjudicator: eve}"
 
@@ -23,7 +22,7 @@ def place_of_two(place):
 
 def fill(place, name, who, *, wrong=0):
     """Answer a file, the first ``wrong`` rows differently than everybody else would."""
-    rows = read(place.folder / name)
+    rows = read_rows(place.folder / name)
     for number, row in enumerate(rows):
         right = truth(row)
         row |= {"label": "10"[int(right)] if number < wrong else right, "annotator": who}
@@ -49,7 +48,7 @@ def test_a_round_of_two_people_waits_for_both_says_how_far_they_agree_and_lets_a
         in by_the_same.lines[0]
     )
     assert second.lines[0] == "8 new answers, 0 known already, 0 rows refused"
-    page = json.loads(place_of_two.run("show", 1, "--json").out)
+    page = place_of_two.as_json("show", 1)
     assert (page["agreement"]["items"], page["agreement"]["disagreed"]) == (8, 1)
     assert sum(row["declined"] for row in page["strata"]) == 1
     assert page["answers"]["labeled"] == 39
@@ -66,7 +65,7 @@ def the_adjudicator_decides_the_disputed_item(place_of_two):
 
     assert exported.lines[0].startswith("1 item written to disputed.csv")
     assert decided.lines[0] == "1 new answer, 0 known already, 0 rows refused"
-    page = json.loads(place_of_two.run("show", 1, "--json").out)
+    page = place_of_two.as_json("show", 1)
     assert page["version"] == 2
     assert sum(row["declined"] for row in page["strata"]) == 0
     assert page["agreement"]["disagreed"] == 1
@@ -81,7 +80,7 @@ def test_an_audit_in_the_config_shows_corrected_values_in_show_and_status(place)
     place.run("run-once")
 
     shown = place.run("show", 1)
-    page = json.loads(place.run("show", 1, "--json").out)
+    page = place.as_json("show", 1)
 
     assert "this round, corrected for label errors" in shown.out
     assert "precision  errors corrected" in place.run("status").out

@@ -1,6 +1,5 @@
 """What `pr-monitor check` says of the pages for people: address, certificate and login."""
 
-import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -25,7 +24,7 @@ def pages(place):
             f"  login: {{kind: users}}\n{more}monitors:"
         )
         place.config(pages=("monitors:", section), **labeling)
-        said = json.loads(place.run("check", "--json").out)["checks"]
+        said = place.as_json("check")["checks"]
         return {one["what"]: one for one in said}
 
     return check

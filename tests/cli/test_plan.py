@@ -12,12 +12,6 @@ ASSUMED = "plan --precision .79 --recall .67 --flagged-rate .044 --size 1000000"
 BANDS = ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 200")
 
 
-def told(place, *words):
-    done = place.run("plan", *words, "--json")
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
 def test_assumed_values_need_neither_config_nor_data(bare):
     done = bare.run(*ASSUMED.split(), "--margin", ".05", "--labels", "1000")
 
@@ -36,7 +30,7 @@ def test_assumed_values_need_neither_config_nor_data(bare):
 
 
 def test_the_notebook_says_what_the_command_says(bare):
-    said = json.loads(bare.run(*ASSUMED.split(), "--recall-margin", ".06", "--json").out)
+    said = bare.as_json(*ASSUMED.split(), "--recall-margin", ".06")
 
     found = monitor.plan(
         precision=0.79,
@@ -54,10 +48,7 @@ def test_the_notebook_says_what_the_command_says(bare):
 
 
 def test_dear_labels_move_the_plan_and_their_cost_is_told(bare):
-    alike, dear = (
-        json.loads(bare.run(*ASSUMED.split(), "--passed-cost", cost, "--json").out)
-        for cost in (1, 4)
-    )
+    alike, dear = (bare.as_json(*ASSUMED.split(), "--passed-cost", cost) for cost in (1, 4))
 
     shown = bare.run(*ASSUMED.split(), "--passed-cost", 4).lines
     flagged = [found["strata"][0]["labels"] for found in (alike, dear)]
@@ -71,7 +62,7 @@ def test_dear_labels_move_the_plan_and_their_cost_is_told(bare):
 def test_before_any_round_the_scores_steer_two_waves_and_nothing_is_drawn(place):
     place.config(PEOPLE, bands=BANDS)
 
-    found, said = told(place), place.run("plan").out
+    found, said = place.as_json("plan"), place.run("plan").out
 
     assert found["two_waves"] is True
     assert "two waves" in said
@@ -79,7 +70,7 @@ def test_before_any_round_the_scores_steer_two_waves_and_nothing_is_drawn(place)
     assert found["labels"] == 200
     assert sum(each["size"] for each in found["strata"]) == found["size"] == 200
     assert len(found["strata"]) > 2
-    assert json.loads(place.run("rounds", "--json").out) == {
+    assert place.as_json("rounds") == {
         "rounds": [],
         "hidden": 0,
         "has_older": False,
@@ -87,7 +78,10 @@ def test_before_any_round_the_scores_steer_two_waves_and_nothing_is_drawn(place)
 
 
 def test_a_plan_by_scores_says_what_it_assumes_and_what_it_may_come_to(place):
-    done, found = place.run("plan", "mail", "--margin", ".2"), told(place, "mail", "--margin", ".2")
+    done, found = (
+        place.run("plan", "mail", "--margin", ".2"),
+        place.as_json("plan", "mail", "--margin", ".2"),
+    )
 
     plausible, whole = found["plausible"], " ".join(done.lines)
     assert "This takes the scores for probabilities, which no label has tested" in whole
@@ -102,9 +96,10 @@ def test_with_a_reference_the_plan_rests_on_it(place):
     reference = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n    labeling")
     place.config(PEOPLE, reference=reference)
 
-    found = told(place, "mail", "--margin", ".2")
+    found = place.as_json("plan", "mail", "--margin", ".2")
 
-    banded = json.loads(_with_bands(place, reference).run("plan", "--json").out)
+    place.config(PEOPLE, reference=reference, bands=BANDS)
+    banded = place.as_json("plan")
     assert found["basis"] == "the labeled reference"
     assert banded["basis"] == "the reference matrix, spread evenly over the bands"
     assert found["expected"]["precision"] == pytest.approx(40.5 / 51)
@@ -112,13 +107,8 @@ def test_with_a_reference_the_plan_rests_on_it(place):
     assert found["plausible"] is banded["plausible"] is None
 
 
-def _with_bands(place, reference):
-    place.config(PEOPLE, reference=reference, bands=BANDS)
-    return place
-
-
 def test_after_rounds_the_plan_rests_on_them_and_on_the_limits(filled):
-    found = told(filled)
+    found = filled.as_json("plan")
 
     assert found["basis"] == "8 earlier rounds"
     assert found["limits_assumed"] is False
@@ -131,7 +121,7 @@ def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     place.predictions(score="case when i % 10 = 0 then 7 else i % 5 end")
     place.config(PEOPLE)
 
-    found = told(place)
+    found = place.as_json("plan")
     shown, plotted = place.run("plan").lines, place.run("plan", "--plot", "widths.svg")
 
     assert plotted.code == 65
@@ -190,7 +180,7 @@ def test_labels_of_the_segment_that_looks_worst_are_counted_beside_the_plan(bare
     sample = "margin: {precision: .02, recall: .06}, max_labels: 100, segments: explore"
     bare.config(segments=segments, labels=(BANDS[0], sample))
 
-    lines, found = bare.run("plan").lines, told(bare)
+    lines, found = bare.run("plan").lines, bare.as_json("plan")
 
     [given] = [line for line in lines if line.startswith("80 labels give precision")]
     [row] = [line.split() for line in lines if line.startswith("    80 ")]

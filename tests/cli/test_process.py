@@ -1,8 +1,6 @@
 """The command as a process of its own: it ends at once, and leaves nothing undone."""
 
-import os
-import subprocess
-import sys
+from tests.workers import python
 
 STAND_IN = """
 import atexit, sys, threading, time
@@ -24,20 +22,10 @@ main()
 """
 
 
-def program(*arguments):
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_a_command_ends_with_its_code_when_threads_and_exit_functions_are_done_and_no_sooner():
     asked = "import gc; print(gc.get_threshold()[0]); sys.exit(75)"
 
-    done = program("-c", STAND_IN.format(end=asked))
+    done = python("-c", STAND_IN.format(end=asked))
 
     threshold, *lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (75, "")
@@ -46,7 +34,7 @@ def test_a_command_ends_with_its_code_when_threads_and_exit_functions_are_done_a
 
 
 def test_an_error_that_nobody_caught_is_reported_as_python_does():
-    done = program("-c", STAND_IN.format(end="raise ValueError('a fault of ours')"))
+    done = python("-c", STAND_IN.format(end="raise ValueError('a fault of ours')"))
 
     assert done.returncode == 1
     assert "ValueError: a fault of ours" in done.stderr
@@ -54,7 +42,7 @@ def test_an_error_that_nobody_caught_is_reported_as_python_does():
 
 
 def test_python_m_monitor_is_the_command():
-    done = program("-m", "monitor", "status", "--wrong")
+    done = python("-m", "monitor", "status", "--wrong")
 
     assert done.returncode == 2
     assert "pr-monitor status" in done.stderr

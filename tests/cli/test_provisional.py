@@ -62,7 +62,7 @@ class Cases:
 
     def status(self, at):
         """Return open rounds by number, and the page as people see it."""
-        mail = json.loads(self.place.run_at(at, "status", "--json").out)["monitors"][0]
+        mail = self.place.as_json("status", at=at)["monitors"][0]
         rounds = {one["round"]: one["provisional"] for one in mail["open_rounds"]}
         return rounds, self.place.run_at(at, "status").out
 
@@ -98,7 +98,7 @@ def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_w
     assert "% matured" in page.out
 
     later = [cases.run(day) for day in (10, 13)][-1]
-    final = json.loads(bare.run_at(later, "show", number, "--json").out)
+    final = bare.as_json("show", number, at=later)
     assert final["state"] == "closed"
     for row in final["estimates"]:
         if (row["basis"], row["estimand"]) == ("round", "window") and row["metric"] in TRUTH:
@@ -106,7 +106,7 @@ def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_w
     first = final["provisional"]
     assert first["at"] < later.isoformat()
     assert "this round was provisional, " in bare.run_at(later, "show", number).out
-    alerts = json.loads(bare.run_at(later, "alerts", "--json").out)
+    alerts = bare.as_json("alerts", at=later)
     assert not alerts["alerts"]
     read = bare.query("select distinct state from rounds r join evidence e on e.round_id = r.id")
     assert read == [("closed",)]

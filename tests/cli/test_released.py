@@ -37,7 +37,7 @@ def blocker(bare):
 
 
 def precision_of(place):
-    page = json.loads(place.run("show", "1", "--json").out)
+    page = place.as_json("show", "1")
     assert page["state"] == "closed"
     [row] = [
         row
@@ -58,10 +58,8 @@ def test_precision_of_a_blocker_is_right_where_missing_outcomes_as_negatives_are
         "naive.yaml", text.replace("name: mail", "name: naive").replace("monitor.db", "naive.db")
     )
     blocker.run("run-once", "--config", "naive.yaml")
-    shown = blocker.run("show", "1", "-m", "naive", "--config", "naive.yaml", "--json")
-    naive = next(
-        each for each in json.loads(shown.out)["estimates"] if each["metric"] == "precision"
-    )
+    shown = blocker.as_json("show", "1", "-m", "naive", "--config", "naive.yaml")
+    naive = next(each for each in shown["estimates"] if each["metric"] == "precision")
 
     assert "let through, where" not in checked.out
     assert row["low"] < 0.6 < row["high"]

@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 
 from tests.cli.test_labels_story import truth
-from tests.cli.workplace import COLUMN, read, save
+from tests.cli.workplace import COLUMN, save
+from tests.csv_files import read_rows
 
 WHY = ("--reason", "the truth was exported wrongly", "--by", "ana")
 LATER = timedelta(days=100)  # no round takes late labels then
@@ -37,7 +38,7 @@ def test_a_rewritten_column_is_read_again_and_shown_and_listed_beside_what_stood
     assert "restated since: version 2 is the newest, this is version 1 as it was" in first
     listed = {
         row["round"]: (row["version"], row["restated"])
-        for row in json.loads(rewritten.run("rounds", "--json").out)["rounds"]
+        for row in rewritten.as_json("rounds")["rounds"]
     }
     assert (listed[6], listed[7], listed[8]) == ((1, False), (2, True), (2, False))
     assert "version 2, restated" in rewritten.run("rounds").out
@@ -83,7 +84,7 @@ def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of_and_n
 ):
     place, todo = asked, asked.folder / "todo.csv"
     place.run("labels", "export", "--out", "todo.csv")
-    rows = [{**row, "label": truth(row)} for row in read(todo)]
+    rows = [{**row, "label": truth(row)} for row in read_rows(todo)]
     save(todo, rows)
     place.run("labels", "import", "todo.csv")
     place.run("run-once")
@@ -99,7 +100,7 @@ def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of_and_n
     assert "refused: todo.csv row 42: " in done.out
     assert "it is of no round that is to be restated" in done.out
     assert "round 1, version 2 (" in done.out
-    page = json.loads(place.run("show", "1", "--json").out)
+    page = place.as_json("show", "1")
     assert sum(row["positive"] for row in page["strata"]) == 40
     assert column.code == 65
     assert "people labeled these rounds of mail, so there is no column to read again" in column.err
@@ -112,7 +113,7 @@ def test_a_file_and_a_column_of_one_round_are_both_read_again(bare):
     place.config(f"[{flagged}, {{for: passed, kind: files}}]")
     place.run("run-once")
     place.run("labels", "export", "--out", "todo.csv")
-    rows = read(todo)
+    rows = read_rows(todo)
     save(todo, [{**row, "label": "0"} for row in rows])
     place.run("labels", "import", "todo.csv")
     place.run("run-once")

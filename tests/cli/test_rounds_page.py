@@ -1,6 +1,6 @@
-"""`rounds`: what it leaves out, where something new began; `backfill` where people are asked."""
+"""`rounds`: what it leaves out, and where something new began; `backfill`, `report`."""
 
-import json
+import re
 from datetime import timedelta
 
 from tests.cli.workplace import PEOPLE
@@ -24,9 +24,7 @@ def test_rounds_leaves_out_skipped_ones_and_says_how_many_unless_asked_whatever_
     everything = place.run("rounds", "--skipped")
     assert numbers(everything) == ["1", "2", "3", "4"]
     assert "not shown" not in everything.out
-    some, all_ = (
-        json.loads(place.run("rounds", "--json", *more).out) for more in ([], ["--skipped"])
-    )
+    some, all_ = (place.as_json("rounds", *more) for more in ([], ["--skipped"]))
     assert (some["hidden"], len(some["rounds"])) == (2, 2)
     assert (all_["hidden"], len(all_["rounds"])) == (0, 4)
 
@@ -36,7 +34,7 @@ def test_check_says_that_another_threshold_means_a_new_history_and_rounds_where_
     assert "note " not in place.run("check").out
     changed = ("threshold: 0.5", "threshold: 0.6")
     place.config(threshold=changed, zone=("time_zone: UTC", "time_zone: Etc/GMT"))
-    check, told = place.run("check"), json.loads(place.run("check", "--json").out)["checks"]
+    check, told = place.run("check"), place.as_json("check")["checks"]
     place.config(threshold=changed)
     place.run("run-once")
 
@@ -47,14 +45,14 @@ def test_check_says_that_another_threshold_means_a_new_history_and_rounds_where_
     assert "begins where the last one" in notes[1]
     assert len([each for each in told if each["note"] is not None]) == 2
     assert done.lines[-1] == "mail: round 2 begins a new history (source.threshold 0.5 -> 0.6)"
-    begins = [load["begins"] for load in json.loads(place.run("rounds", "--json").out)["rounds"]]
+    begins = [load["begins"] for load in place.as_json("rounds")["rounds"]]
     assert begins == [[], [{"what": "history", "settings": ["source.threshold 0.5 -> 0.6"]}]]
 
 
 def test_a_backfill_that_asks_people_says_what_it_waits_for(place):
     place.config(labeling=PEOPLE)
 
-    done = place.run("backfill", "--from", f"{place.slot - 2 * DAY:%Y-%m-%dT%H:%M}")
+    done = place.backfill(days=2)
 
     first, second = done.out.splitlines()
     assert first.startswith("mail: 2 of 2 windows opened, due ")
@@ -82,7 +80,7 @@ def test_a_slot_that_other_rounds_cover_is_said_to_have_nothing_to_look_at(close
 
 
 def test_rounds_before_the_first_due_one_are_shown_and_compared_by_their_number(closed):
-    closed.run("backfill", "--from", f"{closed.slot - 3 * DAY:%Y-%m-%dT%H:%M}")
+    closed.backfill(days=3)
 
     listed = numbers(closed.run("rounds"))
     shown, compared = closed.run("show", "-1"), closed.run("compare", "-1", "--threshold", "0.6")
@@ -95,9 +93,7 @@ def test_rounds_before_the_first_due_one_are_shown_and_compared_by_their_number(
 
 def test_rounds_lists_the_newest_of_each_monitor_and_says_that_there_are_more(filled):
     newest, everything = filled.run("rounds", "--last", "3"), filled.run("rounds")
-    lists = [
-        json.loads(filled.run("rounds", "--json", *more).out) for more in (["--last", "3"], [])
-    ]
+    lists = [filled.as_json("rounds", *more) for more in (["--last", "3"], [])]
 
     how = "older rounds not shown; --last NUMBER lists more of each monitor"
     assert (numbers(newest), newest.lines[-1]) == (["6", "7", "8"], how)
@@ -110,3 +106,28 @@ def test_a_number_that_no_store_holds_lists_all_rounds(filled):
     everything = filled.run("rounds", "--last", "9" * 20)
 
     assert numbers(everything) == [str(number) for number in range(1, 9)]
+
+
+# `pr-monitor report`: which round it writes, and where
+
+
+def written(place, name):
+    text = (place.folder / name).read_text()
+    return " ".join(re.sub("<[^>]*>", " ", text.partition("<body>")[2]).split())
+
+
+def test_it_writes_the_newest_round_that_has_a_report(closed):
+    ended = closed.run("report")
+
+    assert (ended.code, ended.out) == (0, "mail-round-1.html: mail, round 1, version 1\n")
+    assert "mail, round 1" in written(closed, "mail-round-1.html")
+    assert (closed.folder / "mail-round-1.html").read_text().startswith("<!doctype html>")
+
+
+def test_before_any_round_has_closed_it_says_so(asked):
+    assert asked.run("report").err == (
+        "pr-monitor: no round of mail has a report yet: none has closed\n"
+    )
+    assert asked.run("report", 1).err == (
+        "pr-monitor: round 1 of mail has no report yet: it is labeling\n"
+    )

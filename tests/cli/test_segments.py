@@ -1,7 +1,5 @@
 """Segments from the config to the page of a round and to MLflow."""
 
-import json
-
 SHOWN = "show: [subject]"
 SEGMENTS = (SHOWN, f"{SHOWN}, segments: [team]")
 
@@ -21,7 +19,7 @@ def test_show_has_a_table_of_the_segments_largest_first_and_its_json_a_row_for_e
     assert alone[3:] != large[4:]
     assert int(large[1]) + int(small[1]) == 200
     assert "of its own" in shown.lines[place + 2]
-    rows = json.loads(bare.run("show", 1, "--json").out)["segments"]
+    rows = bare.as_json("show", 1)["segments"]
     assert [(row["segment"], row["value"], row["metric"]) for row in rows] == [
         ("team", "large", "precision"),
         ("team", "large", "recall"),
@@ -46,5 +44,5 @@ def test_tables_that_take_no_account_of_missing_answers_say_so(bare):
         True,
         True,
     )
-    page = json.loads(bare.run("compare", 1, "--threshold", 0.6, "--json").out)
+    page = bare.as_json("compare", 1, "--threshold", 0.6)
     assert page["missing"] > 0

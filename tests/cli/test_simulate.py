@@ -77,7 +77,7 @@ def test_without_a_drift_only_false_alarms_are_told(limited):
     ]
     assert "cases;" not in done.out
     assert "found within 4 rounds in 8 of 10 cases: precision down by" in done.out
-    assert json.loads(limited.run("simulate", "--json", *NUMBERS).out)["drift"] is None
+    assert limited.as_json("simulate", *NUMBERS)["drift"] is None
 
 
 def test_closed_rounds_are_what_it_goes_by(filled):

@@ -56,4 +56,4 @@ def test_a_round_waits_for_rows_that_are_missing_or_wrong_and_goes_on(place):
     assert missing.code == dropped.code == 65
     assert "predictions.parquet is not there" in missing.err
     assert "has no column 'score' (columns.score)" in dropped.err
-    assert json.loads(place.run("show", "1", "--json").out)["state"] == "closed"
+    assert place.as_json("show", "1")["state"] == "closed"

@@ -1,7 +1,6 @@
 """Predictions in a database, from `init` to a round, on the command line."""
 
 import csv
-import json
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
@@ -133,12 +132,12 @@ def test_truth_that_arrives_in_another_table_closes_a_round_as_the_same_in_a_fil
     connection.close()
     checked = stored.run("check")
     stored.run_at(stored.now + timedelta(minutes=2), "run-once")
-    by_table = json.loads(stored.run("show", "1", "--json").out)
+    by_table = stored.as_json("show", "1")
     with (stored.folder / "truth.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([("item", "outcome", "known"), *rows])
     config_of(stored, "sqlite:///p.sqlite", OUTCOMES.format("path: truth.csv"))
     stored.run_at(stored.now + timedelta(minutes=4), "run-once")
-    by_file = json.loads(stored.run("show", "1", "--json").out)
+    by_file = stored.as_json("show", "1")
 
     assert early.code == 65
     assert "(labeling.table outcomes): there is no such table" in early.err

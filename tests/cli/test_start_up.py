@@ -1,8 +1,6 @@
 """What commands load: help next to nothing, and a pass with nothing due no heavy package."""
 
-import os
-import subprocess
-import sys
+from tests.workers import python
 
 HEAVY = ["mlflow", "duckdb", "pandas", "matplotlib"]
 LIBRARIES = [*HEAVY, "numpy", "scipy", "sqlalchemy", "pydantic", "rich", "alembic", "httpx"]
@@ -14,13 +12,8 @@ def loaded(code):
     told = "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
     guarded = f"import sys\ntry:\n    exec({code!r})\nexcept SystemExit as end:\n"
     guarded += f"    assert not end.code\n{told}"
-    done = subprocess.run(
-        [sys.executable, "-c", guarded],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    done = python("-c", guarded)
+    assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
 
 

@@ -1,6 +1,5 @@
 """`pr-monitor threshold`: a threshold that the labels of closed rounds allow."""
 
-import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.workplace import COLUMN, Workplace, working_in
+from tests.cli.workplace import COLUMN, working_in
 
 BANDS = ("bands: {flagged: 1, passed: 1}", "cells: {flagged: 8, passed: 8}")
 SCORE = "least(0.999, (i * 7919 % 4000) / 4000)"
@@ -22,19 +21,12 @@ def labeled(tmp_path_factory):
         place.predictions(rows=4000, score=SCORE, is_travel=POSITIVE)
         place.config(COLUMN, bands=BANDS, sample=("max_labels: 40", "max_labels: 2000"))
         place.run("run-once")
-        place.run("backfill", "--from", place.at(place.slot - timedelta(days=2)))
+        place.backfill(days=2)
         yield place
 
 
-def proposed(labeled, *words):
-    """Return what the command says in JSON."""
-    ended = labeled.run("threshold", *words, "--json")
-    assert ended.code == 0, ended.err
-    return json.loads(ended.out)
-
-
 def test_a_lower_precision_allows_a_lower_threshold_that_flags_more(labeled):
-    low, high = (proposed(labeled, "--precision", target) for target in (0.55, 0.8))
+    low, high = (labeled.as_json("threshold", "--precision", target) for target in (0.55, 0.8))
 
     assert low["proposed"]["threshold"] < low["current"]["threshold"] == 0.5
     assert high["proposed"]["threshold"] > 0.5
@@ -54,9 +46,9 @@ def test_the_answer_is_written_with_both_intervals_and_what_it_changes(labeled):
 
 
 def test_recall_costs_and_capacity_are_goals_too(labeled):
-    by_recall = proposed(labeled, "--recall", 0.85)
-    by_cost = proposed(labeled, "--cost-fp", 1, "--cost-fn", 20)
-    by_capacity = proposed(labeled, "--capacity", 300)
+    by_recall = labeled.as_json("threshold", "--recall", 0.85)
+    by_cost = labeled.as_json("threshold", "--cost-fp", 1, "--cost-fn", 20)
+    by_capacity = labeled.as_json("threshold", "--capacity", 300)
 
     assert by_recall["proposed"]["threshold"] < 0.5
     assert by_recall["proposed"]["recall"] > 0.85
@@ -66,7 +58,7 @@ def test_recall_costs_and_capacity_are_goals_too(labeled):
 
 
 def test_what_labels_cannot_show_keeps_the_present_threshold(labeled):
-    nothing = proposed(labeled, "--precision", 0.999)
+    nothing = labeled.as_json("threshold", "--precision", 0.999)
 
     assert (nothing["keep"], nothing["proposed"]) == (True, None)
     assert "keep 0.5: these labels" in labeled.run("threshold", "--precision", 0.999).out
@@ -74,7 +66,7 @@ def test_what_labels_cannot_show_keeps_the_present_threshold(labeled):
 
 
 def test_the_threshold_in_use_may_be_the_one_that_is_looked_for(labeled):
-    flagged = proposed(labeled, "--precision", 0.8)["current"]["flagged"]
+    flagged = labeled.as_json("threshold", "--precision", 0.8)["current"]["flagged"]
 
     said = labeled.run("threshold", "--capacity", flagged + 1).out
 
@@ -82,8 +74,8 @@ def test_the_threshold_in_use_may_be_the_one_that_is_looked_for(labeled):
 
 
 def test_rounds_of_one_history_are_pooled_and_no_more_than_there_are(labeled):
-    pooled = proposed(labeled, "--precision", 0.8, "--rounds", 2)
-    alone = proposed(labeled, "--precision", 0.8)
+    pooled = labeled.as_json("threshold", "--precision", 0.8, "--rounds", 2)
+    alone = labeled.as_json("threshold", "--precision", 0.8)
     too_many = labeled.run("threshold", "--precision", 0.8, "--rounds", 9)
 
     assert len(pooled["rounds"]) == 2
@@ -112,54 +104,49 @@ def test_wrong_goals_are_refused_by_name(labeled, words, problem):
     assert problem in ended.err
 
 
-def test_a_monitor_whose_classes_come_from_a_column_has_no_threshold_to_move(tmp_path, monkeypatch):
-    place = Workplace(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    place.predictions(predicted="(i % 10 = 0)::int")
-    place.config(
+def test_a_monitor_whose_classes_come_from_a_column_has_no_threshold_to_move(bare):
+    bare.predictions(predicted="(i % 10 = 0)::int")
+    bare.config(
         COLUMN,
         threshold=("      threshold: 0.5\n", ""),
         columns=("score: score,", "score: score, predicted: predicted,"),
     )
-    before = place.run("threshold", "--precision", 0.8)
-    place.run("run-once")
-    ended = place.run("threshold", "--precision", 0.8)
+    before = bare.run("threshold", "--precision", 0.8)
+    bare.run("run-once")
+    ended = bare.run("threshold", "--precision", 0.8)
 
     assert "has no closed round yet" in before.err
     assert ended.code == 65
     assert "comes from no threshold" in ended.err
 
 
-def test_status_says_when_the_threshold_in_use_has_stopped_being_allowed(tmp_path, monkeypatch):
-    place = Workplace(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    place.predictions(rows=4000, score=SCORE, is_travel=POSITIVE)
+def test_status_says_when_the_threshold_in_use_has_stopped_being_allowed(bare):
+    bare.predictions(rows=4000, score=SCORE, is_travel=POSITIVE)
     large = ("max_labels: 40", "max_labels: 400")
-    cron = f'schedule: {{cron: "{place.cron}", time_zone: UTC}}'
+    cron = f'schedule: {{cron: "{bare.cron}", time_zone: UTC}}'
     for number, target in enumerate(("{precision: 0.5}", "{precision: 0.9}"), 1):
         line = f"{cron}\n    threshold_target: {target}"
-        place.config(COLUMN, bands=BANDS, sample=large, target=(cron, line))
-        time = place.now - timedelta(days=2 - number)
-        place.run_at(time, "run-once")
-        shown = place.run_at(time, "status")
+        bare.config(COLUMN, bands=BANDS, sample=large, target=(cron, line))
+        time = bare.now - timedelta(days=2 - number)
+        bare.run_at(time, "run-once")
+        shown = bare.run_at(time, "status")
         assert ("is not allowed" in shown.out) is (number == 2)
 
     [line] = [line for line in shown.lines if "is not allowed" in line]
     assert "round 2: threshold 0.5" in line
     assert "pr-monitor threshold --precision 0.9 may have another" in line
-    assert "is not allowed" in place.run("show", "2").out
-    assert json.loads(place.run("status", "--json").out)["monitors"][0]["alerts"] == []
+    assert "is not allowed" in bare.run("show", "2").out
+    assert bare.as_json("status")["monitors"][0]["alerts"] == []
 
 
 @pytest.fixture
-def labels(tmp_path, monkeypatch):
+def labels(bare):
     """A folder with 1,000 labels of either predicted class, whose scores are the chances."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
     score = np.concatenate([rng.uniform(0.5, 1, 1000), rng.uniform(0, 0.5, 1000)])
     frame = pd.DataFrame({"score": score, "label": (rng.random(2000) < score).astype(int)})
     frame.to_csv("labels.csv", index=False)
-    return Workplace(tmp_path)
+    return bare
 
 
 OF_FILE = ("--labels", "labels.csv", "--threshold", 0.5)
@@ -169,7 +156,9 @@ BY_CLASS = (*OF_FILE, "--flagged-size", 10_000, "--passed-size", 10_000)
 
 def test_a_labeled_file_gets_the_same_answer_by_the_way_it_was_drawn(labels):
     """With even scores precision at t is (1 + t) / 2: .8 from .6 on, and .7 from .4 on."""
-    high, low = (proposed(labels, *BY_CLASS, "--precision", target) for target in (0.8, 0.7))
+    high, low = (
+        labels.as_json("threshold", *BY_CLASS, "--precision", target) for target in (0.8, 0.7)
+    )
     words = labels.run("threshold", *BY_CLASS, "--precision", 0.8).out
 
     assert 0.6 < high["proposed"]["threshold"] < 0.7
@@ -185,10 +174,10 @@ def test_of_a_labeled_file_weights_say_the_same_as_sizes_and_prevalence_moves_pr
     frame.to_csv("labels.csv", index=False)
 
     by_size, by_weight = (
-        proposed(labels, *words, "--recall", 0.8)
+        labels.as_json("threshold", *words, "--recall", 0.8)
         for words in (BY_CLASS, (*OF_FILE, "--weight", "w"))
     )
-    rare = proposed(labels, *OF_FILE, "--prevalence", 0.05, "--recall", 0.5)
+    rare = labels.as_json("threshold", *OF_FILE, "--prevalence", 0.05, "--recall", 0.5)
 
     assert by_weight["proposed"]["recall"] == pytest.approx(by_size["proposed"]["recall"], abs=0.03)
     assert rare["current"]["precision"] < 0.2
@@ -228,9 +217,9 @@ def test_what_does_not_fit_a_labeled_file_is_refused(labels, words, problem):
 
 def test_swapped_classes_are_warned_about(labels):
     frame = pd.read_csv("labels.csv")
-    right = proposed(labels, *BY_CLASS, "--precision", 0.8)
+    right = labels.as_json("threshold", *BY_CLASS, "--precision", 0.8)
     frame.assign(label=1 - frame["label"]).to_csv("labels.csv", index=False)
-    swapped = proposed(labels, *BY_CLASS, "--precision", 0.8)
+    swapped = labels.as_json("threshold", *BY_CLASS, "--precision", 0.8)
 
     assert right["warnings"] == []
     assert "see whether 1 is the class that is looked for" in swapped["warnings"][0]

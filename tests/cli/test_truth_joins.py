@@ -59,7 +59,7 @@ def test_a_config_that_accepts_similar_ids_has_its_round_closed_with_a_report(ba
 
 
 def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
-    start, weeks = bare.now - timedelta(days=35), 5
+    start = bare.now - timedelta(days=35)
     seconds = timedelta(days=35).total_seconds() / 7000
     time = f"timestamptz '{start.isoformat()}' + {seconds} * i * interval 1 second"
     lost = f"case when i >= 5590 and i % 3 = 0 then {time} - interval 90 days else {time} end"
@@ -70,7 +70,7 @@ def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
         columns=("show: [subject]", "segments: [desk]"),
     )
 
-    bare.run("backfill", "--from", f"{bare.slot - timedelta(weeks=weeks):%Y-%m-%dT%H:%M}")
+    bare.backfill(days=35)
     checked, status = bare.run("check"), bare.run("status")
 
     for said in (checked.out, status.out):

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cli.workplace import PEOPLE, read, save
+from tests.cli.workplace import PEOPLE, save
+from tests.csv_files import read_rows
 
 DAY = timedelta(days=1)
 
@@ -24,7 +25,7 @@ def banded(bare):
 def fill(place):
     """Answer every item that is out, as people do."""
     place.run("labels", "export", "--out", "todo.csv")
-    tasks = read(place.folder / "todo.csv")
+    tasks = read_rows(place.folder / "todo.csv")
     rows = [{**row, "label": "1" if row["subject"].endswith("0") else "0"} for row in tasks]
     save(place.folder / "todo.csv", rows)
     return place.run("labels", "import", "todo.csv")
@@ -52,15 +53,11 @@ def test_each_command_says_which_wave_is_out_and_what_follows(banded):
     assert "two waves: 80 of the 200 items went out first" in shown_after.out
 
 
-def test_nothing_is_called_a_census_of_which_only_the_first_wave_is_out(bare):
-    bare.predictions(rows=160)
-    bare.config(
-        PEOPLE,
-        sample=("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 200"),
-    )
-    bare.run("run-once")
+def test_nothing_is_called_a_census_of_which_only_the_first_wave_is_out(banded):
+    banded.predictions(rows=160)
+    banded.run("run-once")
 
-    shown = bare.run("show", "1")
+    shown = banded.run("show", "1")
 
     assert "two waves" in shown.out
     assert "census" not in shown.out

@@ -1,7 +1,5 @@
 """`pr-monitor users`: who may use the pages by a token of their own."""
 
-import json
-
 import pytest
 from argon2 import PasswordHasher
 
@@ -39,7 +37,7 @@ def test_users_are_listed_with_their_roles_which_another_command_changes(place):
     [head, _, *rows] = [line.split()[:2] for line in after.out.splitlines()]
     assert head == ["name", "role"]
     assert rows == [["ada", "admin"], ["bob", "viewer"]]
-    listed = json.loads(place.run("users", "list", "--json").out)["users"]
+    listed = place.as_json("users", "list")["users"]
     assert [user["name"] for user in listed] == ["ada", "bob"]
 
 

@@ -6,7 +6,6 @@ slot while it runs.
 
 from __future__ import annotations
 
-import csv
 import functools
 import io
 import json
@@ -28,6 +27,7 @@ import typer.main
 
 from monitor.cli import main
 from monitor.wiring import build
+from tests.csv_files import write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,19 +54,10 @@ PEOPLE = "{kind: files}"
 COLUMN = "{kind: column, path: predictions.parquet, id: mail_id, value: is_travel, matures: 1s}"
 
 
-def read(path):
-    """Return the rows of a CSV file, by the names of their columns."""
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def save(path, rows):
     """Write rows as a CSV file that was saved two seconds ago."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(path, rows)
     os.utime(path, (time.time() - 2,) * 2)
     return path
 
@@ -139,6 +130,17 @@ class Workplace:
         with mock.patch.dict(build.__kwdefaults__, clock=lambda: time):
             return self.run(*words)
 
+    def as_json(self, *words, at=None):
+        """What a command prints for programs, now or at another time."""
+        ended = self.run(*words, "--json") if at is None else self.run_at(at, *words, "--json")
+        assert ended.out, ended.err
+        return json.loads(ended.out)
+
+    def backfill(self, days):
+        """Run the windows of the last days."""
+        start = self.slot - timedelta(days=days)
+        return self.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
+
     def write(self, name, text):
         (self.folder / name).write_text(text)
 
@@ -207,14 +209,12 @@ class Workplace:
 
     def assert_sizes_are_those_of_files(self):
         """Assert that the closed round has the strata that its predictions have in a file."""
-        shown = json.loads(self.run("show", "1", "--json").out)
+        shown = self.as_json("show", "1")
         self.config(COLUMN)
         text = (self.folder / "config.yaml").read_text()
         self.write("other.yaml", text.replace("name: mail", "name: files"))
         self.run("run-once", "--config", "other.yaml")
-        beside = json.loads(
-            self.run("show", "1", "-m", "files", "--config", "other.yaml", "--json").out
-        )
+        beside = self.as_json("show", "1", "-m", "files", "--config", "other.yaml")
         sizes = [[row["size"] for row in page["strata"]] for page in (shown, beside)]
         assert shown["state"] == beside["state"] == "closed"
         assert sizes[0] == sizes[1]

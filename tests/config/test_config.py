@@ -72,13 +72,6 @@ def test_a_target_needs_a_threshold_that_could_keep_it(refused):
     )
 
 
-def test_a_target_of_little_confidence_is_refused(refused):
-    asked = "threshold_target: {recall: 0.8, confidence: 0.05}\n    pooling: {hazard"
-    [line] = refused(TEXT.replace("pooling: {hazard", asked))
-
-    assert "of confidence 0.05 is mostly broken" in line
-
-
 def test_without_a_score_each_class_is_one_stratum(load):
     bands = load(BY_CLASS).monitors[0].settings().round.sample.bands
 

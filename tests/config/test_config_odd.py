@@ -13,7 +13,7 @@ from monitor.config.yaml_tree import MAX_BYTES
 from monitor.domain.errors import ConfigRefused
 from monitor.storage.database import Database
 from monitor.tracking.mlflow import MlflowHandler
-from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals
+from tests.config_texts import ENVIRONMENT, TEXT, changed, read
 
 
 def test_variables_are_put_into_texts_whole_or_in_part_and_can_be_escaped(load):
@@ -256,22 +256,3 @@ def test_a_password_with_an_at_sign_is_refused_and_no_part_of_it_shown(
 
     assert sentence.endswith("the address has more than one @; write %40 for one in the password")
     assert "ary" not in sentence
-
-
-@pytest.mark.parametrize(
-    ("entry", "where", "why"),
-    [
-        ("{column: a, kind: svg}", "[0].kind", "it should be 'text', 'json', 'image', 'html'"),
-        ("{column: a, table: [b]}", "[0]", "wanted either a column with its kind, or a table"),
-        ("5", "[0]", "it should be a valid string, found a number; put it in quotes"),
-        ("{table: [score]}", "", "'score' is the score column; people who see it label what"),
-    ],
-)
-def test_an_entry_of_show_that_cannot_be_used_is_told_by_its_own_place(tmp_path, entry, where, why):
-    [line] = [
-        one
-        for one in refusals(tmp_path, changed("[subject, body]", f"[{entry}]"))
-        if ".show" in one
-    ]
-
-    assert f"source.columns.show{where}: {why}" in line

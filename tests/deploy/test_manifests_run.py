@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from sqlalchemy import create_engine, text
 from tests.deploy import manifests
 from tests.deploy.program import ROOT
 from tests.servers import free_port
+from tests.workers import eventually
 
 BIN = Path(sys.executable).parent
 SECONDS = 90
@@ -98,13 +98,6 @@ def cluster(tmp_path, postgres_url, mlflow_url):
     return Cluster(tmp_path, postgres_url, mlflow_url)
 
 
-def wait_for(condition):
-    until = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.2)
-
-
 def test_the_pods_upgrade_draw_a_round_answer_probes_and_end_when_told_to(cluster):
     serve = manifests.container("Deployment", "serve")
     probes = [serve[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "liveness")]
@@ -114,10 +107,10 @@ def test_the_pods_upgrade_draw_a_round_answer_probes_and_end_when_told_to(cluste
         both = [at_once.submit(cluster.run, "Deployment", "upgrade") for _ in range(2)]
         assert [one.result() is not None for one in both] == [True, True]
     with cluster.running("Deployment", "serve") as process:
-        wait_for(lambda: cluster.status(ready) == 200)
+        eventually(lambda: cluster.status(ready) == 200, SECONDS)
         assert [cluster.status(path) for path in probes] == [200, 200]
         drawn = 'pr_monitor_rounds{monitor="mail-travel",state="labeling"} 1'
-        wait_for(lambda: drawn in cluster.metrics())
+        eventually(lambda: drawn in cluster.metrics(), SECONDS)
         process.send_signal(signal.SIGTERM)
         said, _ = process.communicate(timeout=SECONDS)
     after = cluster.run("CronJob", "upgrade") + cluster.run("CronJob", "run-once")

@@ -6,6 +6,7 @@ import pytest
 
 import monitor
 from monitor.domain.errors import InputRefused
+from monitor.stats.core.metrics import METRICS
 from tests.drawing import looking
 from tests.evaluation.sets import SIZES, cells, drawn_by_class
 from tests.workers import python
@@ -74,7 +75,7 @@ def test_the_figures_say_what_they_are_of(found):
 def test_all_of_it_is_json_and_the_table_has_a_row_for_each_estimate(found):
     read = json.loads(json.dumps(found.to_dict()))
 
-    assert len(found.to_frame()) == len(read["estimates"]) == 28
+    assert len(found.to_frame()) == len(read["estimates"]) == 2 * len(METRICS)
     assert read["reference"] == {"tp": 28, "fp": 5, "fn": 22, "tn": 978}
     assert read["strata"][1] == {
         "stratum": "passed",

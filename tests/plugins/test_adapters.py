@@ -158,7 +158,7 @@ def test_a_config_uses_a_source_of_an_installed_package_from_check_to_estimate(
 
 UNMADE = """
 from typing import Literal
-from monitor.domain.adapters import SourceAdapter, SourceSettings
+from monitor.domain.adapters import Adapter, SourceSettings
 
 class Settings(SourceSettings):
     kind: Literal['queue'] = 'queue'
@@ -166,34 +166,35 @@ class Settings(SourceSettings):
 def make(settings, folder):
     raise KeyError("canary")
 
-ADAPTER = SourceAdapter(Settings, make)
+ADAPTER = Adapter(Settings, make)
 """
 BAD = {
     "ends the import": ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
     "ends the process": ("raise SystemExit('usage: acme')", "SystemExit: usage: acme"),
+    "no adapter": ("ADAPTER = dict", "it is of type type, wanted is Adapter"),
     "an adapter of the other port": (
-        "from monitor.domain.adapters import LabelerAdapter\nADAPTER = LabelerAdapter(1, 2)",
-        "it is of type LabelerAdapter, wanted is SourceAdapter",
+        "from monitor.plugins.label_studio.settings import ADAPTER",
+        "its settings do not derive from SourceSettings",
     ),
     "settings of another family": (
-        "from monitor.domain.adapters import SourceAdapter\nADAPTER = SourceAdapter(dict, dict)",
+        "from monitor.domain.adapters import Adapter\nADAPTER = Adapter(dict, dict)",
         "its settings do not derive from SourceSettings",
     ),
     "another kind than its name": (
         "from typing import Literal\n"
-        "from monitor.domain.adapters import SourceAdapter, SourceSettings\n"
+        "from monitor.domain.adapters import Adapter, SourceSettings\n"
         "class Settings(SourceSettings):\n    kind: Literal['kafka'] = 'kafka'\n"
-        "ADAPTER = SourceAdapter(Settings, dict)",
+        "ADAPTER = Adapter(Settings, dict)",
         "its settings want `kind: Literal['queue'] = 'queue'`",
     ),
     "settings of a type that is not there": (
         "from __future__ import annotations\n"
         "from typing import TYPE_CHECKING, Literal\n"
-        "from monitor.domain.adapters import SourceAdapter, SourceSettings\n"
+        "from monitor.domain.adapters import Adapter, SourceSettings\n"
         "if TYPE_CHECKING:\n    from pathlib import Path\n"
         "class Settings(SourceSettings):\n"
         "    kind: Literal['queue'] = 'queue'\n    path: Path = 'x'\n"
-        "ADAPTER = SourceAdapter(Settings, dict)",
+        "ADAPTER = Adapter(Settings, dict)",
         "its settings cannot be read (PydanticUserError)",
     ),
     "makes no source": (UNMADE, "nothing could be made of its settings (KeyError)"),
@@ -292,7 +293,7 @@ def test_a_kind_that_two_packages_bring_is_refused_with_both(package, config, ra
 LABELER = """
 from typing import Literal
 from pydantic import SecretStr
-from monitor.domain.adapters import LabelerAdapter
+from monitor.domain.adapters import Adapter
 from monitor.domain.settings import Labeling
 from monitor.labeling.files import FilesLabeler, FilesSettings
 
@@ -309,7 +310,7 @@ def make(settings, site):
     print(settings.token.get_secret_value(), site.clock().year)
     return labeler
 
-ADAPTER = LabelerAdapter(DeskSettings, make)
+ADAPTER = Adapter(DeskSettings, make)
 """
 BUILT = """
 from monitor.config.load import load_config
@@ -411,7 +412,7 @@ def test_a_round_whose_labeler_was_uninstalled_is_refused_by_that_labeler_alone(
 HOOK = """
 from typing import Literal
 from pydantic import SecretStr
-from monitor.domain.adapters import HookAdapter, HookSettings
+from monitor.domain.adapters import Adapter, HookSettings
 
 class PagerSettings(HookSettings):
     kind: Literal["pager"] = "pager"
@@ -425,7 +426,7 @@ class Pager:
         secret = self.settings.token.get_secret_value()
         return f"{self.context.name} {secret} {effect.payload['event']}"
 
-ADAPTER = HookAdapter(PagerSettings, Pager)
+ADAPTER = Adapter(PagerSettings, Pager)
 """
 
 

@@ -124,6 +124,12 @@ class Scene:
         with self.database.write() as connection:
             return change(connection, *args, **named)
 
+    def execute(self, *statements):
+        """Change the store by SQL."""
+        with self.database.write() as connection:
+            for one in statements:
+                connection.execute(text(one) if isinstance(one, str) else one)
+
     def run(self, number=None, *, later=timedelta(0)):
         """Let the clock show the slot of a round, or a later time, and run what is due."""
         if number is not None:

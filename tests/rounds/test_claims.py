@@ -1,6 +1,5 @@
 """A claim lives as long as its step, and no longer."""
 
-import time
 from threading import Event
 
 import pytest
@@ -15,6 +14,7 @@ from monitor.storage.rounds import round_claims
 from monitor.storage.tables import rounds
 from tests.rounds.scene import Scene, settings
 from tests.storage.rows import add_round, claimed
+from tests.workers import eventually
 
 OFTEN = 0.02
 
@@ -38,13 +38,6 @@ def left(database):
 def nearly_run_out(database):
     with database.write() as connection:
         connection.execute(update(rounds).values(claimed_until=clock_ms() + 60_000))
-
-
-def eventually(holds):
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(OFTEN)
 
 
 def is_long(database):

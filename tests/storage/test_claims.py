@@ -35,6 +35,7 @@ from tests.storage.rows import (
     slot_of,
     write,
 )
+from tests.workers import eventually
 from tests.workers import worker as started_worker
 
 CLAIM = """
@@ -227,10 +228,7 @@ def test_two_workers_who_write_rounds_in_opposite_order_do_not_lock_each_other_o
 
     def until_the_other_holds_or_waits(_):
         other.start()
-        deadline = time.monotonic() + 30
-        while not holds.is_set() and not waiting(database):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        eventually(lambda: holds.is_set() or waiting(database))
 
     failed = []
 

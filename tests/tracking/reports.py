@@ -16,6 +16,7 @@ from monitor.domain.report import (
 
 FIRST_SLOT = datetime(2025, 1, 6, 6, tzinfo=UTC)
 LIMITS = {"precision": 0.80, "recall": 0.50}
+ROUND, FLEET, TAGS = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT, EffectKind.MODEL_TAGS
 
 
 def slot_of(round_number):

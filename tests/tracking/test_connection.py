@@ -3,8 +3,6 @@
 import logging
 import os
 import socket
-import subprocess
-import sys
 import time
 from contextlib import nullcontext
 from typing import Any, cast
@@ -13,18 +11,16 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.model import EffectKind
 from monitor.files.sqlite_address import absolute_address
 from monitor.tracking import connection
 from monitor.tracking.connection import Deadline, Timed, load_mlflow, shown
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.servers import free_port
 from tests.tracking.conftest import Stub, handler_for
-from tests.tracking.reports import make_effect, make_report
+from tests.tracking.reports import ROUND, make_effect, make_report
+from tests.workers import python
 
 pytestmark = pytest.mark.server
-
-ROUND = EffectKind.ROUND_RUN
 
 
 def test_nothing_there_is_said_at_once_with_what_waits(prefix):
@@ -127,24 +123,11 @@ print(sorted({"mlflow", "matplotlib"} & set(sys.modules)))
 def test_while_mlflow_is_down_neither_mlflow_nor_figures_are_loaded():
     url = f"http://127.0.0.1:{free_port()}"
 
-    told = run_python(WITHOUT_LOADING, url)
+    told = python("-c", WITHOUT_LOADING, url, timeout=120)
 
     sentence, loaded = told.stdout.splitlines()
     assert sentence.startswith(f"MLflow at {url} does not answer (connection refused); ")
     assert loaded == "[]"
-
-
-def run_python(program, *arguments, cwd=None):
-    root = str(pytest.importorskip("tests").__path__[0]).removesuffix("/tests")
-    return subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": root},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 IN_A_PROCESS = """
@@ -190,7 +173,7 @@ def test_a_delivery_changes_no_environment_and_a_sqlite_file_beside_the_config_w
     base.mkdir()
     elsewhere.mkdir()
 
-    written = run_python(IN_A_PROCESS, str(base), mlflow_url, prefix, cwd=elsewhere)
+    written = python("-c", IN_A_PROCESS, base, mlflow_url, prefix, cwd=elsewhere, timeout=120)
 
     assert (written.returncode, written.stdout, written.stderr) == (0, "", "")
     assert (base / "mlflow.db").is_file()
@@ -223,7 +206,7 @@ for thread in threads:
 
 @pytest.mark.slow
 def test_threads_that_load_mlflow_at_once_break_nothing():
-    told = run_python(AT_ONCE)
+    told = python("-c", AT_ONCE, timeout=120)
 
     assert (told.stdout, told.returncode) == ("", 0)
 

@@ -5,11 +5,10 @@ from itertools import pairwise
 import pytest
 
 from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
-from monitor.domain.model import EffectKind
 from monitor.domain.report import ReportedEstimate
 from monitor.report.curve_figures import curves_svg, p3_svg
 from tests.drawing import looking
-from tests.tracking.reports import make_effect, make_report
+from tests.tracking.reports import ROUND, make_effect, make_report
 
 
 def curve(x, point):
@@ -95,9 +94,9 @@ def test_the_axes_of_gains_show_by_how_much_they_fall_short_of_1(report):
 def test_the_run_of_a_round_gets_both_figures_and_keeps_curves_of_an_earlier_version(
     handler, client, report
 ):
-    receipt = handler.deliver(make_effect(EffectKind.ROUND_RUN, report))
+    receipt = handler.deliver(make_effect(ROUND, report))
     later = report.model_copy(update={"version": 2, "curves": None})
-    handler.deliver(make_effect(EffectKind.ROUND_RUN, later))
+    handler.deliver(make_effect(ROUND, later))
 
     run_id = receipt.rsplit("/", 1)[-1]
     files = {file.path for file in client.list_artifacts(run_id)}

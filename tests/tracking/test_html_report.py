@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from monitor.domain.model import EffectKind
 from monitor.report.html import report_html
 from tests.service.pages.browsers import chromium
 from tests.tracking.conftest import handler_for, the_run
-from tests.tracking.reports import make_effect, make_report, segments
+from tests.tracking.reports import ROUND, make_effect, make_report, segments
 from tests.tracking.test_curve_figures import CURVES, P3
 
 pytestmark = pytest.mark.server
-ROUND = EffectKind.ROUND_RUN
 
 
 def html_of(client, run, folder):

@@ -4,18 +4,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from monitor.domain.model import EffectKind
 from monitor.tracking.links import round_link
-from tests.tracking.reports import make_effect, make_report
+from tests.tracking.reports import ROUND, make_effect, make_report
 
 KEY = "5f0c/mail/1/2025-01-20T06:00:00Z"
 
 
 @pytest.mark.server
 def test_what_the_link_searches_for_is_the_run_of_the_round_alone(handler, client):
-    receipts = [
-        handler.deliver(make_effect(EffectKind.ROUND_RUN, make_report(number))) for number in (2, 3)
-    ]
+    receipts = [handler.deliver(make_effect(ROUND, make_report(number))) for number in (2, 3)]
     report = make_report(3)
 
     link = round_link("http://host:5000", "unused", report.round_key, receipts[0])

@@ -8,11 +8,19 @@ import pandas as pd
 import pytest
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.model import EffectKind, why_untagged
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.runs import DUPLICATE_OF, NewRun, RunKey, find_or_create, settle
 from tests.tracking.conftest import handler_for, the_run
-from tests.tracking.reports import center, make_effect, make_report, segments, slot_of
+from tests.tracking.reports import (
+    FLEET,
+    ROUND,
+    TAGS,
+    center,
+    make_effect,
+    make_report,
+    segments,
+    slot_of,
+)
 
 load_mlflow()  # without its telemetry, before anything else imports it
 
@@ -21,8 +29,6 @@ from mlflow.entities import ViewType  # noqa: E402
 from mlflow.exceptions import MlflowException  # noqa: E402
 
 pytestmark = pytest.mark.server
-
-ROUND, FLEET, TAGS = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT, EffectKind.MODEL_TAGS
 
 
 def runs_in(client, name, *, deleted=False):
@@ -269,16 +275,3 @@ def test_the_version_that_an_alias_names_carries_how_it_stands(handler, client, 
     assert receipt == f"models:/{prefix}/1"
     assert tags["monitor.status"] == "alert"
     assert tags["monitor.precision"].startswith(f"{center('precision', 11):.3f} [")
-
-
-def test_a_model_that_is_not_there_costs_its_link_and_its_tags_and_holds_back_no_run(
-    handler, client, prefix
-):
-    report = make_report(1, model="models:/nowhere/7")
-
-    handler.deliver(make_effect(ROUND, report))
-    receipt = handler.deliver(make_effect(TAGS, report))
-
-    why = why_untagged(receipt) or ""
-    assert why.startswith("MLflow shows no model version models:/nowhere/7 to this")
-    assert the_run(client, f"{prefix}/mail-travel").data.tags["monitor.model"] == report.model

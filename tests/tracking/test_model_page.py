@@ -8,20 +8,18 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.model import EffectKind
 from monitor.domain.report import Status
 from monitor.tracking import model_page
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from monitor.tracking.model_page import RoundLinks, with_our_part, write_tags
 from tests.tracking.conftest import handler_for, the_run
-from tests.tracking.reports import center, make_effect, make_report
+from tests.tracking.reports import FLEET, ROUND, TAGS, center, make_effect, make_report
 
 load_mlflow()  # without its telemetry, before anything else imports it
 
 pytestmark = pytest.mark.server
 
-ROUND, FLEET, TAGS = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT, EffectKind.MODEL_TAGS
 LINKS = RoundLinks(
     "#/round", "#/rounds", "http://host/#/rounds", "![timeline](get-artifact?path=t)"
 )

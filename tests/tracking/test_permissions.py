@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import DeliveryFailed, RegistryUnavailable
-from monitor.domain.model import EffectKind, why_untagged
+from monitor.domain.model import why_untagged
 from monitor.domain.state import RoundState
 from monitor.rounds.delivery import deliver
 from monitor.tracking.aliases import MlflowAliases
@@ -20,11 +20,10 @@ from tests.mlflow_server import MlflowServer, accounts
 from tests.rounds.scene import LIMITS, Scene, settings
 from tests.servers import cannot_start
 from tests.tracking.conftest import handler_for
-from tests.tracking.reports import make_effect, make_report
+from tests.tracking.reports import FLEET, ROUND, TAGS, make_effect, make_report
 from tests.tracking.test_challenger import challenger, comparison
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-ROUND, FLEET, TAGS = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT, EffectKind.MODEL_TAGS
 LONG_ENOUGH = timedelta(days=1)  # for the next try
 
 

@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.model import EffectKind
 from monitor.domain.report import RestatedRow
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import describe
 from monitor.tracking.values import run_name
 from tests.drawing import looking
 from tests.tracking.conftest import handler_for, the_run
-from tests.tracking.reports import center, make_effect, make_report, timeline
-
-ROUND, FLEET = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
+from tests.tracking.reports import FLEET, ROUND, center, make_effect, make_report, timeline
 
 
 def restated(number, *, version=2, own=True, shift=-0.1, **changes):

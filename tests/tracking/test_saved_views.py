@@ -4,17 +4,15 @@ import json
 
 import pytest
 
-from monitor.domain.model import EffectKind
 from monitor.tracking.saved_views import (
     charts_of,
     fleet_views,
     monitor_views,
 )
 from tests.mlflow_server import MLFLOW
-from tests.tracking.reports import make_effect, make_report
+from tests.tracking.reports import FLEET, ROUND, make_effect, make_report
 
 pytestmark = pytest.mark.server
-ROUND, FLEET = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
 CAP = 20_000  # characters of a view that MLflow's page reads
 
 

@@ -11,8 +11,8 @@ from monitor.tracking.runs import FORGOTTEN
 from monitor.tracking.shown import MlflowRuns
 from tests.servers import free_port
 from tests.tracking.conftest import Stub, the_run
-from tests.tracking.reports import make_effect, make_report, slot_of
-from tests.tracking.test_mlflow import FLEET, ROUND, runs_in
+from tests.tracking.reports import FLEET, ROUND, make_effect, make_report, slot_of
+from tests.tracking.test_mlflow import runs_in
 
 pytestmark = pytest.mark.server
 

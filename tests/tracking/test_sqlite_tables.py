@@ -3,8 +3,6 @@
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from monitor.files.atomic_write import STALE_AFTER
 from monitor.tracking.connection import Connection
 from monitor.tracking.sqlite_tables import make_tables
+from tests.workers import python
 
 pytestmark = pytest.mark.slow
 
@@ -49,20 +48,14 @@ MlflowClient("sqlite:///mlflow.db").search_experiments()
 
 
 def killed(folder, program, number):
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED.format(number=number) + program],
-        cwd=folder,
-        check=False,
-        capture_output=True,
-    )
+    done = python("-c", KILLED.format(number=number) + program, cwd=folder)
     assert done.returncode == 9, done.stderr
 
 
 def problems(folder):
     """Ask a process of its own, as the service does: MLflow's client keeps files open."""
-    done = subprocess.run(
-        [sys.executable, "-c", CHECK], cwd=folder, check=True, capture_output=True, text=True
-    )
+    done = python("-c", CHECK, cwd=folder)
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -103,8 +96,7 @@ def test_of_processes_that_race_the_file_of_the_first_stays(tmp_path, monkeypatc
 
 def test_a_half_made_file_of_another_is_named_with_a_way_out_that_works(tmp_path):
     killed(tmp_path, MLFLOWS_OWN, 400)
-    upgrade = [sys.executable, "-m", "mlflow", "db", "upgrade", "sqlite:///mlflow.db"]
-    upgraded = subprocess.run(upgrade, cwd=tmp_path, check=False, capture_output=True)
+    upgraded = python("-m", "mlflow", "db", "upgrade", "sqlite:///mlflow.db", cwd=tmp_path)
 
     [problem] = problems(tmp_path)
     path = tmp_path / "mlflow.db"

@@ -6,9 +6,8 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 
-from monitor.domain.model import EffectKind
 from tests.tracking.conftest import handler_for
-from tests.tracking.reports import make_effect, make_report
+from tests.tracking.reports import FLEET, ROUND, TAGS, make_effect, make_report
 
 MOVES = "last_update"
 """Columns of when an experiment or a version was written, which MLflow moves by itself."""
@@ -39,7 +38,7 @@ def test_telling_rounds_twice_leaves_the_tracking_store_as_it_was(tmp_path, mlfl
     effects = [
         make_effect(kind, make_report(number, version=version, shift=-shift, model=model))
         for number, version, shift in ((1, 1, 0.0), (2, 1, 0.0), (2, 2, 0.1), (10, 1, 0.0))
-        for kind in (EffectKind.ROUND_RUN, EffectKind.FLEET_POINT, EffectKind.MODEL_TAGS)
+        for kind in (ROUND, FLEET, TAGS)
     ]
     empty = digest(tmp_path)
     receipts = [handler.deliver(effect) for effect in effects]

@@ -233,7 +233,7 @@ def _pages(application: Application, settings: PagesSettings) -> CheckResult:
 
 def _login(application: Application, login: LoginSettings) -> CheckResult:
     site = LoginSite(application.database, application.config.mlflow.tracking_uri)
-    accounts: Accounts = LOGINS.make(login, site)
+    accounts = LOGINS.make(login, site)
     text, warnings = accounts.check()
     return CheckResult(text, (*warnings, *_adjudicators(application, accounts)))
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from monitor.domain.adapters import HookAdapter, HookSettings
+from monitor.domain.adapters import Adapter, HookSettings
 from monitor.domain.errors import SettingRefused
 from monitor.domain.model import Effect
 from monitor.domain.notice import Notice
@@ -167,4 +167,4 @@ def _annotations(notice: Notice) -> dict[str, str]:
     return by_name if notice.link is None else {**by_name, "link": notice.link}
 
 
-ADAPTER = HookAdapter(AlertmanagerSettings, AlertmanagerHandler)
+ADAPTER = Adapter(AlertmanagerSettings, AlertmanagerHandler)

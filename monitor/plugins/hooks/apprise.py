@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, SecretStr
 
-from monitor.domain.adapters import HookAdapter, HookSettings
+from monitor.domain.adapters import Adapter, HookSettings
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import Effect
 from monitor.domain.notice import Notice
@@ -164,4 +164,4 @@ def _quiet() -> Iterator[None]:
             logger.propagate = propagate
 
 
-ADAPTER = HookAdapter(AppriseSettings, AppriseHandler)
+ADAPTER = Adapter(AppriseSettings, AppriseHandler)

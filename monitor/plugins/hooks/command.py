@@ -11,7 +11,7 @@ from typing import IO, Annotated, Literal
 
 from pydantic import Field
 
-from monitor.domain.adapters import HookAdapter, HookSettings
+from monitor.domain.adapters import Adapter, HookSettings
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import Effect
 from monitor.domain.visible import clean
@@ -95,4 +95,4 @@ def _tail(output: IO[bytes]) -> str:
     return text[-_TAIL:]
 
 
-ADAPTER = HookAdapter(CommandSettings, CommandHandler)
+ADAPTER = Adapter(CommandSettings, CommandHandler)

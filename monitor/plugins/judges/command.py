@@ -12,8 +12,9 @@ from typing import IO, Annotated, Literal
 
 from pydantic import Field
 
+from monitor.domain.adapters import Adapter
 from monitor.domain.judge import OnDemandSettings
-from monitor.domain.judging import JudgeAdapter, JudgeFailed, Reply
+from monitor.domain.judging import JudgeFailed, JudgeSite, Reply
 from monitor.domain.setting_types import Duration
 from monitor.domain.shown import Shown, plain_texts
 from monitor.hooks.program import DATA_REFUSED, TRY_LATER, NotRunnable, Variable, Word, run_program
@@ -90,6 +91,6 @@ class CommandJudge:
             raise JudgeFailed(reason, passes=code == TRY_LATER, lasting=code == DATA_REFUSED)
 
 
-ADAPTER = JudgeAdapter(
+ADAPTER: Adapter[CommandJudgeSettings, JudgeSite, CommandJudge] = Adapter(
     CommandJudgeSettings, lambda settings, site: CommandJudge(settings, site.folder)
 )

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
+from monitor.domain.adapters import Adapter
 from monitor.domain.errors import SettingRefused
 from monitor.domain.judge import OnDemandSettings
-from monitor.domain.judging import JudgeAdapter, JudgeFailed, Reply
+from monitor.domain.judging import JudgeFailed, JudgeSite, Reply
 from monitor.domain.shown import Shown, plain_texts
 from monitor.hooks.receiver import HeaderSecret, check_url, may_pass
 
@@ -207,4 +208,6 @@ def verdict_in(text: str) -> bool | int | float | str | None:
     return value if isinstance(value, bool | int | float | str) else None
 
 
-ADAPTER = JudgeAdapter(HttpSettings, lambda settings, _: HttpJudge(settings))
+ADAPTER: Adapter[HttpSettings, JudgeSite, HttpJudge] = Adapter(
+    HttpSettings, lambda settings, _: HttpJudge(settings)
+)

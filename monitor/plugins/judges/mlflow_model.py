@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from monitor.domain.adapters import Adapter
 from monitor.domain.errors import RegistryUnavailable, SourceUnavailable
 from monitor.domain.judge import OnDemandSettings
-from monitor.domain.judging import JudgeAdapter, JudgeFailed, JudgeSite, Reply
+from monitor.domain.judging import JudgeFailed, JudgeSite, Reply
 from monitor.domain.registered import MODEL_URI, alias_of
 from monitor.domain.setting_types import Duration
 from monitor.domain.shown import Shown, plain_texts
@@ -150,4 +151,4 @@ def _plain(value: Any) -> bool | int | float | str | None:
     return value if isinstance(value, bool | int | float | str) and not is_missing else None
 
 
-ADAPTER = JudgeAdapter(MlflowModelSettings, MlflowModelJudge)
+ADAPTER = Adapter(MlflowModelSettings, MlflowModelJudge)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, field_validator
 
-from monitor.domain.adapters import LabelerAdapter, LabelerSite
+from monitor.domain.adapters import Adapter, LabelerSite
 from monitor.domain.ports import Labeler
 from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
@@ -47,4 +47,4 @@ def _make(settings: LabelStudioSettings, site: LabelerSite) -> Labeler:
     return LabelStudioLabeler(settings, store)
 
 
-ADAPTER = LabelerAdapter(LabelStudioSettings, _make)
+ADAPTER = Adapter(LabelStudioSettings, _make)

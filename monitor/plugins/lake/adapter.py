@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.domain.adapters import SourceAdapter
+from monitor.domain.adapters import Adapter
 from monitor.domain.ports import Source
 from monitor.plugins.lake.settings import LakeSettings
 
@@ -15,4 +15,4 @@ def _make(*parts: Any) -> Source:
     return LakeSource(*parts)
 
 
-ADAPTER = SourceAdapter(LakeSettings, _make)
+ADAPTER = Adapter(LakeSettings, _make)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import model_validator
 
-from monitor.domain.adapters import Accounts, LoginAdapter, LoginSettings, LoginSite
+from monitor.domain.adapters import Accounts, Adapter, LoginSettings, LoginSite
 from monitor.domain.errors import SettingRefused
 
 
@@ -71,4 +71,4 @@ def _make(settings: Any, site: LoginSite) -> Accounts:
     return MlflowAccounts(site.tracking_uri, settings)
 
 
-ADAPTER = LoginAdapter(MlflowLoginSettings, _make)
+ADAPTER = Adapter(MlflowLoginSettings, _make)

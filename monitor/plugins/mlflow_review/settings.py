@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from monitor.domain.adapters import LabelerAdapter, LabelerSite
+from monitor.domain.adapters import Adapter, LabelerSite
 from monitor.domain.ports import Labeler
 from monitor.domain.setting_types import Duration, Question
 from monitor.domain.settings import Labeling
@@ -46,4 +46,4 @@ def _make(settings: ReviewSettings, site: LabelerSite) -> Labeler:
     return MlflowReviewLabeler(settings, site.clock, site.store, site.tracking_uri, site.experiment)
 
 
-ADAPTER = LabelerAdapter(ReviewSettings, _make)
+ADAPTER = Adapter(ReviewSettings, _make)

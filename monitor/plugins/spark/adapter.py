@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.domain.adapters import SourceAdapter
+from monitor.domain.adapters import Adapter
 from monitor.domain.ports import Source
 from monitor.plugins.spark.settings import SparkSettings
 
@@ -15,4 +15,4 @@ def _make(*parts: Any) -> Source:
     return SparkSource(*parts)
 
 
-ADAPTER = SourceAdapter(SparkSettings, _make)
+ADAPTER = Adapter(SparkSettings, _make)

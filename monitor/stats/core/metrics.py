@@ -174,10 +174,7 @@ def f_beta(beta: float) -> Metric:
     beta
         Positive; the metric is called ``f1``, ``f2``, ``f0.5`` and so on.
 
-    Raises
-    ------
-    ValueError
-        If ``beta`` is not a positive finite number.
+    A ValueError if ``beta`` is not a positive finite number.
 
     Notes
     -----

@@ -94,7 +94,7 @@ def plan_options(
     >>> found.plan.labels, {name: round(half, 3) for name, half in found.plan.margins.items()}
     (array([ 61, 939]), {'precision': 0.1, 'recall': 0.122})
     >>> [(each.labels, each.random) for each in found.needed if each.margins["recall"] == 0.05]
-    [(5942, 8768)]
+    [(5944, 8768)]
     """
     plan = allocate(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
     names = [name for name in ("precision", "recall") if name in plan.margins]

@@ -81,10 +81,7 @@ def restratify(
     round_of
         Round of each item, whole numbers from 0; None: all are of one.
 
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or a label or weight is out of its range.
+    A ValueError if the shapes differ, or a label or weight is out of its range.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def alternatives(
     *,
     labeled: Ints | None = None,
 ) -> Floats:
-    r"""Make sets of rates beyond the limit, in the direction in which the metric goes wrong.
+    r"""Make rates beyond the limit, where the metric goes wrong, ``(..., alternatives, H)``.
 
     The odds of a wrong answer grow by one factor in all strata that move. With b the share of wrong
     answers at the guess (:math:`1-g` in flagged and g in passed strata),
@@ -138,17 +138,10 @@ def alternatives(
         ``(..., alternatives)``; 0 is exactly at the limit. See :func:`steps`.
     labeled
         Labels in each stratum, shape ``(H,)``. A stratum without any is supposed at its best for
-        the limit, as it is in ``projection.project``: no label could refute that. Without it all
+        the limit, as it is in ``half_space.project``: no label could refute that. Without it all
         strata have labels.
 
-    Returns
-    -------
-    Rates of shape ``(..., alternatives, H)``.
-
-    Raises
-    ------
-    LimitCannotBeTested
-        If the window lacks a predicted class that the metric needs.
+    Raises LimitCannotBeTested if the window lacks a predicted class that the metric needs.
 
     Examples
     --------

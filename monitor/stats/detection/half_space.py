@@ -52,14 +52,11 @@ class Limit:
         on one side of it.
     side
         ``"at_least"``: the metric must not fall below; ``"at_most"``: must not rise above.
-    beta
-        Weight of recall against precision; only read for ``f_beta``.
 
     Raises
     ------
     ValueError
-        If the metric is unknown or has no convex null, or ``value``, ``side`` or ``beta`` is out
-        of range.
+        If the metric is unknown or has no convex null, or ``value`` or ``side`` is out of range.
 
     Examples
     --------
@@ -267,10 +264,7 @@ def project(space: HalfSpace, alternative: Floats, labeled: Ints) -> Floats:
     labeled
         Labels really given in each stratum, shape ``(H,)``: the e-value has mean 1 only with these.
 
-    Raises
-    ------
-    LimitCannotBeTested
-        If no rates lie strictly inside the half-space.
+    Raises LimitCannotBeTested if no rates lie strictly inside the half-space.
 
     Examples
     --------

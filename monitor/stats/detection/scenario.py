@@ -203,10 +203,7 @@ class Scenario:
 
         .. math:: W_h' = W_h\Big(f \pi_h + \frac{1-f\eta}{1-\eta}(1-\pi_h)\Big).
 
-        Raises
-        ------
-        ValueError
-            If the prevalence would leave (0, 1).
+        A ValueError if the prevalence would leave (0, 1).
 
         Examples
         --------

@@ -33,7 +33,7 @@ from monitor.stats.history.run_length import RunLength
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.stats.core.arrays import Bools, Floats
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
@@ -87,10 +87,7 @@ def segment_posterior(
     own_weight
         From 0, nothing apart from what the labels choose, to 1.
 
-    Raises
-    ------
-    ValueError
-        If the strata differ, or the segment has more items or labels than the whole.
+    A ValueError if the strata differ, or the segment has more items or labels than the whole.
 
     Examples
     --------
@@ -100,9 +97,7 @@ def segment_posterior(
     >>> segment_posterior(part, whole).mean().round(3)
     array([0.25 , 0.037])
     """
-    _check_part(segment, whole)
-    labeled = whole.labeled - segment.labeled
-    positive = whole.positive - segment.positive
+    positive, labeled = _rest(segment, whole)
 
     def of_class(chosen: Bools) -> BetaMixture:
         own = segment.positive[chosen], segment.labeled[chosen]
@@ -124,9 +119,7 @@ def segment_draws(segment: Counts, whole: Counts, *, seed: int, points: int) -> 
     As ``segment_posterior``, each class one stratum of the plain labels that its cells are worth
     for the items of the segment: so the rest counts where the segment's own scores are.
     """
-    _check_part(segment, whole)
-    labeled = whole.labeled - segment.labeled
-    positive = whole.positive - segment.positive
+    positive, labeled = _rest(segment, whole)
 
     def law(flagged: bool, size: Floats, segment_counts: EffectiveCounts) -> BetaMixture:
         chosen = whole.is_flagged == flagged
@@ -181,7 +174,8 @@ def segment_estimates(
     )
 
 
-def _check_part(segment: Counts, whole: Counts) -> None:
+def _rest(segment: Counts, whole: Counts) -> tuple[Ints, Ints]:
+    """Positives and labels of the other items; refuse a segment that is no part of the whole."""
     if not np.array_equal(segment.is_flagged, whole.is_flagged):
         of = (
             f"{each.is_flagged.sum()} flagged and {(~each.is_flagged).sum()} passed"
@@ -201,3 +195,4 @@ def _check_part(segment: Counts, whole: Counts) -> None:
                 f"{all_of_it.tolist()}"
             )
             raise ValueError(message)
+    return whole.positive - segment.positive, whole.labeled - segment.labeled

@@ -48,6 +48,9 @@ _PRIOR = 0.5  # the prior's share of the worth, which no label brought
 _DECIDES = 0.1  # share of the metric's variance from which on a class decides it
 
 
+Answer = Literal["positive", "negative"]
+
+
 @dataclass(frozen=True, slots=True)
 class DecidingClass:
     """A predicted class that decides a metric and whose labels are worth few of its rarer answer.
@@ -59,7 +62,7 @@ class DecidingClass:
     """
 
     predicted: str
-    answer: Literal["positive", "negative"]
+    answer: Answer
     worth: float
     moves: float | None = None
 
@@ -201,9 +204,7 @@ class SmallCounts:
         decides = 0 < variance[heaviest] >= LEVERAGE * float(variance.sum())
         if not decides or not 1 <= rarer < FEW_LABELS:
             return None
-        answer: Literal["positive", "negative"] = "positive"
-        if positive[heaviest] > rarer:
-            answer = "negative"
+        answer: Answer = "negative" if positive[heaviest] > rarer else "positive"
         predicted = FLAGGED if counts.is_flagged[heaviest] else PASSED
         return DecidingClass(predicted, answer, float(rarer), float(moves[heaviest]))
 
@@ -220,9 +221,7 @@ class _ClassCounts:
 
     @property
     def deciding(self) -> DecidingClass:
-        answer: Literal["positive", "negative"] = "positive"
-        if self.mean > 0.5:  # noqa: PLR2004
-            answer = "negative"
+        answer: Answer = "negative" if self.mean > 0.5 else "positive"  # noqa: PLR2004
         return DecidingClass(self.name, answer, self.worth)
 
     def cells(self, shift: Floats) -> tuple[Floats, Floats]:

@@ -70,6 +70,9 @@ class Agreement:
         return f"{value} [{low}, {high}]"
 
 
+_NO_PAIR = Agreement(None, None, None, 0, NoAgreement.NO_PAIR)
+
+
 def cohen_kappa(first: ArrayLike, second: ArrayLike) -> Agreement:
     r"""Cohen's kappa of two annotators, with its large-sample interval.
 
@@ -90,7 +93,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> Agreement:
     answers = _answers(pairs.astype(np.float64))
     both = answers[~np.isnan(answers).any(axis=1)].astype(np.int64)
     if len(both) == 0:
-        return _nothing(0)
+        return _NO_PAIR
     categories = int(both.max()) + 1
     cells = np.zeros((categories, categories))
     np.add.at(cells, (both[:, 0], both[:, 1]), 1 / len(both))
@@ -219,7 +222,7 @@ def _with_bootstrap(
     usable = counted[counted.sum(axis=1) > 1]
     items = len(usable)
     if items == 0:
-        return _nothing(0)
+        return _NO_PAIR
     patterns, times = np.unique(usable, axis=0, return_counts=True)
     value = float(coefficient(patterns, times[np.newaxis].astype(np.float64))[0])
     if math.isnan(value):
@@ -256,10 +259,6 @@ def _corrected(observed: Floats, expected: Floats) -> Floats:
     ratio = np.full(observed.shape, np.nan)
     np.divide(observed, expected, out=ratio, where=expected > 0)
     return 1 - ratio
-
-
-def _nothing(items: int) -> Agreement:
-    return Agreement(None, None, None, items, NoAgreement.NO_PAIR)
 
 
 def _all_equal(items: int) -> Agreement:

@@ -90,10 +90,7 @@ def arrival_curve(arrivals: Sequence[Arrivals], *, coarse: float) -> ArrivalCurv
         Days; labels that were there when somebody first looked at a greater age count as come by
         then, whenever that was.
 
-    Raises
-    ------
-    ValueError
-        If no label has an age.
+    A ValueError if no label has an age.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from monitor.domain.adapters import SourceAdapter, SourceSettings
+from monitor.domain.adapters import Adapter, SourceSettings
 from monitor.domain.errors import SourceRefused
 from monitor.testing import MemorySource
 
@@ -48,4 +48,4 @@ class JsonlSource:
         )
 
 
-ADAPTER = SourceAdapter(JsonlSettings, JsonlSource)
+ADAPTER = Adapter(JsonlSettings, JsonlSource)

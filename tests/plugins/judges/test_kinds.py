@@ -1,12 +1,10 @@
 """Kinds of judges through a config, as a user writes it: a program, a model of MLflow, an LLM."""
 
-import json
 import shutil
 import sqlite3
 import sys
 import warnings
 from contextlib import closing
-from datetime import timedelta
 
 import mlflow
 import pytest
@@ -41,11 +39,6 @@ def with_judge(place, judge, mlflow=None, **changes):
     place.config(**({} if mlflow is None else {"mlflow": mlflow}), **written)
 
 
-def line_of(done, start):
-    [line] = [line for line in done.lines if start in line]
-    return line
-
-
 def test_a_program_gets_json_lines_and_gives_json_lines(place):
     place.write("judge.py", PROGRAM)
     (place.folder / "judge.py").chmod(0o755)
@@ -53,21 +46,20 @@ def test_a_program_gets_json_lines_and_gives_json_lines(place):
     with_judge(place, judge, limits=LIMITS)
 
     checked = place.run("check")
-    planned = json.loads(place.run("plan", "--json").out)
-    start = place.slot - timedelta(days=2)
-    place.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
+    planned = place.as_json("plan")
+    place.backfill(days=2)
     shown = place.run("show", 2)
-    row = json.loads(place.run("show", 2, "--json").out)["judge"]
+    row = place.as_json("show", 2)["judge"]
     planned_then = place.run("plan")
 
-    told = line_of(checked, "ok       judge of mail")
+    told = checked.line("ok       judge of mail")
     assert "./judge.py, verdict = yes" in told
     assert "says " in told
     assert planned["first_phase"] == {"items": 120, "calls": 2}
     assert row["first_phase"] == 120
     assert row["calls"] == 2
     assert row["missing"] == 0
-    assert line_of(shown, "to judge 120 items took 2 calls")
+    assert shown.line("to judge 120 items took 2 calls")
     assert "is asked about 120 items of each round, in 2 calls" in " ".join(planned_then.lines)
 
 
@@ -84,16 +76,15 @@ def test_a_model_of_mlflow_is_loaded_by_its_alias_and_another_version_is_another
     log_model(uri, place.folder / "artifacts", 10)
 
     checked = place.run("check")
-    start = place.slot - timedelta(days=2)
-    place.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
+    place.backfill(days=2)
     log_model(uri, place.folder / "artifacts", 5)
     checked_then = place.run("check")
-    rows = [json.loads(place.run("show", number, "--json").out)["judge"] for number in (1, 2)]
+    rows = [place.as_json("show", number)["judge"] for number in (1, 2)]
 
-    assert "version 1 says " in line_of(checked, "ok       judge of mail")
+    assert "version 1 says " in checked.line("ok       judge of mail")
     assert [row["title"].endswith("version 1") for row in rows] == [True, True]
     assert rows[1]["pooled"]["rounds"] == 2
-    assert "version 2 says " in line_of(checked_then, "ok       judge of mail")
+    assert "version 2 says " in checked_then.line("ok       judge of mail")
     with closing(sqlite3.connect("monitor.db")) as connection:
         verdicts = connection.execute("select distinct judge, verdict from verdicts").fetchall()
     assert len({judge for judge, _ in verdicts}) == 1
@@ -144,10 +135,10 @@ def test_check_asks_an_endpoint_once_and_tells_why_it_got_no_verdict(place, monk
 
     assert len(judge.asked) == 3
     assert judge.asked[0].startswith("Is this subject ")
-    assert "says yes to an item of the last window" in line_of(checked[0], "judge of mail")
-    assert "50 tokens" in line_of(checked[0], "judge of mail")
-    assert "it answered 401; is judge.key" in line_of(checked[1], "PROBLEM  judge of mail")
-    assert "malformed; a reply must be {" in line_of(checked[2], "PROBLEM  judge of mail")
+    assert "says yes to an item of the last window" in checked[0].line("judge of mail")
+    assert "50 tokens" in checked[0].line("judge of mail")
+    assert "it answered 401; is judge.key" in checked[1].line("PROBLEM  judge of mail")
+    assert "malformed; a reply must be {" in checked[2].line("PROBLEM  judge of mail")
     assert "sk-secret-key" not in "".join(one.out + one.err for one in checked)
 
 

@@ -1,42 +1,25 @@
 """A round of a small monitor in Label Studio, by the commands and a script over its interface."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-
-import pytest
 
 from monitor.domain.model import Answer
 from monitor.storage.database import Database
 from monitor.storage.schema import store_id
 from tests.label_studio import TOKEN, labeler_on
 from tests.small_config import configure, fill_labels
-from tests.workers import ROOT
+from tests.workers import python
 
 LABELING = (
     """label_studio, url: "{url}", token: "${{STUDIO_TOKEN}}", question: "Is it about travel?\""""
 )
 
 
-@pytest.fixture
-def ran(tmp_path):
-    """Run a command in a folder, at the loudest."""
-
-    def run(*words, folder, token=TOKEN):
-        done = subprocess.run(
-            [sys.executable, "-m", "monitor", *words],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "STUDIO_TOKEN": token},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert token not in done.stdout + done.stderr
-        return done
-
-    return run
+def ran(*words, folder):
+    """Run a command in a folder; it shows no token."""
+    done = python("-m", "monitor", *words, cwd=folder, STUDIO_TOKEN=TOKEN)
+    assert TOKEN not in done.stdout + done.stderr
+    return done
 
 
 def in_studio(folder, url):
@@ -46,14 +29,14 @@ def in_studio(folder, url):
     path.write_text(path.read_text().replace("{kind: files}", f"{{kind: {labeling}}}"))
 
 
-def estimates(ran, folder):
+def estimates(folder):
     page = json.loads(ran("show", "1", "--json", folder=folder).stdout)
     assert page["state"] == "closed"
     return page["strata"], page["metrics"] if "metrics" in page else page["estimates"]
 
 
 def test_a_round_gives_the_same_estimate_as_by_files_for_the_same_answers(
-    folder, label_studio, ran, tmp_path_factory
+    folder, label_studio, tmp_path_factory
 ):
     studio = tmp_path_factory.mktemp("studio")
     configure(folder)
@@ -76,7 +59,7 @@ def test_a_round_gives_the_same_estimate_as_by_files_for_the_same_answers(
     assert f"at {label_studio.url} as ada@example.com: Is it about travel?" in checked.stdout
     assert [one.returncode for one in opened + closed] == [0] * 4, closed[1].stderr
     assert len(label_studio.tasks(project)) == 20
-    assert estimates(ran, studio) == estimates(ran, folder)
+    assert estimates(studio) == estimates(folder)
     assert TOKEN.encode() not in (studio / "monitor.db").read_bytes()
 
 

@@ -157,7 +157,8 @@ def page(name):
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_the_statements_are_those_that_were_reviewed(name):
-    reviewed = (FOLDER / f"{name}.sql").read_text()
+    path = FOLDER / f"{name}.sql"
+    reviewed = path.read_text() if path.exists() else ""
 
     assert page(name) == reviewed, f"python -m {__spec__.name} writes them anew: review them"
 

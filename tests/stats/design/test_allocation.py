@@ -29,6 +29,7 @@ BOTH = {"precision": 0.05, "recall": 0.05}
 SIZES = np.array([20_000, 14_000, 12_000, 600_000, 220_000, 100_000, 50_000, 30_000])
 FLAGGED_OF_8 = np.arange(8) < 3
 RATES = np.array([0.96, 0.8, 0.55, 0.0005, 0.006, 0.03, 0.09, 0.2])
+BANDED = Prospect.of(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES))
 
 
 def problem(sizes, is_flagged, prior_rates, floor=10.0):
@@ -142,11 +143,10 @@ def test_a_budget_is_never_passed_and_never_left_without_need(window, margins, b
 
 
 def test_margins_beyond_the_budget_all_grow_by_one_factor():
-    rates = PriorRates.of_rates(RATES)
     margins = {"precision": 0.02, "recall": 0.03}
 
-    free = allocate(Prospect.of(SIZES, FLAGGED_OF_8, rates), margins=margins)
-    bound = allocate(Prospect.of(SIZES, FLAGGED_OF_8, rates), margins=margins, max_labels=800)
+    free = allocate(BANDED, margins=margins)
+    bound = allocate(BANDED, margins=margins, max_labels=800)
 
     assert free.total == free.needed == bound.needed
     assert bound.total == 800 < free.total
@@ -156,7 +156,7 @@ def test_margins_beyond_the_budget_all_grow_by_one_factor():
 
 
 def test_a_budget_alone_aims_at_equal_margins():
-    plan = allocate(Prospect.of(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES)), max_labels=1200)
+    plan = allocate(BANDED, max_labels=1200)
 
     assert plan.total == 1200
     assert plan.asked == {}
@@ -196,7 +196,7 @@ def test_a_budget_below_the_floors_lowers_them_alike_and_says_so(budget, labels,
 
 
 def test_two_labels_go_to_one_stratum_of_each_class():
-    plan = allocate(Prospect.of(SIZES, FLAGGED_OF_8, PriorRates.of_rates(RATES)), max_labels=2)
+    plan = allocate(BANDED, max_labels=2)
 
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 1
 
@@ -247,9 +247,9 @@ def test_with_scores_alone_the_plan_is_mostly_the_one_without_bands(monkeypatch)
 
 
 def test_with_nothing_known_each_class_gets_half_of_the_budget_by_size():
-    plan = allocate(
-        Prospect.of(SIZES, FLAGGED_OF_8, PriorRates.nothing(FLAGGED_OF_8)), max_labels=1000
-    )
+    unknown = replace(BANDED, prior_rates=PriorRates.nothing(FLAGGED_OF_8))
+
+    plan = allocate(unknown, max_labels=1000)
 
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 500
     assert plan.labels[0] > plan.labels[1] > plan.labels[2] >= FLOOR

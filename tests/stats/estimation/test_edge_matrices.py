@@ -17,9 +17,11 @@ def cells(matrix):
     return [each.tolist() for each in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
 
 
-@pytest.mark.parametrize("counts", [(1, 1, 1, 1), (0, 0, 3, 9)])
+@pytest.mark.parametrize(
+    "counts", [of_matrix(1, 1, 1, 1, 40, 100), of_matrix(0, 0, 3, 9, 40, 100)], ids=["both", "none"]
+)
 def test_with_both_answers_seen_or_none_at_all_a_class_has_no_edge(counts):
-    assert matrices_at_the_edge(of_matrix(*counts, flagged_size=40, passed_size=100), DRAWN) == []
+    assert matrices_at_the_edge(counts, DRAWN) == []
 
 
 def test_two_classes_at_an_edge_give_each_and_both():

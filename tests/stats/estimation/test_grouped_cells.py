@@ -76,11 +76,6 @@ def test_a_class_without_items_changes_nothing_for_the_other():
     assert found.sample.worth == pytest.approx(1)
 
 
-def test_a_class_without_an_answer_is_refused():
-    with pytest.raises(ValueError, match="none of them is labeled"):
-        grouped_cells([0, 0], [0, 1], size=[24, 500], flagged=1)
-
-
 def test_what_is_labeled_is_known_of_the_window_whatever_it_is_worth():
     sample = LabeledSample(
         [0, 0, 1, 1], [1, 0, 1, 0], size=[2, 2], flagged=1, worth=[1.5, 0.5, 0.3, 0.7]

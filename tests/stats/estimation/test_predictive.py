@@ -142,12 +142,6 @@ def test_what_does_not_fit_is_refused():
         next_estimates(posterior, two, np.array([6, 0]))
     with pytest.raises(ValueError, match=r"labeled=\[0, -1\] of size=\[5, 5\]"):
         next_estimates(posterior, two, np.array([0, -1]))
-    with pytest.raises(ValueError, match="power of 2, got 3"):
-        next_estimates(posterior, two, two, points=3)
-    with pytest.raises(ValueError, match="recal"):
-        next_estimates(posterior, two, two, metrics=("recal",))
-    with pytest.raises(ValueError, match="recal"):
-        stratified_estimate(TABLE_1, "recal")
     for level in (0, 1):
         with pytest.raises(ValueError, match=f"strictly between 0 and 1, got {level}"):
             NextEstimate("recall", np.ones(2)).interval(level=level)
