@@ -181,14 +181,13 @@ def _alert_of_round(alert: Limited) -> str:
     return f"the alert on {_limit(alert)} of round {alert.fired_in_round}"
 
 
-def alert_to_do(
-    alert_id: str, metric: str, *, monitor: str, number: int, is_open: bool = False
-) -> str:
+def alert_to_do(alert: StoredAlert, *, is_open: bool) -> str:
     """Describe what anyone who is called may do; an open round shows no counts."""
-    steps = " ".join([*remedies([metric]), end_alert_text(alert_id)])
+    steps = " ".join([*remedies([alert.metric]), end_alert_text(alert.id)])
     if is_open:
         return steps
-    return f"pr-monitor show {number} -m {monitor} has the counts and the evidence. {steps}"
+    show = f"pr-monitor show {alert.fired_in_round} -m {alert.monitor}"
+    return f"{show} has the counts and the evidence. {steps}"
 
 
 def remedies(metrics: Iterable[str]) -> list[str]:

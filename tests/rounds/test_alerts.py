@@ -286,8 +286,7 @@ def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database)
     assert set(now.proposed_limits) == {"precision", "recall"}
     assert 0.65 < now.proposed_limits["precision"] < 0.75
     assert 0.35 < now.proposed_limits["recall"] < 0.55
-    with database.read() as connection:
-        report = read_report(connection, scene.name, None, None)
+    report = scene.read(read_report, scene.name, None, None)
     missing = report.proposed_unlabeled
     caution = f"{missing} answers of 6 rounds are missing: the proposed limits take the answered"
     assert missing > 0

@@ -87,9 +87,8 @@ def test_rounds_of_one_challenger_count_together_and_neither_labelers_nor_hooks_
         for row in (last.alone, last.pooled)
     ]
     assert widths[1] < 0.9 * widths[0]
-    tasks = [task for sent in scene.labeler.sent.values() for task in sent.values()]
-    assert tasks
-    assert all(set(task.shown) == {"text"} for task in tasks)
+    assert scene.tasks
+    assert all(set(task.shown) == {"text"} for task in scene.tasks)
     shown = scene.rows("select shown from payloads")
     assert not any("v8" in str(row["shown"]) for row in shown)
     report = scene.report(3)

@@ -125,10 +125,7 @@ def test_answers_that_are_corrected_before_the_closing_revise_it_and_evidence_st
     fired.play(4, **GOOD)
 
     assert states(fired) == [(3, AlertState.REVISED)]
-    assert events(fired) == [
-        "alert.firing",
-        "alert.revised",
-    ]
+    assert events(fired) == ["alert.firing", "alert.revised"]
     rows = fired.rows('select chain, fires from evidence where version = 1 order by "order"')
     assert [(row["chain"], bool(row["fires"])) for row in rows[-2:]] == [(1, True), (2, False)]
 
@@ -191,10 +188,7 @@ def test_a_round_that_is_abandoned_ends_it(fired):
     versions.abandon(fired.context, fired.round(3), claim, "its answers were taken back")
 
     assert states(fired) == [(3, AlertState.REVISED)]
-    assert events(fired) == [
-        "alert.firing",
-        "alert.resolved",
-    ]
+    assert events(fired) == ["alert.firing", "alert.resolved"]
 
 
 def test_late_labels_of_an_earlier_round_find_an_alert_of_a_round_without_a_reading(fired):

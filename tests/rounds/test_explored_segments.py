@@ -10,7 +10,7 @@ from monitor.rounds.estimation.segments import round_evidence
 from monitor.rounds.restore import _as_planned
 from monitor.rounds.sampling.round_sample import explore
 from monitor.rounds.sampling.window_scan import scan_window
-from monitor.storage.labels.round_labels import read_labels, read_recurring
+from monitor.storage.labels.round_labels import read_recurring
 from monitor.storage.results import estimate_store, segment_store
 from monitor.storage.rounds import round_transitions
 from monitor.storage.samples import frame_store
@@ -113,7 +113,7 @@ def test_estimates_are_those_of_the_sample_whatever_people_say_of_explored_items
 def test_other_names_are_compared_by_the_sample_alone(scene):
     scene.label()
     round_ = scene.round(2)
-    labels = scene.read(read_labels, round_)
+    labels = scene.labels(2)
     assert labels.explored is not None
     ours = round_evidence(round_, labels)
     alone = round_evidence(round_, replace(labels, explored=None))

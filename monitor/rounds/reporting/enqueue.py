@@ -300,9 +300,7 @@ def _stored_alert(event: str, alert: StoredAlert, round_: Round, **more: Any) ->
     if event == "alert.firing":
         more["promise"] = alerts.promise(round_.settings.limits.false_alarm_every)
         is_open = round_.state is RoundState.LABELING
-        more["to_do"] = alerts.alert_to_do(
-            alert.id, alert.metric, monitor=round_.monitor, number=round_.number, is_open=is_open
-        )
+        more["to_do"] = alerts.alert_to_do(alert, is_open=is_open)
     return _alert_notice(event, alert, round_, since=alert.fired_at, **_window(round_), **more)
 
 

@@ -8,7 +8,6 @@ import pytest
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.settings import POOLED_COVERAGE
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
-from monitor.storage.labels.round_labels import read_labels
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
@@ -44,7 +43,7 @@ def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scen
 def test_the_sample_of_a_round_has_its_items_bounds_and_sizes(scene):
     found = scene.round(1)
 
-    labels = scene.read(read_labels, found)
+    labels = scene.labels(1)
     sample, drawn = scored_sample(found, labels), labels.labeled
 
     assert sample.items.size.sum() == 2000
@@ -108,13 +107,13 @@ def test_items_without_scores_and_blank_strata_make_no_curves(scene):
     scene.draw(3)
     found = scene.round(3)
 
-    with scene.database.read() as connection, pytest.raises(NoCurves) as blank:
-        labeled_sample(read_labels(connection, found), found.settings.sample)
+    with pytest.raises(NoCurves) as blank:
+        labeled_sample(scene.labels(3), found.settings.sample)
     assert str(blank.value) == (
         "no item of flagged-1, flagged-2, passed-1, passed-2, passed-3 is labeled yet"
     )
 
     with scene.database.write() as connection:
         connection.exec_driver_sql("update items set score = null where predicted")
-        with pytest.raises(NoCurves, match="items of this round have no score"):
-            scored_sample(scene.round(1), read_labels(connection, scene.round(1)))
+    with pytest.raises(NoCurves, match="items of this round have no score"):
+        scored_sample(scene.round(1), scene.labels(1))
