@@ -98,19 +98,19 @@ def read_table(path: Path, what: str) -> pd.DataFrame:
         raise InputRefused(message) from error
 
 
-def column_of(frame: Any, name: str, setting: str) -> Any:
-    """Find a column of a table."""
+def column_of(frame: Any, name: str, setting: str, verb: str = "names") -> Any:
+    """Find a column of a table, which a setting names or needs."""
     columns = list(getattr(frame, "columns", ()))
     if columns.count(name) > 1:
         message = (
-            f"{setting} names the column {name!r}, and the data has {columns.count(name)} columns "
+            f"{setting} {verb} the column {name!r}, and the data has {columns.count(name)} columns "
             "of that name; rename all but one"
         )
         raise InputRefused(message)
     if name in columns:
         return frame[name]
     listed = f"the data has {', '.join(map(str, columns))}" if columns else "the data has no names"
-    message = f"{setting} names the column {name!r}, but {listed}"
+    message = f"{setting} {verb} the column {name!r}, but {listed}"
     raise InputRefused(message)
 
 

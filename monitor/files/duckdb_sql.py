@@ -1,14 +1,16 @@
 """What is written in the SQL of DuckDB: names, texts, types, and files with their folders.
 
-A folder called ``column=value`` is a column of the files in it, unless they have such a column.
+A folder called ``column=value`` is a column of the files in it, unless they have that column.
 """
 
 from __future__ import annotations
 
 import glob
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from monitor.domain.values import BLANKS
 
@@ -74,24 +76,40 @@ def reading(
 ) -> str:
     """Write how DuckDB reads files, with a column for each folder that they all are in.
 
-    The value of a folder is a text, so that ``007`` stays what it is, or a day. Where the files
-    have a column of a folder's name, no folder is one: DuckDB would put its value in their place.
+    The value of a folder is a text, so that ``007`` stays what it is, or a day. A folder with the
+    name of a column in the files is none: DuckDB would put its value in the column's place.
 
     paths, columns: The files, and the columns in them.
     all_paths: More files that are read beside these, which decide what is a column.
     """
-    folders = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
-    keys = {key for key in folders[0] if all(key in names for names in folders)}
-    file_columns = {name.lower() for name in columns}
-    if not keys or any(key.lower() in file_columns for key in keys):
-        return f"{function}({listed(paths)}, {options}, hive_partitioning = false)"
-    types = ", ".join(f"{quoted(key)}: {_type(key, folders)}" for key in sorted(keys))
-    hive = f"hive_partitioning = true, hive_types = {{{types}}}"
-    return f"{function}({listed(paths)}, {options}, {hive})"
+    folders = {path: dict(_FOLDER.findall(path)) for path in all_paths or paths}
+    shared = set.intersection(*map(set, folders.values()))
+    names = {name.lower() for name in columns}
+    types = {
+        key: _type(key, folders.values()) for key in sorted(shared) if key.lower() not in names
+    }
+    if len(types) == len(shared):
+        written = ", ".join(f"{quoted(key)}: {kind}" for key, kind in types.items())
+        hive = f"true, hive_types = {{{written}}}" if types else "false"
+        return f"{function}({listed(paths)}, {options}, hive_partitioning = {hive})"
+    groups = defaultdict[str, list[str]](list)
+    for path in paths:
+        values = [f", {_value(folders[path][key])}::{types[key]} as {quoted(key)}" for key in types]
+        groups["".join(values)].append(path)
+    parts = [
+        f"select *{values} from {function}({listed(group)}, {options}, hive_partitioning = false)"  # noqa: S608
+        for values, group in groups.items()
+    ]
+    return f"({' union all by name '.join(parts)})"
 
 
-def _type(key: str, folders: Sequence[Mapping[str, str]]) -> str:
+def _type(key: str, folders: Collection[Mapping[str, str]]) -> str:
     return "DATE" if all(_DAY.fullmatch(of[key]) for of in folders) else "VARCHAR"
+
+
+def _value(folder: str) -> str:
+    """Write the value of a folder as DuckDB reads it."""
+    return "null" if folder == "__HIVE_DEFAULT_PARTITION__" else literal(unquote(folder))
 
 
 def stamps_of(paths: Iterable[str]) -> Stamps:

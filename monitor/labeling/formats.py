@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import IO, Any, NamedTuple, Protocol, cast
-
-import structlog
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Task
 
-log = structlog.get_logger("monitor.labels")
-
-_GROUP = "pr_monitor.label_formats"
 _XLSX = "xlsx"
 
 
@@ -67,40 +62,17 @@ class ToolRows(Protocol):
 
 
 @cache
-def _named() -> dict[str, EntryPoint]:
-    """Find the formats by their names; of two of one name ours counts."""
-    entries = entry_points(group=_GROUP)
-    ours = (entry for entry in entries if entry.value.startswith("monitor.plugins."))
-    return {entry.name: entry for entry in (*entries, *ours)}
+def formats() -> dict[str, Any]:
+    """Load the formats of this package by their names, all at once; no other package adds one."""
+    entries = entry_points(group="pr_monitor.label_formats")
+    return {each.name: each.load() for each in entries if each.value.startswith("monitor.plugins.")}
 
 
-@cache
 def _format(name: str) -> Any:
-    if name not in _named():
+    if name not in formats():
         message = f"the format {name} is missing here; install mlflow-pr-monitor again"
         raise LabelsRefused(message)
-    return _named()[name].load()
-
-
-@cache
-def _tools() -> list[ToolRows]:
-    """Load all formats of tools; what cannot be loaded of other packages is told and left out."""
-    tools: list[ToolRows] = []
-    for name, entry in _named().items():
-        try:
-            tools += [tool(name)] if name != _XLSX else []
-        except (Exception, SystemExit) as error:  # noqa: BLE001  code of others may fail in any way
-            package = "a package" if entry.dist is None else f"package {entry.dist.name}"
-            reason = f"{type(error).__name__}: {error}"
-            log.warning("label format left out", format=name, of=package, reason=reason)
-    return tools
-
-
-def load_all() -> None:
-    """Load all formats: no two threads are to be the first to import one."""
-    _tools()
-    if _XLSX in _named():
-        workbooks()
+    return formats()[name]
 
 
 def workbooks() -> Workbooks:
@@ -115,4 +87,5 @@ def tool(format: str) -> ToolRows:
 
 def tool_of(row: Mapping[str, Any]) -> ToolRows | None:
     """Find the tool that wrote a row; None if none did."""
-    return next((one for one in _tools() if one.key(row) is not None), None)
+    tools = (tool(name) for name in formats() if name != _XLSX)
+    return next((one for one in tools if one.key(row) is not None), None)

@@ -11,7 +11,7 @@ import csv
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -260,15 +260,21 @@ class _FileRows:
     def _moved(self) -> tuple[dict[int, str], int]:
         """Find the rows that show another task of the file, by number, and the column that does.
 
-        Returns with them how many rows were compared.
+        What differs in another way, such as a date that the spreadsheet writes differently, says
+        nothing. Returns with them how many rows were compared.
         """
         compared = [(row.number, row.differing) for row in self.rows if row.differing is not None]
-        columns: list[str | None] = []
-        if any(cells for _, cells in compared):
-            tasks = (self.tasks[key] for key in self.keys)
-            columns = _moved_columns([cells for _, cells in compared], tasks)
-        pairs = zip(compared, columns, strict=False)
-        return {number: column for (number, _), column in pairs if column}, len(compared)
+        names = {name for _, cells in compared for name, _ in cells}
+        shown = {
+            (name, _plain(plain_text(task.shown[name])))
+            for task in (self.tasks[key] for key in self.keys if names)
+            for name in names & task.shown.keys()
+        }
+        first = [
+            (number, next((cell[0] for cell in cells if cell in shown), None))
+            for number, cells in compared
+        ]
+        return {number: name for number, name in first if name}, len(compared)
 
     def _problem(self, row: _AnsweredRow, moved: str | None) -> str | None:
         """Describe why a row is no answer, by the other rows and the tasks; None if it is one."""
@@ -384,23 +390,6 @@ def _differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], .
     return (
         tuple((name, cell) for name, cell, shown in compared if cell != shown) if compared else None
     )
-
-
-def _moved_columns(
-    rows: Sequence[tuple[tuple[str, str], ...]], tasks: Iterable[Task]
-) -> list[str | None]:
-    """Find for each row the first shown column with a cell of another of these tasks, if any.
-
-    What differs in another way, such as a date that the spreadsheet writes differently, says
-    nothing.
-    """
-    names = {name for row in rows for name, _ in row}
-    shown = {
-        (name, _plain(plain_text(task.shown[name])))
-        for task in tasks
-        for name in names & task.shown.keys()
-    }
-    return [next((cell[0] for cell in row if cell in shown), None) for row in rows]
 
 
 def _export_order(task: Task) -> str:

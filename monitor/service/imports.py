@@ -32,9 +32,9 @@ def import_for_workers() -> None:
     import monitor.stats.drift.rare_events
     import monitor.stats.drift.volume
     import monitor.stats.labels.delays
-    from monitor.labeling import formats
+    from monitor.labeling.formats import formats
 
-    formats.load_all()
+    formats()  # no two threads are to be the first to import one
     import_for_adapters()
 
 

@@ -314,8 +314,8 @@ class DuckdbSettings(TableSettings):
 
     Files may have their columns in different orders and of different types; where they mix
     numbers, texts, truths, or times with and without a zone, each file's values are read as that
-    file has them. A folder ``name=value`` is a column, text or a day, of files that have no column
-    of a folder's name themselves.
+    file has them. A folder ``name=value`` is a column, text or a day, of files that have no such
+    column themselves.
     """
 
     kind: Literal["duckdb"] = "duckdb"

@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -210,9 +211,15 @@ def test_of_a_labeled_file_weights_say_the_same_as_sizes_and_prevalence_moves_pr
         ((*BY_CLASS, "--precision", 0.8, "--weight", "w"), "--weight names the column 'w'"),
         (("--labels", "labels.csv", "--random", "--precision", 0.8), "needs --threshold"),
         (("--random", "--precision", 0.8), "give --labels too"),
+        (
+            ("--labels", "other.csv", "--threshold", 0.5, "--random", "--precision", 0.8),
+            "--labels needs the column 'label', but the data has truth, score",
+        ),
     ],
 )
 def test_what_does_not_fit_a_labeled_file_is_refused(labels, words, problem):
+    Path("other.csv").write_text("truth,score\n1,0.9\n")
+
     ended = labels.run("threshold", *words)
 
     assert ended.code == 65

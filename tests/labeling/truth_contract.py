@@ -108,6 +108,9 @@ class TruthContract:
         """Write predictions, and return a source of them by country, with a threshold of 0.5."""
         raise NotImplementedError
 
+    item = "id"
+    """The column of ids in the predictions."""
+
     table: str
     """What the source names the table of the truth by."""
 
@@ -219,3 +222,14 @@ class TruthContract:
 
         with pytest.raises(LabelsRefused, match="did you mean"):
             self.labeler(source=source, **changes).census(source, WEEK, TWO, {True, False})
+
+    def test_of_the_table_of_the_predictions_only_rows_that_count_are_read(self):
+        usual = {"time": MONDAY, "score": 0.9, "predicted": True}
+        rows = [("a", "CZ", "1"), ("a", "DE", "0"), ("b", "CZ", "1")]
+        named = [{"id": i, "country": country, "text": text, **usual} for i, country, text in rows]
+        asked = {"table": None, "id": self.item, "value": "text"}
+        everywhere = self.labeler(source=self.predictions(named), **asked)
+        cz = self.labeler(source=self.source(where={"country": "CZ"}), **asked)
+
+        assert found(cz, ["a"]) == ({"a": Answer.POSITIVE}, {})
+        assert "contradict" in found(everywhere, ["a", "b"])[1]["a"]

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import JSON, text
 
+from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
+from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import (
     Limits,
@@ -122,6 +124,12 @@ class Scene:
         with self.database.write() as connection:
             return change(connection, *args, **named)
 
+    def execute(self, *statements):
+        """Change the store by SQL."""
+        with self.database.write() as connection:
+            for one in statements:
+                connection.execute(text(one) if isinstance(one, str) else one)
+
     def run(self, number=None, *, later=timedelta(0)):
         """Let the clock show the slot of a round, or a later time, and run what is due."""
         if number is not None:
@@ -207,12 +215,6 @@ class Scene:
         found = self.round(number).id
         return self.read(evidence_store.frozen_readings, [found])[found]
 
-    def tallies(self, *numbers):
-        """What some rounds counted."""
-        ids = [self.round(number).id for number in numbers]
-        stored = self.read(estimate_store.read_counts, ids)
-        return [Tally(stored[each]) for each in ids]
-
     def estimates(self, number, version=None):
         """The estimates of a round, by metric, basis and estimand."""
         found = self.round(number)
@@ -229,15 +231,28 @@ class Scene:
         """Reports in the order in which MLflow is told them."""
         return [row["payload"] for row in self.rows(REPORTS)]
 
+    def tally(self, number):
+        """What the newest version of a round counted."""
+        found = self.round(number)
+        return Tally(self.read(estimate_store.read_counts, [found.id])[found.id])
+
     def report(self, number, version=None):
         """The report of a version of a round, or of its newest."""
         found = self.round(number)
         return self.read(report_store.read_report, found.id, version or found.version)
 
+    def round_report(self, number):
+        """The newest report of a round, read back."""
+        return RoundReport.model_validate(self.report(number))
+
     def notices(self, sink="log"):
         """What a sink is told, in that order."""
         query = "select payload from effects where kind = 'notice' and sink = :sink order by id"
         return [row["payload"] for row in self.rows(query, sink=sink)]
+
+    def alert_notices(self, sink="log"):
+        """What a sink is told of alerts."""
+        return [each for each in self.notices(sink) if each["event"].startswith("alert.")]
 
     def reasons(self, number):
         """Why a round moved, step by step."""
@@ -247,6 +262,10 @@ class Scene:
     def alerts(self):
         return self.read(alert_store.find_alerts)
 
+    def end_alert(self, alert):
+        """Let a person end an alert."""
+        self.write(alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=self.now)
+
     def concerns(self, number):
         """Concerns about a round: the sentence of each kind."""
         return self.read(concern_store.read_concerns, self.round(number).id)
@@ -254,6 +273,12 @@ class Scene:
     def overview(self):
         """Ask how the monitor stands."""
         return overview(self.database, self.context.settings, self.now)
+
+
+def segmented(database, kind=Scene, columns=("country", "client"), **changes):
+    """A scene whose predictions have columns of segments."""
+    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=list(columns))
+    return kind(database, settings(**changes), source)
 
 
 def overview(database, monitor: MonitorSettings, now: datetime) -> Overview:

@@ -45,13 +45,13 @@ class Sink:
         return [(effect.monitor, effect.payload["event"]) for effect in self.effects]
 
 
-def application_of(scenes, log):
+def application_of(scenes, log=None):
     """A program that has the monitors of some scenes and this sink for its log."""
     return Application(
         config=cast("Any", None),
         database=scenes[0].database,
         monitors=tuple(scene.context for scene in scenes),
-        handlers={"log": log, "mlflow": Sink()},
+        handlers={"log": log or Sink(), "mlflow": Sink()},
         clock=lambda: scenes[0].now,
         link=lambda _: None,
     )

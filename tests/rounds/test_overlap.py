@@ -15,7 +15,6 @@ from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import SeveralAnswers
 from monitor.storage.samples.frame_store import StratumTally
-from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.played import played
 from tests.rounds.scene import Scene, settings
 from tests.storage.rows import STRATA
@@ -122,7 +121,7 @@ def test_the_report_says_how_far_people_agree(scene):
     found = agreement_of(scene, scene.round(1))
 
     assert (found.items, found.disagreed, found.annotators) == (doubled, 2, 2)
-    assert report_of(scene, scene.round(1)).agreement == found
+    assert scene.round_report(1).agreement == found
     assert 0 < found.disagreement_low < found.disagreement < found.disagreement_high < 0.3
     assert found.kappa_low < found.kappa < 1
     assert found.alpha == pytest.approx(found.kappa, abs=0.05)
@@ -192,7 +191,7 @@ def test_people_who_contradict_each_other_are_a_notice(scene):
     answer_second(scene, wrong=25)
     scene.run()
 
-    report = report_of(scene, scene.round(1))
+    report = scene.round_report(1)
 
     [notice] = [row for row in report.notices if row.kind == "disagreement"]
     assert notice.value == report.agreement.alpha < 2 / 3

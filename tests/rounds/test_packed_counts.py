@@ -64,25 +64,18 @@ def pooled_rows(scene, first):
     """What a full replay gives for a round and all after it: metric to low, point and high."""
     batch = versions.read_batch(scene.context, scene.round(first))
     return {
-        member.round.number: {
-            (row.metric, row.basis, row.estimand): (row.low, row.point, row.high)
-            for row in versions._estimated(batch)[member.round.id].rows
-        }
+        member.round.number: ends(versions._estimated(batch)[member.round.id].rows)
         for member in batch.affected
     }
 
 
 def published_rows(scene):
     """What the latest versions say, by round."""
-    rows = scene.rows(
-        "select r.number, e.* from estimates e join rounds r"
-        " on r.id = e.round_id and r.version = e.version"
-    )
-    found: dict[int, dict[tuple[str, str, str], tuple[float, float, float]]] = {}
-    for row in rows:
-        key = row["metric"], row["basis"], row["estimand"]
-        found.setdefault(row["number"], {})[key] = row["low"], row["point"], row["high"]
-    return found
+    return {number: ends(scene.estimates(number).values()) for number in (1, 2, 3, 4)}
+
+
+def ends(rows):
+    return {(row.metric, row.basis, row.estimand): (row.low, row.point, row.high) for row in rows}
 
 
 ORDER: list[tuple[Any, ...]] = [

@@ -48,7 +48,7 @@ def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene)
 
     versions.close(scene.context, found, claim, reason="in", labels=before)
 
-    [stored] = scene.tallies(found.number)
+    stored = scene.tally(found.number)
     assert sum(part.labeled for part in before.counts()) == 0
     labeled = sum(part.labeled for part in stored.strata)
     assert labeled == sum(part.planned for part in stored.strata) > 0

@@ -52,7 +52,7 @@ def expected_end(scene, rounds, level, recovery):
     """By the counts in the store: two strata, so precision is the rate of the first."""
     if level < 0.7:
         return None
-    counts = [each.counts for each in scene.tallies(*range(1, rounds + 1))]
+    counts = [scene.tally(number).counts for number in range(1, rounds + 1)]
     newest = counts[-1]
     misses = newest.positive[1] / newest.labeled[1]  # of no weight for precision
     back = Scenario.of(newest.size, newest.labeled, newest.is_flagged, [level, misses])

@@ -1,6 +1,5 @@
 """Histories of rounds that are drawn by score cells, from draw to closing and after."""
 
-import math
 from datetime import timedelta
 
 import numpy as np
@@ -11,10 +10,10 @@ from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds.forecast.compare import at_threshold
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.waves import log_recovery_of_waves
 from monitor.storage.results import segment_store
-from monitor.testing import MemorySource
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, REFERENCE, THRESHOLD, Scene, settings
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, segmented, settings
 from tests.stats.detection.test_waves import log_e_of_waves
 
 POINTS = 2**10
@@ -49,8 +48,8 @@ def flip(scene, number, stratum):
     scene.run()
 
 
-def test_a_report_has_its_curves_its_cause_and_its_distances_by_bands(quiet):
-    quiet.play(4, precision=0.5)
+def test_a_report_has_its_curves_its_cause_and_its_distance_by_bands(quiet):
+    quiet.play(4, precision=0.5, share=0.3)
 
     report = quiet.report(4)
     assert report["curves"]["labeled"] == sum(cell["labeled"] for cell in report["cells"])
@@ -61,7 +60,8 @@ def test_a_report_has_its_curves_its_cause_and_its_distances_by_bands(quiet):
     bands = np.array([[row["size"] for row in quiet.report(n)["strata"]] for n in range(1, 5)])
     now, usual = bands[3] / bands[3].sum(), bands[:3].sum(axis=0) / bands[:3].sum()
     wanted = float((now - usual) @ np.log(now / usual))
-    assert report["distances"]["psi"] == pytest.approx(wanted, abs=1e-9)
+    [psi] = [row["value"] for row in report["notices"] if row["kind"] == "frame"]
+    assert psi == pytest.approx(wanted, abs=1e-9)
 
 
 def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(quiet):
@@ -109,7 +109,7 @@ def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_label
 
 
 def test_evidence_is_read_from_the_cells_each_wave_by_itself(quiet):
-    first, second = quiet.tallies(1, 2)
+    first, second = quiet.tally(1), quiet.tally(2)
     rates = guess([first.counts])
     stored = quiet.rows(
         "select metric, log_e from evidence where round_id = :id", id=quiet.round(2).id
@@ -121,51 +121,32 @@ def test_evidence_is_read_from_the_cells_each_wave_by_itself(quiet):
         assert row["log_e"] == pytest.approx(wanted.tolist(), rel=1e-9)
 
 
-@pytest.mark.slow
-def test_an_alert_fires_and_ends_by_evidence_from_the_cells(scene):
-    for number in (1, 2):
-        scene.play(number, precision=0.85)
-    scene.play(3, precision=0.2)
-    [fired] = [alert for alert in scene.alerts() if alert.metric == "precision"]
-    assert (fired.state, fired.fired_in_round) == ("firing", 3)
-    number, within = 3, None
-    while is_open(scene) and number < 25:
-        number += 1
-        scene.play(number, precision=0.95)
-        for recovery in scene.overview().recoveries.values():
-            within = recovery.within if within is None else within
-
-    assert not is_open(scene)
-    assert 3 < number < 25
-    assert within is not None
-    [ended] = [alert for alert in scene.alerts() if alert.metric == "precision"]
-    assert ended.state == "resolved"
-    [last] = scene.rows(
-        "select log_r from evidence where metric = 'precision' and round_id = :id",
-        id=scene.round(number).id,
-    )
-    assert math.exp(last["log_r"]) >= 20
-
-
-def is_open(scene):
-    return any((a.metric, a.state) == ("precision", "firing") for a in scene.alerts())
-
-
-def test_four_counts_from_before_launch_let_a_first_round_gather_evidence(scene):
+def test_four_counts_let_a_first_round_gather_evidence_and_the_next_one_speak_of_recovery(scene):
     scene.settings = settings(sample=CELLS, limits=LIMITS, reference=REFERENCE)
     scene.play(1, precision=0.2)
 
-    assert [alert.metric for alert in scene.alerts()][:1] == ["precision"]
+    alert = scene.alerts()[0]
+    assert alert.metric == "precision"
     found = scene.estimates(1)
     for metric in WATCHED:
         pooled, own = found[metric, "pooled", "rate"], found[metric, "round", "rate"]
         assert pooled.point == pytest.approx(own.point, abs=1e-9)
         assert (pooled.low, pooled.high) == pytest.approx((own.low, own.high), abs=0.01)
 
+    scene.play(2, precision=0.95)
+
+    first, second = scene.tally(1), scene.tally(2)
+    limit, rates = Limit("precision", 0.7, "at_least"), guess([first.counts])
+    [row] = scene.rows(
+        "select log_recovery from evidence where metric = 'precision' and recovery_rounds = 1"
+    )
+    wanted = log_recovery_of_waves(limit, [second.counts], [rates])
+    assert row["log_recovery"] == pytest.approx(wanted)
+    assert scene.overview().recoveries[alert.id].within is not None
+
 
 def test_segments_and_other_thresholds_are_read_from_the_cells(database):
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["client"])
-    scene = Scene(database, settings(sample=CELLS), source)
+    scene = segmented(database, columns=["client"], sample=CELLS)
     scene.week(1)
     for place, row in enumerate(scene.source.rows):
         row["client"] = f"client {place % 2}"

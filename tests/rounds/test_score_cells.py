@@ -198,8 +198,8 @@ def test_the_round_alone_is_estimated_by_its_cells_in_every_basis_that_rests_on_
     scene.week(1)
     label(scene, 1)
 
-    [tally], found = scene.tallies(1), scene.estimates(1)
-    expected = estimates(tally.counts, seed=scene.round(1).sobol_seed, cells=True)
+    found = scene.estimates(1)
+    expected = estimates(scene.tally(1).counts, seed=scene.round(1).sobol_seed, cells=True)
     for each in expected:
         row = found[each.metric, "round", each.estimand]
         assert (row.point, row.low, row.high) == pytest.approx((each.point, each.low, each.high))

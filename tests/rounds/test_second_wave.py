@@ -21,7 +21,6 @@ from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.recovery import log_recovery_factor
 from monitor.storage import tables
 from monitor.storage.samples import payload_store
-from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, REFERENCE, Scene, settings
 
@@ -287,7 +286,7 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
     assert found.log_e == pytest.approx(log_e_factor(limit, two, guess([one])))
     assert any(found.log_e)
     assert not round_.partial
-    report = report_of(whole, round_)
+    report = whole.round_report(round_.number)
     assert {row.stratum: row.first_wave for row in report.strata} == first
 
 

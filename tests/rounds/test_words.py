@@ -29,9 +29,7 @@ def fired(scene):
 
 
 def firing(scene):
-    return next(
-        Notice.model_validate(told) for told in scene.notices() if told["event"] == "alert.firing"
-    )
+    return Notice.model_validate(scene.alert_notices()[0])
 
 
 def page_of(scene, number):

@@ -15,7 +15,7 @@ from monitor.service.shared_reads import Prefetcher
 from monitor.sources import duckdb as duckdb_source
 from monitor.storage.labels import label_store
 from tests.rounds.scene import Scene, settings
-from tests.rounds.sinks import Sink, application_of
+from tests.rounds.sinks import application_of
 from tests.truth_files import labeler_of_files
 
 NAMES = ("first", "second", "third")
@@ -30,8 +30,7 @@ group by monitors.name order by monitors.name
 
 
 def tasks_of(scene):
-    with scene.database.read() as connection:
-        return label_store.all_tasks(connection, [scene.round(1).id])
+    return scene.read(label_store.all_tasks, [scene.round(1).id])
 
 
 class Fleet:
@@ -46,7 +45,7 @@ class Fleet:
         for scene in self.scenes:
             scene.week(1, count=200)
             scene.labeler = labeler_of_files(labeling, folder, clock=lambda: self.now)
-        self.application = application_of(self.scenes, Sink())
+        self.application = application_of(self.scenes)
         self.idle = ChangeDetector(database, lambda: self.now)
 
     def write(self, known):

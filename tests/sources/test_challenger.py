@@ -16,9 +16,6 @@ from tests.sources.prediction_files import (
     settings_with,
 )
 
-HEADER = ("mail_id", "scored_at", "score", "text", "other")
-DECISIONS = {True: "yes", False: "no", None: ""}
-BY_CLASS = {"challenger": {"predicted": "other"}, "positive": "yes", "negative": "no"}
 ROWS = (
     "select 'i' || i mail_id, timestamptz '2026-03-03 00:00:00Z' scored_at, i / 100 score, 't' text"
 )

@@ -128,23 +128,6 @@ def test_a_long_scan_writes_nothing_to_standard_output(tmp_path, capfd):
 
 
 @pytest.mark.parametrize(
-    ("where", "ids"),
-    [
-        ({"text": "eu"}, {"a"}),
-        ({"text": ["eu", "us"]}, {"a", "b"}),
-        ({"text": "' or true --"}, set()),
-        ({"score": 0.75}, {"c"}),
-    ],
-)
-def test_where_keeps_rows_with_one_of_the_values_and_runs_nothing(tmp_path, where, ids):
-    rows = [("a", GOOD[1], "0.9", "eu"), ("b", GOOD[1], "0.9", "us"), ("c", GOOD[1], "0.75", "x")]
-
-    frame = csv_source(tmp_path, rows, where=where).scan(WEEK, TWO, 5, "s")
-
-    assert {candidate.id for candidate in frame.strata[0].candidates} == ids
-
-
-@pytest.mark.parametrize(
     ("positive", "flagged"), [(None, "1"), (1, "1"), (True, "true"), (0, "0"), ("no", "no")]
 )
 def test_zeros_and_ones_need_no_negative(positive, flagged):
@@ -158,39 +141,6 @@ def test_zeros_and_ones_need_no_negative(positive, flagged):
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"negative": 0}, "negative needs columns.predicted"),
-        (
-            {
-                "threshold": None,
-                "columns": {"id": "mail_id", "time": "scored_at", "predicted": "c"},
-                "negative": [0, 1],
-            },
-            "negative: '1' is also in positive",
-        ),
-        (
-            {
-                "threshold": None,
-                "columns": {"id": "mail_id", "time": "scored_at", "predicted": "c"},
-                "negative": [],
-            },
-            "negative: an empty list matches nothing",
-        ),
-    ],
-)
-def test_a_negative_that_cannot_be_is_refused(changes, sentence):
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        settings_with(**changes)
-
-
-def unscored_source(folder):
-    rows = [("a", GOOD[1], "0.9", "1"), ("b", GOOD[1], "", "1"), ("c", GOOD[1], "0.3", "0")]
-    columns = {"id": "mail_id", "time": "scored_at", "predicted": "text", "score": "score"}
-    return csv_source(folder, rows, threshold=None, columns=columns)
-
-
-@pytest.mark.parametrize(
     ("edges", "sizes", "bad"),
     [
         (BandEdges(), [2, 1], {}),
@@ -199,7 +149,11 @@ def unscored_source(folder):
     ],
 )
 def test_an_item_without_score_goes_where_the_bands_allow_it(tmp_path, edges, sizes, bad):
-    frame = unscored_source(tmp_path).scan(WEEK, edges.strata(), 5, "s")
+    rows = [("a", GOOD[1], "0.9", "1"), ("b", GOOD[1], "", "1"), ("c", GOOD[1], "0.3", "0")]
+    columns = {"id": "mail_id", "time": "scored_at", "predicted": "text", "score": "score"}
+    source = csv_source(tmp_path, rows, threshold=None, columns=columns)
+
+    frame = source.scan(WEEK, edges.strata(), 5, "s")
 
     assert [part.size for part in frame.strata] == sizes
     assert dict(frame.bad_rows) == bad

@@ -157,6 +157,9 @@ def test_a_duckdb_file_that_another_process_writes_is_tried_again_later(tmp_path
         writer.communicate(b"\n")
 
 
+BY_CLASS = {"threshold": None, "columns": {"id": "i", "time": "t", "predicted": "c"}}
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -168,6 +171,9 @@ def test_a_duckdb_file_that_another_process_writes_is_tried_again_later(tmp_path
         ),
         ({"threshold": math.nan}, "Input should be a finite number"),
         ({"positive": "fraud"}, "positive needs columns.predicted"),
+        ({"negative": 0}, "negative needs columns.predicted"),
+        ({**BY_CLASS, "negative": [0, 1]}, "negative: '1' is also in positive"),
+        ({**BY_CLASS, "negative": []}, "negative: an empty list matches nothing"),
         ({"path": "p.duckdb"}, "a DuckDB file needs table"),
         ({"table": "scored"}, "table: 'scored' is for DuckDB files only"),
         ({"path": "s3://bucket/p.parquet"}, "is a remote address"),

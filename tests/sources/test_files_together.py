@@ -40,10 +40,21 @@ def day(number, end=None):
     return Window(start, end or start.replace(day=number + 1))
 
 
-def test_a_column_of_the_files_is_not_replaced_by_the_name_of_a_folder(tmp_path):
-    path = "scored_at=2026-03-01/region=eu/p.parquet"
+def test_a_column_of_the_files_is_not_replaced_by_the_name_of_a_folder_as_others_are(tmp_path):
+    regions = ["e%20u", "us", "__HIVE_DEFAULT_PARTITION__"]
+    paths = [f"scored_at=2026-03-01/region={each}/of=2026-03-01/p.parquet" for each in regions]
+    of_region = {**BY, "segments": ["region"]}
+    rows = [ROW.replace("'a'", f"'{n}'") for n in range(3)]
+    source = files(tmp_path, dict(zip(paths, rows, strict=True)), columns=of_region)
 
-    assert scan(files(tmp_path, {path: ROW}), day(3)).size == 1
+    drawn = scan(source, day(3)).strata[0].candidates
+
+    assert {each.id: each.segments for each in drawn} == {
+        "0": ("e u",),
+        "1": ("us",),
+        "2": ("(no value)",),
+    }
+    assert source.columns()["of"] == "DATE"
 
 
 def test_the_name_of_a_folder_is_a_text_or_a_day(tmp_path):

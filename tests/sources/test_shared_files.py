@@ -79,11 +79,3 @@ class TestLake:
         lake.write(mails(7, first=100), mode="overwrite")
 
         assert scanned([second]) == scanned([lake.source()])
-
-    def test_a_frame_that_nobody_asked_for_is_released(self, lake, monkeypatch):
-        first, _ = shared(lake.source(), lake.source())
-        first.release()
-        monkeypatch.setattr(LakeSource, "open_table", None)
-
-        with pytest.raises(TypeError):
-            scanned([first])

@@ -44,20 +44,17 @@ def pictures(tmp_path):
     return tmp_path / "pictures"
 
 
-def test_a_picture_of_bytes_is_shown(tmp_path):
-    assert shown_of(tmp_path, png()) == {"kind": "image", "value": URL}
-
-
-def test_a_picture_as_datasets_of_hugging_face_have_it_is_shown(tmp_path):
-    shown = shown_of(tmp_path, png(), sql="{'bytes': ?::blob, 'path': 'a.png'}")
-
-    assert shown == {"kind": "image", "value": URL}
-
-
-def test_a_picture_of_a_data_url_is_shown_by_its_bytes_whatever_type_the_url_names(tmp_path):
-    named_otherwise = URL.replace("image/png", "text/html")
-
-    assert shown_of(tmp_path, named_otherwise) == {"kind": "image", "value": URL}
+@pytest.mark.parametrize(
+    ("value", "sql"),
+    [
+        (png(), "?"),
+        (png(), "{'bytes': ?::blob, 'path': 'a.png'}"),  # as datasets of Hugging Face have it
+        (URL.replace("image/png", "text/html"), "?"),  # whatever type it names
+    ],
+    ids=["bytes", "struct", "data URL"],
+)
+def test_a_picture_is_shown_by_its_bytes(tmp_path, value, sql):
+    assert shown_of(tmp_path, value, sql=sql) == {"kind": "image", "value": URL}
 
 
 def test_a_picture_in_a_folder_is_shown(tmp_path, pictures):

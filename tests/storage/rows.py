@@ -31,6 +31,18 @@ STRATA = (FLAGGED, PASSED)
 MODEL: dict[str, Any] = {"model_version": None, "threshold": 0.5, "key_parts": (None, 1, 1)}
 
 
+def read(database, query, *args, **named):
+    """Ask a store with one of the program's functions."""
+    with database.read() as connection:
+        return query(connection, *args, **named)
+
+
+def write(database, change, *args, **named):
+    """Change a store with one of the program's functions."""
+    with database.write() as connection:
+        return change(connection, *args, **named)
+
+
 def rows(database, query, **values):
     with database.read() as connection:
         return [dict(row) for row in connection.execute(text(query), values).mappings()]
@@ -41,8 +53,7 @@ def slot_of(number):
 
 
 def add_monitor(database, name="mail"):
-    with database.write() as connection:
-        return round_store.ensure_monitor(connection, name, MONDAY)
+    return write(database, round_store.ensure_monitor, name, MONDAY)
 
 
 def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
@@ -62,8 +73,7 @@ def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
 
 
 def claimed(database, round_id):
-    with database.write() as connection:
-        return round_claims.claim_round(connection, round_id)
+    return write(database, round_claims.claim_round, round_id)
 
 
 def add_history(connection, monitor_id, **changes):
@@ -133,7 +143,6 @@ def add_effect(
 
 def claimed_effect(database, effect_id, now=MONDAY):
     """Take an effect that is known to be free."""
-    with database.write() as connection:
-        effect = effect_store.claim_effect(connection, effect_id, now, interrupted=INTERRUPTED)
+    effect = write(database, effect_store.claim_effect, effect_id, now, interrupted=INTERRUPTED)
     assert effect is not None
     return effect

@@ -347,7 +347,7 @@ def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
     _refuse_unclear(options)
     frame = read_table(path, "the labeled file")
     label, score = (
-        Column(f"column {name!r}", column_of(frame, name, "--labels"))
+        Column(f"column {name!r}", column_of(frame, name, "--labels", "needs"))
         for name in ("label", "score")
     )
     rows = read_rows(

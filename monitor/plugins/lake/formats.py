@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-    from monitor.plugins.lake.source import Near, Streams
+    from monitor.plugins.lake.source import Streams
 
 _ID = 8  # characters of a table's id that tell it from those at the same place before
 _LISTING_TIMEOUT = {"max_retries": "3", "retry_timeout": "30s"}
@@ -49,10 +49,7 @@ class DeltaLake:
         try:
             table = self._table(int(version))
             if table_id in ("", _id_of(table)):
-                return lambda columns, near: table.scan(
-                    columns=list(columns) or None,
-                    predicate=None if near is None else near.predicate,
-                )
+                return lambda columns, near: table.scan(list(columns) or None, predicate=near)
         except TableNotFoundError:
             pass
         newest = self.newest()  # where there is no table at all, this raises the same
@@ -108,10 +105,10 @@ class IcebergLake:
             message = f"{self._name} has no snapshot {snapshot} any more"
             raise SnapshotMissing(message)
 
-        def stream(columns: Sequence[str], near: Near | None) -> Any:
+        def stream(columns: Sequence[str], near: str | None) -> Any:
             fields = tuple(columns) or ("*",)
             scan = table.scan(selected_fields=fields, snapshot_id=int(snapshot))
-            return (scan if near is None else scan.filter(near.predicate)).to_arrow_batch_reader()
+            return (scan if near is None else scan.filter(near)).to_arrow_batch_reader()
 
         return stream
 

@@ -53,40 +53,24 @@ _PLAIN = re.compile(r'[^".\\]+')
 _SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours)
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
-    """Rows that a stream may return: a column lies between two times, or has no time.
+def near(window: Window, column: str, column_type: str) -> str | None:
+    """Write which rows may be in a window, or have no time, as both libraries read SQL.
 
-    ``start`` and ``end`` are texts of ISO 8601, the latter excluded.
+    None if the column's type does not tell.
     """
-
-    column: str
-    start: str
-    end: str
-
-    @property
-    def predicate(self) -> str:
-        """The rows in SQL, as deltalake and pyiceberg both read it."""
-        column = quoted(self.column)
-        between = f"{column} >= '{self.start}' and {column} < '{self.end}'"
-        return f"(({between}) or {column} is null)"
-
-
-def near(window: Window, column: str, column_type: str) -> Near | None:
-    """Return which rows may be in a window; None if the column's type does not tell."""
     if not TIMES.fullmatch(column_type) or not _PLAIN.fullmatch(column):
         return None
-    if column_type.startswith(("TIMESTAMP WITH", "TIMESTAMPTZ")):
-        return Near(column, window.start.isoformat(), window.end.isoformat())
-    start, end = (at.astimezone(UTC).replace(tzinfo=None) for at in (window.start, window.end))
-    start, end = start - _SLACK, end + _SLACK
+    start, end = (at.astimezone(UTC) for at in (window.start, window.end))
+    if not column_type.startswith(("TIMESTAMP WITH", "TIMESTAMPTZ")):
+        start, end = (start - _SLACK).replace(tzinfo=None), (end + _SLACK).replace(tzinfo=None)
+    first, after = start.isoformat(), end.isoformat()
     if column_type == "DATE":
-        next_day = end.date() + timedelta(days=1)
-        return Near(column, start.date().isoformat(), next_day.isoformat())
-    return Near(column, start.isoformat(), end.isoformat())
+        first, after = str(start.date()), str(end.date() + timedelta(days=1))
+    name = quoted(column)
+    return f"(({name} >= '{first}' and {name} < '{after}') or {name} is null)"
 
 
-Streams = Callable[[Sequence[str], Near | None], Any]
+Streams = Callable[[Sequence[str], str | None], Any]
 """One state of a table, as long as its files are kept: gives these columns as a new Arrow stream.
 
 Without columns it gives all of them. Rows outside of what is near may be missing, as files whose
@@ -99,7 +83,7 @@ class LakeTable(OpenTable):
     """An open snapshot."""
 
     streams: Streams = field(kw_only=True)
-    near: Near | None = None  # Rows that queries ask for.
+    near: str | None = None  # Rows that queries ask for.
 
     def stream(self, sql: str, parameters: Parameters | None = None) -> Iterator[tuple[Any, ...]]:
         """Run a query over a stream of the columns that it names."""

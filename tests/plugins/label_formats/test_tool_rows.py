@@ -1,14 +1,13 @@
 """Prodigy, doccano and Argilla: what is written for them, and what of theirs is an answer."""
 
 import json
-import os
-import subprocess
-import sys
 from datetime import UTC, datetime
+from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
 from monitor.domain.model import Answer, Task
+from monitor.labeling import formats
 from monitor.labeling.blanking import WITHOUT_NOTES, blank
 from monitor.labeling.label_files import read_keys, read_labels, write_tasks
 
@@ -23,22 +22,6 @@ def written(tmp_path, format, shown):
     return json.loads((tmp_path / "t.jsonl").read_text())
 
 
-READ_ALL = """
-import sys
-from pathlib import Path
-
-import structlog
-
-from monitor.domain.model import Task
-from monitor.labeling.label_files import read_keys, write_tasks
-
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-for name, format in (("a.xlsx", "xlsx"), ("b.jsonl", "jsonl"), ("c.jsonl", "prodigy")):
-    write_tasks(Path(name), [Task("aa", "i", {"text": "shown"})], format)
-    print(len(read_keys(Path(name))))
-"""
-
-
 @pytest.fixture
 def read(tmp_path):
     def of(*rows):
@@ -49,27 +32,14 @@ def read(tmp_path):
     return of
 
 
-@pytest.mark.parametrize("kind", ["acme", "xlsx", "prodigy"])
-def test_a_broken_package_keeps_no_label_file_from_being_read(tmp_path, kind):
-    """Nor does one that takes a name of ours."""
-    about = tmp_path / "site" / "acme-1.0.dist-info"
-    about.mkdir(parents=True)
-    about.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0")
-    entry = f"[pr_monitor.label_formats]\n{kind} = no_such_module\n"
-    about.joinpath("entry_points.txt").write_text(entry)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(about.parent), *sys.path])}
+def test_no_other_package_adds_a_format_or_takes_the_place_of_one(monkeypatch):
+    group = "pr_monitor.label_formats"
+    others = [EntryPoint(name, "no_such_module", group) for name in ("acme", "xlsx", "prodigy")]
+    ours = [*entry_points(group=group)]
+    monkeypatch.setattr(formats, "entry_points", lambda **_: [*ours, *others])
 
-    done = subprocess.run(
-        [sys.executable, "-c", READ_ALL],
-        cwd=tmp_path,
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-
-    assert done.stdout.split() == ["1", "1", "1"], done.stderr
-    assert ("no_such_module" in done.stdout + done.stderr) is (kind == "acme")
+    assert formats.formats.__wrapped__() == formats.formats()
+    assert formats.formats().keys() == {"argilla", "doccano", "prodigy", "xlsx"}
 
 
 def said(collected):
@@ -84,24 +54,19 @@ def reason(collected):
 # Out
 
 
-def test_prodigy_shows_the_question_and_asks_of_each_item_though_texts_are_equal(tmp_path):
-    assert written(tmp_path, "prodigy", {"body": "Hi"}) == {
-        "label": QUESTION,
-        "text": "Hi",
-        "input": "aa",
-        "meta": {"task": "aa"},
-    }
+WRITTEN = {
+    "prodigy": {"label": QUESTION, "text": "Hi", "input": "aa", "meta": {"task": "aa"}},
+    "doccano": {"task": "aa", "text": "Hi", "label": []},
+    "argilla": {"id": "aa", "text": "Hi"},
+}
 
 
-def test_doccano_keeps_the_key_as_another_column(tmp_path):
-    assert written(tmp_path, "doccano", {"body": "Hi"}) == {"task": "aa", "text": "Hi", "label": []}
+@pytest.mark.parametrize("format", WRITTEN)
+def test_each_tool_gets_the_key_where_it_keeps_it_and_prodigy_the_question(tmp_path, format):
+    assert written(tmp_path, format, {"body": "Hi"}) == WRITTEN[format]
 
 
-def test_argilla_takes_the_key_as_the_id_of_the_record(tmp_path):
-    assert written(tmp_path, "argilla", {"body": "Hi"}) == {"id": "aa", "text": "Hi"}
-
-
-@pytest.mark.parametrize("format", ["prodigy", "doccano", "argilla"])
+@pytest.mark.parametrize("format", WRITTEN)
 def test_several_columns_are_one_text_with_their_names(tmp_path, format):
     row = written(tmp_path, format, {"subject": "Trip", "body": "To \x1b[2J Rome"})
 
@@ -164,16 +129,16 @@ def doccano(*labels, **more):
 
 
 @pytest.mark.parametrize(
-    ("labels", "expected"),
+    ("row", "expected"),
     [
-        (["yes"], [("aa", Answer.POSITIVE, "unnamed")]),
-        (["No"], [("aa", Answer.NEGATIVE, "unnamed")]),
-        (["cannot tell"], [("aa", Answer.CANNOT_TELL, "unnamed")]),
-        ([], []),
+        (doccano("yes"), [("aa", Answer.POSITIVE, "unnamed")]),
+        (doccano("No"), [("aa", Answer.NEGATIVE, "unnamed")]),
+        (doccano("cannot tell", annotator="ada"), [("aa", Answer.CANNOT_TELL, "ada")]),
+        (doccano(), []),
     ],
 )
-def test_the_one_label_of_doccano_is_the_answer(read, labels, expected):
-    collected = read(doccano(*labels))
+def test_the_one_label_of_doccano_is_the_answer_of_who_may_be_named(read, row, expected):
+    collected = read(row)
 
     assert (said(collected), collected.refused) == (expected, ())
 
@@ -182,10 +147,6 @@ def test_two_labels_of_doccano_are_refused_with_the_setting_that_makes_them(read
     assert reason(read(doccano("no", "yes"))).startswith(
         "has 2 labels, such as 'no' and 'yes'; keep one: in doccano let a project allow a single"
     )
-
-
-def test_a_person_may_be_named_in_a_row_of_doccano(read):
-    assert said(read(doccano("yes", annotator="ada"))) == [("aa", Answer.POSITIVE, "ada")]
 
 
 # Argilla

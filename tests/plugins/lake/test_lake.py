@@ -104,14 +104,10 @@ def test_a_window_is_the_same_whatever_its_times_are_and_are_called(lake, tmp_pa
 def test_files_that_may_hold_rows_of_a_window_are_the_same_in_every_zone(kind):
     far = Window(*(at.astimezone(ZoneInfo("Pacific/Pago_Pago")) for at in (WEEK.start, WEEK.end)))
 
-    found, expected = (near(window, "scored_at", kind) for window in (far, WEEK))
-    assert found is not None
-    assert expected is not None
+    found = near(far, "scored_at", kind)
 
-    instants = [
-        [datetime.fromisoformat(at) for at in (each.start, each.end)] for each in (found, expected)
-    ]
-    assert instants[0] == instants[1]
+    assert found is not None
+    assert found == near(WEEK, "scored_at", kind)
 
 
 def test_files_whose_statistics_show_no_row_of_the_window_are_not_read(lake):
@@ -284,21 +280,3 @@ def test_a_table_that_took_the_place_of_another_is_not_taken_for_it(tmp_path, wr
     with pytest.raises(SnapshotMissing):
         lake.source().at(frame.snapshot).show(["m0"], WEEK)
     assert set(lake.source().at("0").show(["m0"], WEEK)) == {"m0"}  # as earlier releases named it
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("times", [15, pytest.param(200, marks=pytest.mark.soak)])
-def test_a_table_that_changes_between_count_and_draw_gives_frame_and_sample_of_one_state(
-    tmp_path, times
-):
-    lake = Delta(tmp_path)
-    lake.write(mails(20))
-    source = lake.source()
-
-    for place in range(times):
-        frame = source.scan(WEEK, TWO, 5, f"seed {place}")
-        lake.write(mails(20 + place % 7, first=100 * place), mode="overwrite")
-        shown = as_counted(source, frame.snapshot).show(sorted(ids_of(frame)), WEEK)
-
-        assert set(shown) == ids_of(frame)
-        assert frame.snapshot.startswith(f"{place}.")

@@ -5,13 +5,13 @@ from typing import Any
 from deltalake import write_deltalake
 from pyiceberg.catalog import load_catalog
 
-from monitor.domain.model import Answer
-from tests.labeling.truth_contract import TruthContract, arrow, found, tasks_of
-from tests.plugins.lake.lake_tables import Delta, Iceberg, mails
+from tests.labeling.truth_contract import TruthContract, arrow, tasks_of
+from tests.plugins.lake.lake_tables import Delta, Iceberg
 
 
 class OfLake(TruthContract):
     lake: Any
+    item = "mail_id"
 
     def source(self, **changes):
         return self.lake(self.folder).source(**changes)
@@ -37,21 +37,6 @@ class TestDelta(OfLake):
         again = labeler.collect(tasks_of(["a"]), first.cursor)
 
         assert not again.anew
-
-    def test_of_the_table_of_the_predictions_only_rows_that_count_are_read(self):
-        lake = Delta(self.folder)
-        rows = mails(2)
-        rows[1] |= {"id": "m0", "country": "DE", "text": "0"}
-        rows[0]["text"] = "1"
-        lake.write([*rows, *mails(1, first=7)])
-        asked = {"table": None, "id": "mail_id", "value": "text", "negative": ["0"]}
-
-        source = lake.source(where={"country": "CZ"})
-        answers, reasons = found(self.labeler(source=source, **asked), ["m0"])
-
-        assert (answers, reasons) == ({"m0": Answer.POSITIVE}, {})
-        both = self.labeler(source=lake.source(), **asked)
-        assert "contradict" in found(both, ["m0", "m7"])[1]["m0"]
 
 
 class TestIceberg(OfLake):

@@ -10,7 +10,7 @@ from monitor.domain.model import BandEdges, Window
 from tests.plugins.spark.places import source_of, write
 from tests.sources.prediction_files import TWO, WEEK, refused
 from tests.sources.sql.databases import BY_COUNTRY, drawn
-from tests.sources.test_duckdb_times import CLOCK_CHANGES
+from tests.sources.sql.test_times import CLOCK_CHANGES
 
 pytestmark = pytest.mark.usefixtures("spark")
 NAIVE = pa.timestamp("us")

@@ -28,10 +28,6 @@ def end(scene, *names):
     return [alert.state for alert in scene.alerts()]
 
 
-def told(scene, sink):
-    return [each for each in scene.notices(sink) if each["event"].startswith("alert.")]
-
-
 def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_told_once(scene):
     scene.now += WEEK + UNWATCHED
 
@@ -42,7 +38,7 @@ def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_t
     assert states == [AlertState.RESOLVED]
     assert alert.ended_why == "the monitor is no longer in the config"
     for sink in ("log", "ops"):
-        events = told(scene, sink)
+        events = scene.alert_notices(sink)
         assert [each["event"] for each in events] == ["alert.firing", "alert.resolved"]
         assert "has ended: the monitor is no longer in the config." in events[-1]["sentence"]
     assert scene.read(removed_monitors, ["other"]) == []

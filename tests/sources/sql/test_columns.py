@@ -138,13 +138,21 @@ def test_only_the_newest_model_version_is_drawn_from(place):
     assert sum(frame.notes.values()) == 2
 
 
+@pytest.mark.parametrize(
+    ("where", "ids"),
+    [
+        ({"country": ["eu", "us"]}, ["0", "2"]),
+        ({"country": "' or true --"}, []),
+        ({"score": 0.75, "country": "eu "}, ["4"]),
+    ],
+)
 @also_in_files
-def test_where_leaves_rows_out_by_their_exact_text(place):
-    make_table(place, rows_with(country=["eu", "EU", "us", None, "eu "]))
+def test_where_keeps_rows_by_their_exact_text_and_runs_nothing(place, where, ids):
+    make_table(place, rows_with(country=["eu", "EU", "us", None, "eu "], score=[0.9] * 4 + [0.75]))
 
-    frame = source_of(place, where={"country": ["eu", "us"]}).scan(WEEK, TWO, 9, "s")
+    frame = source_of(place, where=where).scan(WEEK, TWO, 9, "s")
 
-    assert sorted(drawn(frame)) == ["0", "2"]
+    assert sorted(drawn(frame)) == ids
 
 
 @pytest.mark.parametrize("name", ["Order By", 'q"x', "p%s", "a:b", "x'y", "a`b"])
@@ -196,7 +204,7 @@ def test_people_see_texts_numbers_and_nothing_for_null(place):
     source = source_of(place, columns={**COLUMNS, "show": ["text", "amount", "note"]})
 
     [shown] = source.show(["0"], WEEK).values()
-    assert shown["text"], shown["note"] == ("x", "")
+    assert (shown["text"], shown["note"]) == ("x", "")
     assert float(shown["amount"]) == 1250.5
 
 

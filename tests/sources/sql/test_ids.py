@@ -2,7 +2,6 @@
 
 import hashlib
 import uuid
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,18 +11,15 @@ from sqlalchemy.engine import make_url
 from monitor.domain.model import BadRow
 from monitor.testing.memory import draw_order
 from tests.sources.prediction_files import TWO, WEEK, refused
+from tests.sources.sql import databases
 from tests.sources.sql.databases import Place, also_in_files, drawn, make_table, source_of
 
-AT = datetime(2026, 3, 3, tzinfo=UTC)
 ALIKE = ["a", "A", "a ", " a", "á", "Á", "a\u0301", "ß", "ss", "SS", "a\t", "i", "\u0130", "\u0131"]
 ALIKE += ["007", "7", "7.0", " 7 ", r"lite\x00ral", "x" * 150, "NULL", "'; drop"]
 
 
 def rows_with(ids):
-    return [
-        {"id": each, "time": AT, "score": 0.9, "predicted": True, "text": f"row {n}"}
-        for n, each in enumerate(ids)
-    ]
+    return databases.rows_with(id=ids, text=[f"row {n}" for n in range(len(ids))])
 
 
 def in_order(ids, seed="s"):

@@ -36,9 +36,9 @@ def scan(source):
     return source.scan(WEEK, TWO, 9, "s")
 
 
-def with_url(url, **changes):
+def with_url(url, folder="."):
     given = {"url": url, "table": "scored", "columns": COLUMNS, "threshold": 0.5}
-    return SqlSource(SqlSettings.model_validate({**given, **changes}))
+    return SqlSource(SqlSettings.model_validate(given), folder)
 
 
 @pytest.mark.parametrize(
@@ -204,11 +204,8 @@ def test_a_file_of_any_name_is_read(tmp_path, name):
     place.close()
     (tmp_path / "plain").rename(tmp_path / name)
     url = make_url("sqlite://").set(database=name).render_as_string()
-    given = {"url": url, "table": "scored", "columns": COLUMNS, "threshold": 0.5}
 
-    frame = SqlSource(SqlSettings.model_validate(given), tmp_path).scan(WEEK, TWO, 5, "s")
-
-    assert frame.size == 1
+    assert scan(with_url(url, tmp_path)).size == 1
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 

@@ -192,27 +192,22 @@ def test_monitors_with_a_fault_are_left_to_scans_of_their_own(sqlite_place):
         scans[0].source.scan(WEEK, BANDS, 9, "s33d")
 
 
-def test_a_block_that_is_too_large_for_a_statement_is_read_in_parts(sqlite_place):
+@pytest.mark.parametrize(
+    ("blocks", "most"), [(50, None), (2, 3 * 9 * len(TWO))], ids=["statement", "memory"]
+)
+def test_a_block_that_a_statement_or_memory_does_not_take_is_read_in_parts(
+    sqlite_place, monkeypatch, blocks, most
+):
     table_of(1, sqlite_place)
     kinds = [(by_score(score), TWO, 9) for score in SCORES]
-    scans = planned(sqlite_place, kinds * 50)
+    scans = planned(sqlite_place, kinds * blocks)
+    monkeypatch.setattr(shared_query, "MOST_CANDIDATES", most or shared_query.MOST_CANDIDATES)
 
     with statements(*scans) as found:
         scans[0].source.read_for(scans, WEEK, "s33d")
 
     assert sum("CROSS JOIN" in one for one in found) == 2
-    assert scanned(scans) == scanned(planned(sqlite_place, kinds)) * 50
-
-
-def test_what_memory_is_not_taken_for_is_read_in_parts(sqlite_place, monkeypatch):
-    table_of(1, sqlite_place)
-    scans = planned(sqlite_place, [(by_score(score), BANDS, 9) for score in SCORES] * 2)
-    monkeypatch.setattr(shared_query, "MOST_CANDIDATES", 4 * 9 * len(BANDS))
-
-    with statements(*scans) as found:
-        scans[0].source.read_for(scans, WEEK, "s33d")
-
-    assert sum("CROSS JOIN" in one for one in found) == 2
+    assert scanned(scans) == scanned(planned(sqlite_place, kinds)) * blocks
 
 
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)

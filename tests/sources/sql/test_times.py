@@ -14,7 +14,6 @@ from monitor.domain.truth import TruthColumns
 from monitor.sources.sql_times import first_local, local_times
 from tests.sources.prediction_files import TWO, WEEK, refused
 from tests.sources.sql.databases import also_in_files, drawn, make_table, source_of
-from tests.sources.test_duckdb_times import CLOCK_CHANGES, NO_TIMES, OFFSETS
 
 NAIVE = {
     "postgresql": "timestamp",
@@ -23,6 +22,30 @@ NAIVE = {
     "duckdb": "timestamp",
 }
 PRAGUE = ZoneInfo("Europe/Prague")
+
+
+OFFSETS = (
+    "2026-03-02T23:59:59.999999Z",
+    "2026-03-03 01:59:59+02:00",
+    "2026-03-03T01:59:59+0200",
+    "2026-03-03 01:59:59+02",
+    "2026-03-03 01:59:59 +02:00",
+    "2026-03-02 18:29:59-05:30",
+    "2026-03-02 23:59:59 UTC",
+    "2026-03-02t23:59:59z",
+    " 2026-03-02T23:59Z ",
+)
+"""One day in nine spellings."""
+NO_TIMES = ("2026-02-30T00:00:00Z", "1772496000", "infinity", "03/02/2026")
+CLOCK_CHANGES = {
+    "2026-03-29T01:59:59": "2026-03-29T00:59:59",
+    "2026-03-29T03:00:00": "2026-03-29T01:00:00",
+    "2026-10-25T01:59:59": "2026-10-24T23:59:59",
+    "2026-10-25T02:00:00": "2026-10-25T01:00:00",  # twice on the clock: the second is taken
+    "2026-10-25T02:30:00": "2026-10-25T01:30:00",
+    "2026-10-25T03:00:00": "2026-10-25T02:00:00",
+}
+"""Local times of Prague, and the same in UTC."""
 
 
 def with_times(place, kind, *times):
@@ -37,9 +60,19 @@ def with_times(place, kind, *times):
     )
 
 
-@also_in_files
-def test_local_times_around_a_change_of_clocks_become_utc(place):
-    with_times(place, NAIVE[place.name], *(local.replace("T", " ") for local in CLOCK_CHANGES))
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        ("sqlite", "text"),
+        pytest.param("postgresql", "timestamp", marks=pytest.mark.postgresql),
+        pytest.param("mariadb", "datetime(6)", marks=pytest.mark.mariadb),
+        ("duckdb", "timestamp"),
+        ("duckdb", "varchar"),
+    ],
+    indirect=["place"],
+)
+def test_local_times_around_a_change_of_clocks_become_utc(place, kind):
+    with_times(place, kind, *(local.replace("T", " ") for local in CLOCK_CHANGES))
     source = source_of(place, time_zone="Europe/Prague")
     second = timedelta(seconds=1)
 
@@ -158,11 +191,12 @@ def test_a_column_that_holds_no_times_is_refused(postgres_place, kind):
     assert "wanted times; cast it where it is written" in refused(source_of(postgres_place))
 
 
-def test_an_offset_in_a_text_of_sqlite_is_heard_and_what_is_no_time_is_counted(sqlite_place):
-    with_times(sqlite_place, "text", *OFFSETS, *NO_TIMES)
+@pytest.mark.parametrize("place", ["sqlite", "duckdb"], indirect=True)
+def test_an_offset_in_a_text_is_heard_and_what_is_no_time_is_counted(place):
+    with_times(place, place.kinds["text"], *OFFSETS, *NO_TIMES)
     day = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC))
 
-    frame = source_of(sqlite_place).scan(day, TWO, 5, "s")
+    frame = source_of(place).scan(day, TWO, 5, "s")
 
     assert (frame.size, dict(frame.bad_rows)) == (9, {"time unparsable": 4})
 

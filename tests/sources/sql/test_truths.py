@@ -35,20 +35,6 @@ class TestTruths(TruthContract):
         make_table(self.place, [*rows])
         return self.source(columns=BY_COUNTRY)
 
-    def test_of_the_table_of_the_predictions_only_rows_that_count_are_read(self):
-        rows = [
-            {"id": "a", "time": MONDAY, "country": country, "text": value}
-            for country, value in (("CZ", "1"), ("DE", "0"))
-        ]
-        make_table(self.place, [*rows, {**rows[0], "id": "b"}])
-        asked = {"table": None, "id": "id", "value": "text"}
-
-        cz = self.labeler(source=self.source(where={"country": "CZ"}), **asked)
-        everywhere = self.labeler(source=self.source(), **asked)
-
-        assert found(cz, ["a"]) == ({"a": Answer.POSITIVE}, {})
-        assert "contradict" in found(everywhere, ["a", "b"])[1]["a"]
-
 
 def test_labelers_of_one_table_read_it_once_in_a_pass_and_another_server_is_another_table(
     sqlite_place,
