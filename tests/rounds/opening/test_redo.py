@@ -96,8 +96,7 @@ def test_what_needs_a_look_the_second_time_is_told_under_the_name_of_its_run(sce
 
     redo(scene)
 
-    rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'ops'")
-    told = {row["payload"]["event"]: row["payload"]["round_key"] for row in rows}
+    told = {each["event"]: each["round_key"] for each in scene.notices("ops")}
     assert told["round.attention"] == told["round.abandoned"] == scene.reports()[0]["round_key"]
 
 
