@@ -23,14 +23,17 @@ AT_ONCE = {"grace": timedelta(0), "hooks": ("ops",)}
 SETTINGS = settings(**AT_ONCE)
 
 
-@played
-def unlabeled(database):
-    """A round that was drawn and abandoned since no answer came by its deadline."""
-    scene = Scene(database, SETTINGS)
+def nobody_answers(scene):
+    """Draw a round, which is abandoned since no answer comes by its deadline."""
     scene.draw(1)
     scene.run(later=timedelta(days=5))
     assert scene.round(1).state == "abandoned"
     return scene
+
+
+@played
+def unlabeled(database):
+    return nobody_answers(Scene(database, SETTINGS))
 
 
 def redo(scene):
@@ -93,8 +96,7 @@ def test_what_needs_a_look_the_second_time_is_told_under_the_name_of_its_run(sce
 
     redo(scene)
 
-    rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'ops'")
-    told = {row["payload"]["event"]: row["payload"]["round_key"] for row in rows}
+    told = {each["event"]: each["round_key"] for each in scene.notices("ops")}
     assert told["round.attention"] == told["round.abandoned"] == scene.reports()[0]["round_key"]
 
 
@@ -159,13 +161,9 @@ def test_what_a_slow_worker_puts_away_is_not_what_is_out_now(unlabeled):
 
 @pytest.fixture
 def folder(database, tmp_path):
-    """A round labeled through files, abandoned since no answer came by its deadline."""
     scene: Any = Scene(database, SETTINGS)
     scene.labeler = FilesLabeler(FilesSettings(), tmp_path)
-    scene.draw(1)
-    scene.run(later=timedelta(days=5))
-    assert scene.round(1).state == "abandoned"
-    return scene
+    return nobody_answers(scene)
 
 
 def test_tasks_get_a_file_of_their_own_and_answers_in_the_old_one_count_though_it_shows_nothing(
