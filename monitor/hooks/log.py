@@ -28,13 +28,16 @@ class LogSettings(HookSettings):
 class LogHandler:
     """Write each notice as one line of logfmt on standard error: the sentence, then its keys."""
 
-    def __init__(self, _: LogSettings, context: HookContext) -> None:
+    def __init__(
+        self, _: LogSettings, context: HookContext, logger: FilteringBoundLogger | None = None
+    ) -> None:
         self._link = context.link
+        self._logger = logger
 
     def deliver(self, effect: Effect) -> str:
         """Write the notice and return its id; a repeat writes the line again."""
         notice = read_notice(effect.payload, self._link)
-        logger = _stderr_logger()
+        logger = self._logger or _stderr_logger()
         write = logger.info if notice.event.startswith(_CALM) else logger.warning
         # What a log search wants to filter by; figures that are not there are left out.
         keys = notice.model_dump(mode="json", exclude={"sentence", "event"}, exclude_none=True)

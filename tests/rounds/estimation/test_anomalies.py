@@ -202,7 +202,7 @@ def test_a_window_without_flagged_items_is_reported_and_not_tested():
 # --- where it is told -------------------------------------------------------------------------
 
 
-def test_a_real_round_tells_its_report_the_log_and_status_but_no_hook(database, monkeypatch):
+def test_a_real_round_tells_its_report_the_log_and_status_but_no_hook(database):
     scene = Scene(database, settings(hooks=("ops",)))
     for number in (1, 2, 3):
         scene.play(number)
@@ -211,8 +211,8 @@ def test_a_real_round_tells_its_report_the_log_and_status_but_no_hook(database, 
     scene.play(4, share=0.15, precision=0.3, recall=0.15)
     lines: list[tuple[str, str]] = []
     logger: Any = SimpleNamespace(info=lambda text, **keys: lines.append((text, keys["notice"])))
-    monkeypatch.setattr("monitor.hooks.log._stderr_logger", lambda: logger)
-    deliver(database, {"log": LogHandler(LogSettings(), HookContext("log"))}, lambda: scene.now)
+    log = LogHandler(LogSettings(), HookContext("log"), logger)
+    deliver(database, {"log": log}, lambda: scene.now)
 
     kinds = ["frame", "predictive", "predictive", "changed", "changed"]
     last = RoundReport.model_validate(scene.reports()[-1])
