@@ -24,7 +24,7 @@ from monitor.stats.core.draws import Estimand
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
+from monitor.stats.design.cell_counts import cell_counts, rest_of_class
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import recalibrated_prior
@@ -185,7 +185,7 @@ def _drawn(design: CellRounds, labeled: Whole, positive: Whole, points: int) -> 
         if design.positive is None:
             worth, items = cell_counts(size, n, y), int(size.sum())
         else:
-            worth, items = counts_of_the_rest(size - n, n, y), int((size - n).sum())
+            worth, items = rest_of_class(size - n, n, y).counts, int((size - n).sum())
         more = (worth.labeled - worth.positive)[:, 0]
         rates = beta_quantiles(0.5 + worth.positive[:, 0], 0.5 + more, sobol[:, i])
         if design.positive is None:

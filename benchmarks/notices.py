@@ -180,8 +180,7 @@ def _told(
     rates.append(_wobbled(rate if now is None else now, wobble, rng))
     *earlier, last = (_tally(size, labels, rate, rng) for rate in rates)
     known = history_states([*earlier, last], None, SETTINGS.pooling)[-1]
-    news = round_anomalies(last, earlier, known, SETTINGS, seed=seed)
-    kinds = {row.kind for row in news.notices}
+    kinds = {row.kind for row in round_anomalies(last, earlier, known, SETTINGS, seed=seed)}
     return "predictive" in kinds, "changed" in kinds
 
 

@@ -6,12 +6,11 @@ import os
 import shutil
 import sqlite3
 import sys
-import uuid
 from typing import Any
 
 import pytest
 import structlog
-from sqlalchemy import create_engine, text, update
+from sqlalchemy import create_engine, update
 from sqlalchemy.engine import make_url
 
 from monitor.storage import database as stores
@@ -22,7 +21,7 @@ from monitor.tracking.connection import Connection
 from tests import hypothesis_profiles, tiers
 from tests.label_studio import LabelStudio
 from tests.mlflow_server import SERVER_PYTHON, MlflowServer
-from tests.servers import postgres
+from tests.servers import new_database, postgres
 from tests.small_config import write_predictions
 
 STORE_ID = "00000000-0000-4000-8000-000000000000"
@@ -89,36 +88,16 @@ def postgres_server():
         yield url
 
 
-def _address_of(server, name):
-    return make_url(server).set(database=name).render_as_string(hide_password=False)
-
-
-def _say(server, *statements):
-    """Execute SQL that no transaction can hold."""
-    engine = create_engine(server, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        for statement in statements:
-            connection.execute(text(statement))
-    engine.dispose()
-
-
-def _new_database(server, *template):
-    name = f"test_{uuid.uuid4().hex[:12]}"
-    _say(server, " ".join(("create database", name, *template)))
-    return _address_of(server, name)
-
-
 @pytest.fixture
 def postgres_url(postgres_server):
     """Address of a new, empty PostgreSQL database."""
-    return _new_database(postgres_server)
+    return new_database(postgres_server)
 
 
 @pytest.fixture(scope="session")
 def postgres_tables(postgres_server):
     """A PostgreSQL database with this version's tables and nothing else: made once and copied."""
-    _say(postgres_server, "create database tables")
-    database = Database(_address_of(postgres_server, "tables"))
+    database = Database(new_database(postgres_server, "tables"))
     schema.ready(database)
     database.close()
     return "tables"
@@ -139,9 +118,9 @@ def store_url(request):
     if request.param == "sqlite":
         return request.getfixturevalue("sqlite_url")
     server = request.getfixturevalue("postgres_server")
-    has_tables = "database" in request.fixturenames
-    template = ("template", request.getfixturevalue("postgres_tables")) if has_tables else ()
-    return _new_database(server, *template)
+    if "database" not in request.fixturenames:
+        return new_database(server)
+    return new_database(server, more=f"template {request.getfixturevalue('postgres_tables')}")
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Label files as tests read and fill them."""
 
 import csv
+import io
 
 
 def read_rows(path):
@@ -8,8 +9,13 @@ def read_rows(path):
         return list(csv.DictReader(stream))
 
 
+def as_csv(rows):
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
 def write_rows(path, rows):
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    path.write_text(as_csv(rows), newline="")

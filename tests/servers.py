@@ -8,12 +8,15 @@ import subprocess
 import tempfile
 import threading
 import time
+import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
 
 
 def free_port() -> int:
@@ -48,12 +51,12 @@ class QuietHandler(BaseHTTPRequestHandler):
 
 
 class LocalServer(ThreadingHTTPServer):
-    """An HTTP server on a free port of loopback, which a test enters and leaves."""
+    """An HTTP server on a free port of loopback, or a given one, which a test enters and leaves."""
 
     daemon_threads = True
 
-    def __init__(self, handler):
-        super().__init__(("127.0.0.1", 0), handler)
+    def __init__(self, handler, port=0):
+        super().__init__(("127.0.0.1", port), handler)
         self.root = f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, *_):
@@ -83,6 +86,21 @@ def postgres_program(name):
     if not installed:
         cannot_start(f"PostgreSQL's {name} is not installed (Debian: apt install postgresql)")
     return str(installed[-1])
+
+
+def execute_on(server, statement):
+    """Execute SQL that no transaction can hold."""
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+def new_database(server, name=None, *, more=""):
+    """Create a database in PostgreSQL, by default with a name of its own; returns its address."""
+    name = name or f"test_{uuid.uuid4().hex[:12]}"
+    execute_on(server, f"create database {name} {more}")
+    return make_url(server).set(database=name).render_as_string(hide_password=False)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """A small config with real files, as a user has it: predictions, labels, a store and MLflow."""
 
-import csv
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import text
 
 from monitor.config.load import load_config
+from monitor.storage.database import Database
 from monitor.tracking.connection import Connection
 from tests.csv_files import read_rows, write_rows
 
@@ -33,13 +34,12 @@ hooks:
 
 def write_predictions(folder):
     newest = datetime.now(UTC)
-    with (folder / "predictions.csv").open("w", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["id", "at", "score", "subject"])
-        for number in range(21 * 24):
-            at = newest - timedelta(hours=number)
-            score = 0.9 if number % 5 == 0 else 0.1
-            writer.writerow([f"m{number:04}", at.isoformat(), score, f"subject {number}"])
+    rows = [
+        {"id": f"m{number:04}", "at": (newest - timedelta(hours=number)).isoformat()}
+        | {"score": 0.1 if number % 5 else 0.9, "subject": f"subject {number}"}
+        for number in range(21 * 24)
+    ]
+    write_rows(folder / "predictions.csv", rows)
 
 
 def configure(
@@ -67,6 +67,12 @@ def fill_labels(folder):
 def rows(database, query):
     with database.read() as connection:
         return [tuple(row) for row in connection.execute(text(query))]
+
+
+def stored(folder, query):
+    """Ask the store of a folder."""
+    with closing(Database(f"sqlite:///{folder}/monitor.db")) as database:
+        return rows(database, query)
 
 
 def runs(folder, experiment):

@@ -1,14 +1,17 @@
-"""A store restored from a backup some rounds old is made right again by `pr-monitor db restored`.
+"""A backup is of one moment; a store restored from it is made right again, and nothing is doubled.
 
 A folder as a user has it lives through weeks on a made-up clock that ends now: task files are
-filled, a hook listens, MLflow is a SQLite file. Then the store is put back to an earlier week.
+filled, a hook listens, MLflow is a SQLite file. Then the store is put back to an earlier time;
+where rounds are missing, `pr-monitor db restored` is run.
 """
 
-import csv
 import json
 import shutil
+import sqlite3
 import subprocess
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -36,6 +39,7 @@ from tests.coarse import coarsely  # noqa: F401  a fixture
 from tests.csv_files import read_rows, write_rows
 from tests.hooks.receivers import Receiver
 from tests.servers import postgres_program
+from tests.small_config import runs
 from tests.storage.payloads import REPORTS
 
 SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
@@ -80,20 +84,14 @@ class Shop:
 
     def predictions(self, precisions):
         """A tenth is flagged; of the flagged, each week's share is positive, as the text says."""
-        rng = np.random.default_rng(7)
-        with (self.folder / "predictions.csv").open("w", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(["id", "at", "score", "truth"])
-            for number, precision in enumerate(precisions, start=1):
-                start = self.slot(number) - WEEK
-                for i in range(PER_WEEK):
-                    flagged = i % 10 == 0
-                    positive = rng.random() < (precision if flagged else 0.03)
-                    at = start + i * WEEK / PER_WEEK
-                    score = 0.9 if flagged else 0.1
-                    writer.writerow(
-                        [f"w{number}-{i:04}", at.isoformat(), score, f"is {positive:d}"]
-                    )
+        rng, rows = np.random.default_rng(7), []
+        for number, precision in enumerate(precisions, start=1):
+            for i in range(PER_WEEK):
+                at = self.slot(number) - WEEK + i * WEEK / PER_WEEK
+                share, score = (0.03, 0.1) if i % 10 else (precision, 0.9)
+                row = {"id": f"w{number}-{i:04}", "at": at.isoformat(), "score": score}
+                rows.append(row | {"truth": f"is {rng.random() < share:d}"})
+        write_rows(self.folder / "predictions.csv", rows)
 
     def once(self):
         """Do what `pr-monitor run-once` does, at the clock's time."""
@@ -125,6 +123,12 @@ class Shop:
             said = row["truth"].endswith("1") != (place < changed)
             row |= {"label": f"{said:d}", "annotator": "ada"}
         write_rows(filled, rows)
+
+    def nobody_can_tell(self):
+        """Let people answer so that the round is abandoned, of which hooks are told."""
+        [path] = (self.folder / "labels").glob("*.csv")
+        rows = [row | {"label": "cannot tell", "annotator": "ada"} for row in read_rows(path)]
+        write_rows(path.parent / "filled" / path.name, rows)
 
     def change_answers(self, number):
         """Let somebody correct answers of a closed round."""
@@ -164,6 +168,14 @@ class Shop:
         database.close()
         return found
 
+    def counts(self):
+        """How many rows each table holds."""
+        names = ("rounds", "items", "label_events", "counts", "estimates", "alerts", "effects")
+        return {name: self.rows(f"select count(*) from {name}")[0][0] for name in names}
+
+    def rows(self, query):
+        return self.read(lambda connection: [tuple(row) for row in connection.execute(text(query))])
+
     def rounds(self):
         return self.read(round_store.find_rounds)
 
@@ -183,23 +195,13 @@ class Shop:
 
     def reports(self):
         """The last report of each round, as the store has it."""
-
-        def ask(connection):
-            query = REPORTS
-            payloads = connection.execute(text(query)).scalars().all()
-            read = [
-                json.loads(payload) if isinstance(payload, str) else payload for payload in payloads
-            ]
-            reports = [RoundReport.model_validate(each) for each in read]
-            return {report.round: report for report in reports}
-
-        return self.read(ask)
+        payloads = [row[0] for row in self.rows(REPORTS)]
+        read = [json.loads(each) if isinstance(each, str) else each for each in payloads]
+        reports = [RoundReport.model_validate(each) for each in read]
+        return {report.round: report for report in reports}
 
     def runs(self, experiment):
-        with Connection(f"sqlite:///{self.folder}/mlflow.db", None, 60).open("runs") as client:
-            found = client.get_experiment_by_name(experiment)
-            assert found is not None
-            return list(client.search_runs([found.experiment_id]))
+        return list(runs(self.folder, experiment))
 
     def fleet(self):
         """Metrics of the monitor's long-lived run by name and round: the value that is on show."""
@@ -212,6 +214,10 @@ class Shop:
                     key = (name, point.step)
                     shown[key] = max(shown.get(key, (0, 0)), (point.timestamp, point.value))
         return run.data.tags, {key: value for key, (_, value) in shown.items()}
+
+    def told_ids(self):
+        """Ids of the notices that came, in their order."""
+        return [headers["webhook-id"] for _, headers, _ in self.receiver.got]
 
     def told(self):
         """Events of alerts that the hook got: event and alert."""
@@ -369,3 +375,81 @@ def test_the_command_may_be_killed_and_repeated_and_says_when_nothing_is_lost(
 
 def interrupted(*_):
     raise KeyboardInterrupt
+
+
+@pytest.fixture
+def first_slot(small_shop):
+    """A shop with the predictions of one week, and no round yet."""
+    small_shop.predictions([0.9])
+    small_shop.now = small_shop.slot(1) + timedelta(minutes=1)
+    assert small_shop.command("db", "upgrade").code == 0
+    return small_shop
+
+
+def test_a_restored_store_goes_on_with_rounds_that_were_opened_after_the_backup(first_slot):
+    shop = first_slot
+    shop.back_up()
+    shop.once()
+    drawn = shop.rows("select round_id, id from items order by id")
+    shop.answer()
+    shop.once()
+
+    shop.restore()
+    codes = [shop.once().exit_code for _ in range(2)]
+
+    assert codes == [0, 0]
+    assert shop.rows("select round_id, id from items order by id") == drawn
+    assert shop.rows("select state, version from rounds") == [("closed", 1)]
+    assert [len(shop.runs(name)) for name in ("monitor/mail", "monitor")] == [1, 1]
+
+
+def test_what_was_told_after_the_backup_is_told_again_under_the_same_ids(first_slot):
+    shop = first_slot
+    assert shop.once().exit_code == 0
+    shop.back_up()
+    shop.nobody_can_tell()
+    assert shop.once().exit_code == 0
+    before, first = shop.told_ids(), shop.counts()
+
+    shop.restore()
+    restored = shop.counts()
+    assert shop.once().exit_code == 0
+    after = shop.told_ids()[len(before) :]
+
+    assert len(before) == 1
+    assert after == before
+    assert restored["label_events"] == restored["effects"] == 0
+    assert shop.counts() == first
+    assert len(shop.runs("monitor/mail")) == 1
+
+
+def test_a_backup_taken_while_others_write_is_of_one_moment(tmp_path):
+    """Two rows are always written together; a copy never has one of them."""
+    database = Database(f"sqlite:///{tmp_path}/monitor.db")
+    schema.ready(database)
+    with database.write() as connection:
+        connection.execute(text("create table pairs (number integer, half integer)"))
+
+    def write(number):
+        with database.write() as connection:
+            for half in (1, 2):
+                connection.execute(
+                    text("insert into pairs values (:n, :h)"), {"n": number, "h": half}
+                )
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = [pool.submit(write, number) for number in range(200)]
+        for number in range(5):
+            sqlite_file.back_up(database, tmp_path / f"{number}.db")
+        for each in writing:
+            each.result()
+    database.close()
+
+    found = []
+    for number in range(5):
+        with closing(sqlite3.connect(tmp_path / f"{number}.db")) as copy:
+            sql = "select count(*), count(distinct number) from pairs"
+            found.append(copy.execute(sql).fetchone())
+            assert copy.execute("pragma integrity_check").fetchone() == ("ok",)
+    assert [whole for whole, _ in found] == [2 * pairs for _, pairs in found]
+    assert found == sorted(found)

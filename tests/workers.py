@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -134,6 +135,23 @@ def python(*words, cwd=None, **environment):
         text=True,
         check=False,
     )
+
+
+def has_ended(pid):
+    """Whether a process has ended, or waits to be taken note of."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state == "Z"
+
+
+def eventually(holds, within=60):
+    """Wait for what will come; fails after a time nobody needs."""
+    deadline = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -14,9 +14,8 @@ from monitor.demo.folder import MONITOR, WrittenFolder
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import LOG, Effect
 from monitor.domain.notice import Notice
-from monitor.domain.report import EstimateRow
+from monitor.domain.report import EstimateRow, find_row
 from monitor.rounds.delivery import deliver
-from monitor.rounds.reporting.report import find_row
 from monitor.rounds.run import backfill
 from monitor.stats.core.counts import Interval
 from monitor.storage import schema
@@ -131,6 +130,6 @@ def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, Interval]:
     result = {}
     for metric in METRICS:
         row = find_row(rows, metric, basis)
-        if row and row.point is not None and row.low is not None and row.high is not None:
-            result[metric] = Interval(row.point, row.low, row.high)
+        if row and row.ends:
+            result[metric] = Interval(*row.ends)
     return result

@@ -79,15 +79,11 @@ class Census:
         for cell, of in self.cells.items():
             sums[cell if cell in sums else cell._replace(value=OTHER)].update(of)
         cells = {
-            cell: scaled(of or {OPEN: 1}, before.size(cell))
+            cell: scaled(dict(sorted(of.items())) or {OPEN: 1}, before.size(cell))
             for cell, of in sums.items()
             if cell in before.cells
         }
         return replace(self, cells=cells)
-
-    def __contains__(self, cell: Cell) -> bool:
-        """Whether it has a cell."""
-        return cell in self.cells
 
 
 def counted(
@@ -130,7 +126,7 @@ def in_frame(census: Census, frame: Frame) -> tuple[Census, Frame]:
 
 def _sized(part: StratumFrame, census: Census, columns: Sequence[str]) -> StratumFrame:
     name = part.stratum.name
-    if Cell(name) not in census:
+    if Cell(name) not in census.cells:
         return part
     segments = tuple(
         {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from monitor.domain.setting_types import Report, Settings
-
-Ends: TypeAlias = tuple[float, float, float]  # Point, low and high
+from monitor.domain.setting_types import Ends, Report, Settings
 
 
 class ComparedMetric(Report):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.domain.setting_types import Report
+from monitor.domain.setting_types import Ends, Report, ends_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.stats.core.counts import Interval
     from monitor.stats.core.sample import LabeledSample
     from monitor.stats.curves.curve_draws import Band, CurveBands
     from monitor.stats.estimation.prevalence import PrevalenceCurve
@@ -42,14 +41,6 @@ class CurveRow(Report):
         )
 
 
-def triple(interval: Interval) -> tuple[float, float, float]:
-    """Write point, low and high in six digits."""
-    point, low, high = (
-        float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
-    )
-    return point, low, high
-
-
 class PrevalenceRow(Report):
     """Precision against the prevalence (P3); of a round with earlier ones. Else (point, low, high).
 
@@ -57,10 +48,10 @@ class PrevalenceRow(Report):
     """
 
     curve: CurveRow
-    prevalence: tuple[float, float, float]
-    value: tuple[float, float, float]
-    tpr: tuple[float, float, float]
-    fpr: tuple[float, float, float]
+    prevalence: Ends
+    value: Ends
+    tpr: Ends
+    fpr: Ends
     level: float
 
     @classmethod
@@ -68,10 +59,10 @@ class PrevalenceRow(Report):
         """Take a curve of precision as the statistics have it."""
         return cls(
             curve=CurveRow.of(curve, curve.prevalence),
-            prevalence=triple(curve.now),
-            value=triple(curve.value),
-            tpr=triple(curve.tpr),
-            fpr=triple(curve.fpr),
+            prevalence=ends_of(curve.now),
+            value=ends_of(curve.value),
+            tpr=ends_of(curve.tpr),
+            fpr=ends_of(curve.fpr),
             level=curve.level,
         )
 
@@ -86,10 +77,10 @@ class CurvesRow(Report):
     roc: CurveRow
     precision_recall: CurveRow
     gain: CurveRow
-    roc_area: tuple[float, float, float]
-    average_precision: tuple[float, float, float]
-    gain_area: tuple[float, float, float]
-    prevalence: tuple[float, float, float]
+    roc_area: Ends
+    average_precision: Ends
+    gain_area: Ends
+    prevalence: Ends
     labeled: int
     positive: int
     level: float
@@ -101,10 +92,10 @@ class CurvesRow(Report):
             roc=CurveRow.of(bands.roc, bands.roc.x),
             precision_recall=CurveRow.of(bands.precision_recall, bands.precision_recall.x),
             gain=CurveRow.of(bands.gain, bands.gain.x),
-            roc_area=triple(bands.roc_area),
-            average_precision=triple(bands.average_precision),
-            gain_area=triple(bands.gain_area),
-            prevalence=triple(bands.prevalence),
+            roc_area=ends_of(bands.roc_area),
+            average_precision=ends_of(bands.average_precision),
+            gain_area=ends_of(bands.gain_area),
+            prevalence=ends_of(bands.prevalence),
             labeled=len(items.positive),
             positive=int(items.positive.sum()),
             level=bands.level,

@@ -21,9 +21,7 @@ from pydantic import (
 )
 
 from monitor.domain.model import Verdict
-from monitor.domain.setting_types import Duration, Report, Settings
-
-Ends: TypeAlias = tuple[float, float, float]  # Point, low and high
+from monitor.domain.setting_types import Duration, Ends, Report, Settings
 
 
 class JudgedRow(Report):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict, Field
 
+from monitor.domain.alerting import AlertState
 from monitor.domain.challenger import ChallengerRow
 from monitor.domain.class_report import ClassReport
 from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
-from monitor.domain.judge import Ends, JudgeRow
+from monitor.domain.judge import JudgeRow
 from monitor.domain.model import Window
 from monitor.domain.sample_settings import Explored
-from monitor.domain.setting_types import Report
+from monitor.domain.setting_types import Ends, Report
 
 
 class Status(StrEnum):
@@ -82,6 +83,27 @@ class EstimateRow(Report):
     def is_worst_case(self) -> bool:
         """Whether the ends are worst-case bounds."""
         return self.bound_low is not None and self.bound_low == self.low
+
+    @property
+    def ends(self) -> Ends | None:
+        """Point, low and high; None without a value."""
+        if self.point is None or self.low is None or self.high is None:
+            return None
+        return self.point, self.low, self.high
+
+
+ESTIMAND_OF = {"round": "window", "pooled": "rate", "corrected": "window"}
+"""Reports show the window's own value for a round alone, and the rate for the pooled one."""
+
+Row = TypeVar("Row", bound=EstimateRow)
+
+
+def find_row(rows: Iterable[Row], metric: str, basis: str) -> Row | None:
+    """Find the estimate that reports show for a metric and a basis."""
+    for row in rows:
+        if (row.metric, row.basis, row.estimand) == (metric, basis, ESTIMAND_OF[basis]):
+            return row
+    return None
 
 
 class DecidingRow(Report):
@@ -394,13 +416,13 @@ class CauseRow(Report):
     """
 
     rounds: int
-    before: tuple[float, float, float]
-    after: tuple[float, float, float]
-    prevalence_before: tuple[float, float, float]
-    prevalence_after: tuple[float, float, float]
-    change: tuple[float, float, float]
-    by_prevalence: tuple[float, float, float]
-    by_classifier: tuple[float, float, float]
+    before: Ends
+    after: Ends
+    prevalence_before: Ends
+    prevalence_after: Ends
+    change: Ends
+    by_prevalence: Ends
+    by_classifier: Ends
     level: float
     sentence: str
 
@@ -432,10 +454,10 @@ class TimelinePoint(Report):
 
     round: int
     slot: datetime
-    precision_round: tuple[float, float, float] | None = None
-    precision_pooled: tuple[float, float, float] | None = None
-    recall_round: tuple[float, float, float] | None = None
-    recall_pooled: tuple[float, float, float] | None = None
+    precision_round: Ends | None = None
+    precision_pooled: Ends | None = None
+    recall_round: Ends | None = None
+    recall_pooled: Ends | None = None
     alert: bool = False
     restated: bool = False
 
@@ -483,7 +505,6 @@ class RoundReport(Report):
     timeline: list[TimelinePoint]
     concerns: list[str] = Field(default_factory=list)
     notices: list[NoticeRow] = Field(default_factory=list)
-    distances: dict[str, float] = Field(default_factory=dict)
     sentence: str
     segments: list[SegmentRow] = Field(default_factory=list)
     segment_search: SegmentSearchRow | None = None
@@ -516,6 +537,15 @@ class RoundReport(Report):
     def watched(self) -> str | None:
         """Name the version that the predictions are of: what the alias named, else the model."""
         return self.registered or self.model
+
+    @property
+    def firing(self) -> list[AlertRow]:
+        """The alerts that are open."""
+        return [alert for alert in self.alerts if alert.state == AlertState.FIRING]
+
+    def shown(self, metric: str, basis: str) -> ReportedEstimate | None:
+        """Find the estimate that is shown for a metric and a basis."""
+        return find_row(self.estimates, metric, basis)
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""

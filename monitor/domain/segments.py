@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from monitor.domain.model import Candidate, StratumFrame
 from monitor.domain.visible import visible
@@ -17,6 +18,8 @@ MOST_VALUES = 20
 
 OTHER = "(other)"
 NO_VALUE = "(no value)"
+
+KeyT = TypeVar("KeyT", bound=str)
 
 
 def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) -> frozenset[str]:
@@ -46,8 +49,8 @@ def folded(sizes: Mapping[str, int], largest: frozenset[str]) -> dict[str, int]:
     return result
 
 
-def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
-    """Bring the sizes of a stratum to a total, by largest remainders.
+def scaled(sizes: Mapping[KeyT, int], total: int) -> dict[KeyT, int]:
+    """Bring sizes to a total, by largest remainders, of equal ones the first.
 
     >>> scaled({"CZ": 60, "SK": 41}, 100)
     {'CZ': 59, 'SK': 41}
@@ -55,11 +58,10 @@ def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     rows = sum(sizes.values())
     if rows in (0, total):
         return dict(sizes)
-    result = {value: size * total // rows for value, size in sizes.items()}
-    remainder = {value: size * total % rows for value, size in sizes.items()}
-    short = total - sum(result.values())
-    for value in sorted(remainder, key=lambda value: (-remainder[value], value))[:short]:
-        result[value] += 1
+    result = {key: size * total // rows for key, size in sizes.items()}
+    by_remainder = sorted(sizes, key=lambda key: -(sizes[key] * total % rows))
+    for key in by_remainder[: total - sum(result.values())]:
+        result[key] += 1
     return result
 
 

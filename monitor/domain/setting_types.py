@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -20,6 +20,8 @@ from pydantic import (
 
 if TYPE_CHECKING:
     from pydantic import ModelWrapValidatorHandler
+
+    from monitor.stats.core.counts import Interval
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 100 * 365 * 86_400  # seconds; keeps every date that is made from a duration possible
@@ -114,3 +116,14 @@ class Report(BaseModel):
         """Take the fields that an object has under the same names; ``others`` are given."""
         names = [name for name in cls.model_fields if name not in others and hasattr(source, name)]
         return cls(**{name: getattr(source, name) for name in names}, **others)
+
+
+Ends: TypeAlias = tuple[float, float, float]  # Point, low and high
+
+
+def ends_of(interval: Interval) -> Ends:
+    """Write an interval in six digits, for a report."""
+    point, low, high = (
+        float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
+    )
+    return point, low, high

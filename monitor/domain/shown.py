@@ -7,7 +7,7 @@ a sentence on why it cannot be shown.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 Kind = Literal["text", "json", "image", "html", "link"]
@@ -104,3 +104,19 @@ def _picture_text(value: Mapping[str, Any]) -> str:
         return str(value["path"])
     data = picture_bytes(value["value"])
     return f"(a picture: {image_type(data)}, {len(data):,} bytes)"
+
+
+def text_batches(
+    texts: Mapping[str, str], most: int, most_characters: int
+) -> Iterator[dict[str, str]]:
+    """Cut texts by key into parts that one request can take; a longer text is alone in its part."""
+    batch: dict[str, str] = {}
+    size = 0
+    for key, text in texts.items():
+        if batch and (len(batch) == most or size + len(text) > most_characters):
+            yield batch
+            batch, size = {}, 0
+        batch[key] = text
+        size += len(text)
+    if batch:
+        yield batch

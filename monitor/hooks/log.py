@@ -26,21 +26,15 @@ class LogSettings(HookSettings):
 
 
 class LogHandler:
-    """Write each notice as one line: the sentence, then its keys.
+    """Write each notice as one line of logfmt on standard error: the sentence, then its keys."""
 
-    logger: Where lines go; by default logfmt on standard error, regardless of the host's setup.
-    """
-
-    def __init__(
-        self, _: LogSettings, context: HookContext, logger: FilteringBoundLogger | None = None
-    ) -> None:
-        self._logger = logger
+    def __init__(self, _: LogSettings, context: HookContext) -> None:
         self._link = context.link
 
     def deliver(self, effect: Effect) -> str:
         """Write the notice and return its id; a repeat writes the line again."""
         notice = read_notice(effect.payload, self._link)
-        logger = self._logger or _stderr_logger()
+        logger = _stderr_logger()
         write = logger.info if notice.event.startswith(_CALM) else logger.warning
         # What a log search wants to filter by; figures that are not there are left out.
         keys = notice.model_dump(mode="json", exclude={"sentence", "event"}, exclude_none=True)
@@ -49,6 +43,7 @@ class LogHandler:
 
 
 def _stderr_logger() -> FilteringBoundLogger:
+    """Make a logger that works regardless of the host's setup."""
     logger: FilteringBoundLogger = structlog.wrap_logger(
         structlog.PrintLogger(file=sys.stderr),
         processors=[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from contextlib import closing
@@ -18,7 +17,7 @@ import httpx
 from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.domain.visible import clean
-from monitor.hooks.receiver import Receiver, may_pass
+from monitor.hooks.receiver import Receiver, json_object, may_pass
 from monitor.hooks.ssrf import AddressRefused, GuardedBackend
 
 if TYPE_CHECKING:
@@ -207,7 +206,7 @@ def _denial_in(text: str) -> str | None:
     if (failed := _TEAMS.match(text)) is not None:
         status = failed["status"]
         return "webhook message delivery failed" + (f", HTTP error {status}" if status else "")
-    return _denial_in_json(_object(text))
+    return _denial_in_json(json_object(text) or {})
 
 
 def _denial_in_json(answer: dict[str, Any]) -> str | None:
@@ -229,11 +228,3 @@ def _denial_in_json(answer: dict[str, Any]) -> str | None:
 
 def _is_number(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return answer if isinstance(answer, dict) else {}

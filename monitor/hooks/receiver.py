@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr
@@ -55,6 +56,15 @@ class Receiver:
         return DeliveryFailed(
             message, sink_down=sink_down, lasting=lasting, retry_after=retry_after
         )
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """Read an answer that is a JSON object; None if it is anything else."""
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
 
 
 def may_pass(status: int) -> bool:

@@ -51,11 +51,11 @@ class GuardedBackend(httpcore.NetworkBackend):
     def __init__(self, *, allow_private: bool) -> None:
         self._allow_private = allow_private
         self._inner = httpcore.SyncBackend()
-        self._time = _CallEnd()
+        self.end = math.inf
 
     def end_in(self, seconds: float) -> None:
         """Set when everything ends, however slowly the peer goes on sending."""
-        self._time.end = time.monotonic() + seconds
+        self.end = time.monotonic() + seconds
 
     def connect_tcp(
         self,
@@ -68,7 +68,7 @@ class GuardedBackend(httpcore.NetworkBackend):
         """Connect, then check the peer."""
         stream = self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
         if self._allow_private:
-            return TimedStream(stream, self._time)
+            return TimedStream(stream, self)
         peer = stream.get_extra_info("server_addr")
         if peer is None or not is_public(str(peer[0])):
             stream.close()
@@ -77,21 +77,15 @@ class GuardedBackend(httpcore.NetworkBackend):
                 "public address; set allow_private: true if the receiver is meant to be there"
             )
             raise AddressRefused(message)
-        return TimedStream(stream, self._time)
-
-
-class _CallEnd:
-    """The moment at which all calls of a backend end."""
-
-    end = math.inf
+        return TimedStream(stream, self)
 
 
 class TimedStream(httpcore.NetworkStream):
-    """A connection all of whose reading and writing ends at one moment."""
+    """A connection all of whose reading and writing ends when its backend says."""
 
-    def __init__(self, inner: httpcore.NetworkStream, ends: _CallEnd) -> None:
+    def __init__(self, inner: httpcore.NetworkStream, backend: GuardedBackend) -> None:
         self._inner = inner
-        self._time = ends
+        self._backend = backend
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read what has come."""
@@ -114,7 +108,7 @@ class TimedStream(httpcore.NetworkStream):
         """Go on encrypted."""
         remaining = self._remaining(timeout, httpcore.ConnectTimeout)
         return TimedStream(
-            self._inner.start_tls(ssl_context, server_hostname, remaining), self._time
+            self._inner.start_tls(ssl_context, server_hostname, remaining), self._backend
         )
 
     def get_extra_info(self, info: str) -> Any:
@@ -125,7 +119,7 @@ class TimedStream(httpcore.NetworkStream):
         self, timeout: float | None, error: type[httpcore.TimeoutException]
     ) -> float | None:
         # One end for all reads: a peer that sends a byte now and then would else hold us for ever.
-        remaining = self._time.end - time.monotonic()
+        remaining = self._backend.end - time.monotonic()
         if remaining <= 0:
             raise error
         return min(remaining, math.inf if timeout is None else timeout)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
 
@@ -61,10 +61,7 @@ class JudgeClient:
         return JudgeSession(self, calls, tokens, time.monotonic() + seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class _JudgeCall:
-    items: Sequence[Shown]
-    opinions: Future[Sequence[Opinion | None]] = field(default_factory=Future)
+_JudgeCall = tuple[Sequence[Shown], Future[Sequence[Opinion | None]]]
 
 
 class JudgeSession:
@@ -90,16 +87,16 @@ class JudgeSession:
     def ask(self, items: Sequence[Shown]) -> Sequence[Opinion | None]:
         """Return the opinion on each item, in their order; None where it was not asked about."""
         batch = self._model.batch
-        parts = [items[start : start + batch] for start in range(0, len(items), batch)]
-        calls = [_JudgeCall(part) for part in parts]
         waiting = SimpleQueue[_JudgeCall]()
-        for call in calls:
-            waiting.put(call)
+        answers = []
+        for start in range(0, len(items), batch):
+            answers.append(Future[Sequence[Opinion | None]]())
+            waiting.put((items[start : start + batch], answers[-1]))
         # No pool of the standard library: Python would wait for its threads after Ctrl-C.
-        for _ in range(min(self._settings.concurrency, len(parts))):
+        for _ in range(min(self._settings.concurrency, len(answers))):
             Thread(target=self._work, args=(waiting,), name="judge", daemon=True).start()
         try:
-            return [opinion for call in calls for opinion in call.opinions.result()]
+            return [opinion for answer in answers for opinion in answer.result()]
         except BaseException:  # such as Ctrl-C: nothing is asked or repeated any more
             with self._lock:
                 self._stopped = self._stopped or "it was interrupted"
@@ -108,11 +105,11 @@ class JudgeSession:
     def _work(self, waiting: SimpleQueue[_JudgeCall]) -> None:
         with suppress(Empty):
             while True:
-                call = waiting.get_nowait()
+                items, answer = waiting.get_nowait()
                 try:
-                    call.opinions.set_result(self._ask(call.items))
+                    answer.set_result(self._ask(items))
                 except BaseException as error:  # noqa: BLE001  it is raised where it is waited for
-                    call.opinions.set_exception(error)
+                    answer.set_exception(error)
 
     def _ask(self, items: Sequence[Shown]) -> Sequence[Opinion | None]:
         fault, is_reply = "", False

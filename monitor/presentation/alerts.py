@@ -93,11 +93,11 @@ def early_text(answered: int, planned: int) -> str:
     return f"alarm inside the open round, after {answered} of {planned} labels"
 
 
-def early_sentence(alert: StoredAlert, *, monitor: str, answered: int, planned: int) -> str:
+def early_sentence(alert: StoredAlert, answered: int, planned: int) -> str:
     """Return the sentence that an open round does not keep a limit by its first answers."""
     return (
-        f"{monitor}: {broken_limit(alert)}: {early_text(answered, planned)}. No answer that is "
-        f"still missing can take it back, and the estimate follows when the round closes. "
+        f"{alert.monitor}: {broken_limit(alert)}: {early_text(answered, planned)}. No answer that "
+        f"is still missing can take it back, and the estimate follows when the round closes. "
         f"{capital(fired(alert))}."
     )
 
@@ -162,25 +162,23 @@ def revised_sentence(alert: StoredAlert, row: EstimateRow | None, report: RoundR
     )
 
 
-def ended_sentence(
-    alert: StoredAlert, *, monitor: str, number: int, by_hand: bool, why: str
-) -> str:
-    """Return the sentence that an alert of a round ended that no round ended."""
+def ended_sentence(alert: StoredAlert, *, by_hand: bool, why: str) -> str:
+    """Return the sentence that an alert ended that no round ended."""
     how = "was ended by hand" if by_hand else "has ended"
-    return (
-        f"{monitor}: the alert on {_limit(alert)} of round {number} {how}: {why}. "
-        f"It {fired(alert)}."
-    )
+    return f"{alert.monitor}: {_alert_of_round(alert)} {how}: {why}. It {fired(alert)}."
 
 
-def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
+def forgotten_sentence(alert: AlertRow, *, monitor: str) -> str:
     """Return the sentence that the store was restored to a time before an alert."""
     return (
-        f"{monitor}: the alert on {_limit(alert)} of round {number} ends here, because the store "
-        "was restored from a backup that does not know it. This does not mean that anything got "
-        "better: the rounds since are done again, and a new alert fires if their labels still say "
-        "so."
+        f"{monitor}: {_alert_of_round(alert)} ends here, because the store was restored from a "
+        "backup that does not know it. This does not mean that anything got better: the rounds "
+        "since are done again, and a new alert fires if their labels still say so."
     )
+
+
+def _alert_of_round(alert: Limited) -> str:
+    return f"the alert on {_limit(alert)} of round {alert.fired_in_round}"
 
 
 def alert_to_do(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow, Ends
+from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow
 from monitor.domain.model import Decisions
+from monitor.domain.setting_types import Ends
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from monitor.domain.judge import AnyJudge, Ends, JudgedRow, JudgeRow, OnDemandJudge
+from monitor.domain.judge import AnyJudge, JudgedRow, JudgeRow, OnDemandJudge
 from monitor.domain.model import Verdict
+from monitor.domain.setting_types import Ends
 from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text, plural, range_text
 from monitor.presentation.table import Table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monitor.domain.alerting import AlertState, keeps
+from monitor.domain.alerting import keeps
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.report import AlertRow, EstimateRow, RoundReport, Status
 from monitor.presentation.alerts import end_alert_text, remedies
@@ -23,8 +23,6 @@ from monitor.presentation.rounds import show_command
 from monitor.presentation.status import proposal_cautions
 
 _HEADLINE = ("precision", "recall", "f1", "prevalence")
-_BEST = (("pooled", "rate"), ("round", "window"))
-"""The estimates a verdict quotes: with earlier rounds where they could be pooled."""
 
 
 def headline_metrics(report: RoundReport) -> list[str]:
@@ -39,16 +37,15 @@ def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
 
     A first round has no earlier ones to speak of.
     """
-    bases = _BEST if len(report.timeline) > 1 else reversed(_BEST)
-    rows = (report.estimate(metric, basis=b, estimand=e) for b, e in bases)
+    bases = ("pooled", "round") if len(report.timeline) > 1 else ("round", "pooled")
+    rows = (report.shown(metric, basis) for basis in bases)
     return next((row for row in rows if row is not None and row.point is not None), None)
 
 
 def verdict_sentence(report: RoundReport) -> str:
     """Describe in one sentence how the classifier does."""
-    firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
-    if firing:
-        return f"{capital('; '.join(_broken(report, alert) for alert in firing))}."
+    if report.firing:
+        return f"{capital('; '.join(_broken(report, alert) for alert in report.firing))}."
     if not report.estimates:
         return f"There is no estimate of this round: {report.reason or 'no reason was kept'}."
     if undefined := [name for name in ("precision", "recall") if best_row(report, name) is None]:
@@ -79,8 +76,7 @@ def meaning_sentences(report: RoundReport) -> list[str]:
 
 def to_do_sentences(report: RoundReport) -> list[str]:
     """Describe what to do, the most urgent first."""
-    firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
-    if firing:
+    if firing := report.firing:
         sentences = [*remedies(alert.metric for alert in firing), *_ends(firing)]
     elif not report.estimates:
         sentences = [
@@ -156,7 +152,7 @@ def _figures(report: RoundReport) -> list[str]:
 
 
 def _own(report: RoundReport, metric: str) -> EstimateRow | None:
-    row = report.estimate(metric, basis="round", estimand="window")
+    row = report.shown(metric, "round")
     return None if row is None or row.point is None else row
 
 
@@ -176,7 +172,7 @@ def holds_for_text(report: RoundReport) -> str:
 
 def labels_text(report: RoundReport) -> str:
     """Describe for which prevalence a figure holds, and on how many labels it rests."""
-    row = report.estimate("prevalence", basis="round", estimand="window")
+    row = report.shown("prevalence", "round")
     prevalence = f"prevalence {percent_text(row.point)}; " if row and row.point is not None else ""
     labeled = sum(stratum.labeled for stratum in report.strata)
     return f"{prevalence}n = {labeled:,} labels of {report.size:,} predictions"
@@ -238,7 +234,7 @@ def _sampled(report: RoundReport) -> str:
 def _weighted(report: RoundReport) -> str:
     labeled = sum(stratum.labeled for stratum in report.strata)
     positive = sum(stratum.positive for stratum in report.strata)
-    row = report.estimate("prevalence", basis="round", estimand="window")
+    row = report.shown("prevalence", "round")
     weighted = "Each stratum counts by its size in the window, not by how many labels it has"
     if row is None or row.point is None or not labeled:
         return f"{weighted}."

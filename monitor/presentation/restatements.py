@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from monitor.domain.report import EstimateRow, RestatedRow
+from monitor.domain.report import EstimateRow, RestatedRow, find_row
 from monitor.presentation.numbers import minute_text, number_text, plural
 
 _MOST_SHOWN = 3  # restatements of one round
 _MOST_NAMES = 20
 _MOST_ROUNDS = 6  # that a line names one by one
-_BEST_FIRST = (("pooled", "rate"), ("round", "window"))
 
 
 def restated_text(row: RestatedRow) -> str:
@@ -110,6 +109,5 @@ def _rounds(numbers: Sequence[int]) -> str:
 
 def best_text(rows: Sequence[EstimateRow], metric: str) -> str:
     """Write the best estimate of a metric that there is, with earlier rounds before alone."""
-    by_basis = {(row.basis, row.estimand): row for row in rows if row.metric == metric}
-    best = (by_basis[shown] for shown in _BEST_FIRST if shown in by_basis)
-    return number_text(next((row for row in best if row.point is not None), None))
+    best = (find_row(rows, metric, basis) for basis in ("pooled", "round"))
+    return number_text(next((row for row in best if row and row.point is not None), None))

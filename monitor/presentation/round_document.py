@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.class_report import ClassReport
-from monitor.domain.judge import Ends
 from monitor.domain.report import (
     AgreementRow,
     AlertRow,
@@ -26,6 +25,7 @@ from monitor.domain.report import (
     RoundReport,
     StratumRow,
 )
+from monitor.domain.setting_types import Ends
 from monitor.fixed_text import fixed_text
 from monitor.presentation.alerts import (
     alert_cause,
@@ -160,7 +160,7 @@ def drawn_section(page: RoundPage) -> Section:
 
 def next_round_section(report: RoundReport) -> Section:
     """Describe when the next round is due, what it asks for, and what this one reached."""
-    rows = [report.estimate(metric, basis=OWN[0], estimand=OWN[1]) for metric in _FIRST[:2]]
+    rows = [report.shown(metric, "round") for metric in _FIRST[:2]]
     reached = {
         row.metric: (row.high - row.low) / 2
         for row in rows
@@ -312,9 +312,8 @@ def _reasons(rows: Iterable[EstimateRow]) -> list[str]:
 
 
 def _causes(report: RoundReport) -> list[str]:
-    firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
-    causes = [alert_cause(alert, report) for alert in firing]
-    if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
+    causes = [alert_cause(alert, report) for alert in report.firing]
+    if all(alert.metric != "precision" for alert in report.firing) and report.cause is not None:
         causes.append(report.cause.sentence)
     if report.gold is not None:
         causes.append(gold_sentence(report.gold))
@@ -329,9 +328,11 @@ def _evidence(report: RoundReport) -> list[str]:
         states = fired_by(report, row)
         is_revised = AlertState.REVISED in states
         lines.append(evidence_sentence(row, fires=bool(states), is_revised=is_revised))
-        alert = _open_alert(report, row)
-        if alert is not None and alert.recovery is not None:
-            lines.append(recovery_sentence(alert, alert.recovery))
+        lines += [
+            recovery_sentence(alert, alert.recovery)
+            for alert in _alerts_on(report, row)
+            if alert.recovery is not None
+        ]
     if report.evidence and report.recurring:
         lines.append(recurring_text(report.recurring, sum(row.planned for row in report.strata)))
     if not report.evidence:
@@ -347,11 +348,6 @@ def fired_by(report: RoundReport, row: EvidenceRow) -> set[str]:
     """Return the states of the alerts that fired on a limit in this round; they may have ended."""
     alerts = [one for one in _alerts_on(report, row) if one.limit == row.limit]
     return {alert.state for alert in alerts if alert.fired_in_round == report.round}
-
-
-def _open_alert(report: RoundReport, row: EvidenceRow) -> AlertRow | None:
-    firing = (one for one in _alerts_on(report, row) if one.state == AlertState.FIRING)
-    return next(firing, None)
 
 
 def _alerts_on(report: RoundReport, row: EvidenceRow) -> list[AlertRow]:

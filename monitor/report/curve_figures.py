@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
-from monitor.domain.report import EstimateRow, RoundReport
+from monitor.domain.report import RoundReport
 from monitor.drawing import legend
 from monitor.drawing.legend import Key
 from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
@@ -125,7 +125,8 @@ def curves_svg(report: RoundReport) -> bytes | None:
 def _operating(report: RoundReport) -> Operating:
     rates: dict[str, Triple | None] = {}
     for name in OPERATING:
-        ends = triple(report.estimate(name, basis="round", estimand="rate"))
+        row = report.estimate(name, basis="round", estimand="rate")
+        ends = None if row is None else row.ends
         if ends is not None:
             point, low, high = ends
             ends = min(max(point, low), high), low, high
@@ -239,13 +240,6 @@ def _draw_point(panel: Panel, x: Triple, y: Triple) -> None:
     panel.level(y[0], x[1], x[2], _NOW, 1.2)
     panel.upright(x[0], y[1], y[2], _NOW, 1.2)
     panel.dot(x[0], y[0], 2.5, _NOW, "black")
-
-
-def triple(row: EstimateRow | None) -> Triple | None:
-    """Return point, low and high of an estimate that has a value."""
-    if row is None or row.point is None or row.low is None or row.high is None:
-        return None
-    return row.point, row.low, row.high
 
 
 def _picture(title: str, footnotes: Sequence[str], drawings: Iterable[Drawing]) -> bytes:

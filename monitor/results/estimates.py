@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import EstimateRow
@@ -15,7 +15,7 @@ from monitor.results.result import Picture, Result
 from monitor.stats.core.metrics import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -34,19 +34,12 @@ _COLOUR = "#0072B2"  # Okabe and Ito's blue
 _ENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-class MetricInterval(NamedTuple):
-    """A named estimate between 0 and 1."""
-
-    name: str
-    estimate: PointAndInterval
-
-
-def draw_intervals(rows: Sequence[MetricInterval], title: str) -> bytes:
-    """Draw points and intervals of metrics between 0 and 1; those without a point are left out.
+def draw_intervals(estimates: Mapping[str, PointAndInterval], title: str) -> bytes:
+    """Draw metrics between 0 and 1, by what they are called; those without a point are left out.
 
     Raises `InputRefused` if no metric has a point.
     """
-    drawn = [row for row in rows if row.estimate.point is not None]
+    drawn = {name: each for name, each in estimates.items() if each.point is not None}
     if not drawn:
         message = "there is nothing to draw: no metric could be estimated"
         raise InputRefused(message)
@@ -57,20 +50,20 @@ def draw_intervals(rows: Sequence[MetricInterval], title: str) -> bytes:
             line((_across(share), _TOP - 8), (_across(share), bottom), "#DDDDDD", 0.6),
             text_at((_across(share), bottom + 12), f"{share:g}", 9, anchor="middle"),
         ]
-    for index, row in enumerate(drawn):
-        shapes += _interval_row(row, _TOP + _ROW * index + 4)
+    for index, (name, estimate) in enumerate(drawn.items()):
+        shapes += _interval_row(name, estimate, _TOP + _ROW * index + 4)
     return picture((_WIDTH, bottom + 20), title, "Points and intervals.", shapes)
 
 
-def _interval_row(row: MetricInterval, middle: float) -> list[str]:
+def _interval_row(name: str, estimate: PointAndInterval, middle: float) -> list[str]:
     low, point, high = (
-        _across(value or 0.0) for value in (row.estimate.low, row.estimate.point, row.estimate.high)
+        _across(value or 0.0) for value in (estimate.low, estimate.point, estimate.high)
     )
     return [
-        text_at((_AXIS_START - 10, middle + 3.5), row.name, 10, anchor="end"),
+        text_at((_AXIS_START - 10, middle + 3.5), name, 10, anchor="end"),
         line((low, middle), (high, middle), _COLOUR, 2),
         circle((point, middle), 3.2, "white", _COLOUR),
-        text_at((_AXIS_END + 12, middle + 3.5), interval_text(row.estimate), 9, colour=QUIET),
+        text_at((_AXIS_END + 12, middle + 3.5), interval_text(estimate), 9, colour=QUIET),
     ]
 
 
@@ -134,7 +127,7 @@ class Estimates(Result):
         Raises `InputRefused` if no metric could be estimated.
         """
         rates = {row["metric"]: row for row in self.estimates if row["estimand"] == "rate"}
-        rows = [MetricInterval(name, _row(rates[name])) for name in HEADLINE if name in rates]
+        rows = {name: _row(rates[name]) for name in HEADLINE if name in rates}
         level = f"{100 * self.estimates[0]['level']:.4g}%"
         return Picture(draw_intervals(rows, f"Rates of the classifier, {level} intervals"))
 

@@ -231,7 +231,7 @@ def _needed(forecast: PlanForecast) -> Table:
     banded = len(forecast.planned.bands) > len(forecast.planned.prospect.without_bands.size)
     head = ["interval", "labels", "without bands", "random sampling"]
     rows = [
-        [_margins_text(of), _count(of.labels), _count(of.two_strata), _count(of.random)]
+        [_margins_text(of), f"{of.labels:,}", f"{of.two_strata:,}", f"{of.random:,}"]
         for of in forecast.outlook.needed
     ]
     if not banded:
@@ -295,7 +295,3 @@ def _widths(margins: Mapping[str, float]) -> str:
 
 def _width(half: float) -> str:
     return f"+-{0 if half < _NOTHING else half * 100:.2g} %" if half < 1 else "unknown"
-
-
-def _count(labels: int | None) -> str:
-    return "-" if labels is None else f"{labels:,}"

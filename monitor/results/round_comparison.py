@@ -11,7 +11,7 @@ from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interval_text, percent_text
 from monitor.presentation.reasons import undefined_reason
 from monitor.presentation.table import Table
-from monitor.results.estimates import MetricInterval, draw_intervals
+from monitor.results.estimates import draw_intervals
 from monitor.results.other_predictions import OtherColumns, read_others
 from monitor.results.result import Picture, Result
 from monitor.rounds.context import MonitorContext
@@ -97,12 +97,12 @@ class RoundComparison(Result):
 
         Raises `InputRefused` if no metric could be estimated.
         """
-        rows = [
-            MetricInterval(f"{paired.metric}, {name}", interval)
+        rows = {
+            f"{paired.metric}, {name}": interval
             for paired in self.compared.comparison.metrics
             for name, interval in (("as it is", paired.first), ("other", paired.second))
             if interval is not None
-        ]
+        }
         title = f"{self.round.monitor}, round {self.round.number}: as it is, and {self.other}"
         return Picture(draw_intervals(rows, title))
 

@@ -96,7 +96,7 @@ def deliver(
             # Asked again, since an effect before it in this turn may have found its sink down.
             if call.may_try(head) and (effect := call.deliver(head)) is not None:
                 on_delivered(effect)
-    _keep_alerts(database, handlers, clock(), call.result)
+    call.keep_alerts()
     return call.result
 
 
@@ -142,7 +142,7 @@ class _Call:
             self.set_aside.add(head.id)
             return None
         effect = self._with_link(effect)
-        error = _deliver_one(self.database, self.handlers[head.sink], effect, self.clock)
+        error = self._deliver(effect)
         self.result.note(head.sink, error)
         if error is not None:
             self.set_aside.add(head.id)
@@ -161,33 +161,69 @@ class _Call:
             payload = effect_store.put_link(connection, effect, keys, result)
         return replace(effect, payload=payload)
 
+    def _deliver(self, effect: Effect) -> DeliveryFailed | None:
+        if effect.is_deadly:
+            # Without asking the handler, so that the effect does not end every process.
+            attempts = effect_store.DEADLY_ATTEMPTS
+            reason = delivery.crash_looping_reason(effect.sink, effect.kind, attempts=attempts)
+            return self._postpone(effect, DeliveryBroke(reason))
+        try:
+            with outside("deliver"):
+                receipt = self.handlers[effect.sink].deliver(effect)
+        except DeliveryFailed as error:
+            log.warning("not delivered", sink=effect.sink, effect=effect.key, error=str(error))
+            return self._postpone(effect, error)
+        except Exception as error:
+            log.exception("delivery broke", sink=effect.sink, effect=effect.key)
+            reason = delivery.broken_handler_reason(effect.sink, effect.kind, error)
+            return self._postpone(effect, DeliveryBroke(reason))
+        with self.database.write() as connection:
+            written = effect_store.finish_effect(connection, effect, receipt, self.clock())
+            if written and effect.has_failed:
+                log.info("delivered again", sink=effect.sink, effect=effect.key)
+                notify_recovered(connection, effect.sink, self.clock())
+            if not written:
+                _settle(connection, effect, self.clock())
+        return None
 
-def _deliver_one(
-    database: Database, handler: EffectHandler, effect: Effect, clock: Clock
-) -> DeliveryFailed | None:
-    if effect.is_deadly:
-        # Without asking the handler, so that the effect does not end every process.
-        attempts = effect_store.DEADLY_ATTEMPTS
-        reason = delivery.crash_looping_reason(effect.sink, effect.kind, attempts=attempts)
-        return _postpone(database, effect, DeliveryBroke(reason), clock)
-    try:
-        with outside("deliver"):
-            receipt = handler.deliver(effect)
-    except DeliveryFailed as error:
-        log.warning("not delivered", sink=effect.sink, effect=effect.key, error=str(error))
-        return _postpone(database, effect, error, clock)
-    except Exception as error:
-        log.exception("delivery broke", sink=effect.sink, effect=effect.key)
-        reason = delivery.broken_handler_reason(effect.sink, effect.kind, error)
-        return _postpone(database, effect, DeliveryBroke(reason), clock)
-    with database.write() as connection:
-        written = effect_store.finish_effect(connection, effect, receipt, clock())
-        if written and effect.has_failed:
-            log.info("delivered again", sink=effect.sink, effect=effect.key)
-            notify_recovered(connection, effect.sink, clock())
-        if not written:
-            _settle(connection, effect, clock())
-    return None
+    def _postpone(self, effect: Effect, error: DeliveryFailed) -> DeliveryFailed:
+        now = self.clock()
+        with self.database.write() as connection:
+            turn = effect_store.read_turn(connection, effect.id)
+            dead = turn.dead or _is_dead(turn, error, now)
+            steps_aside = dead and error.concerns_one and not turn.aside
+            next_try = now + _wait(effect, max(turn.tries - 1, 0), error)
+            written = effect_store.put_off_effect(
+                connection,
+                effect,
+                str(error),
+                next_try,
+                status=effect_store.DEAD if dead else effect_store.WAITING,
+                aside_at=now if steps_aside else None,
+            )
+            if not written:
+                _settle(connection, effect, now)
+            elif dead and not turn.dead:
+                notify_dead(connection, effect, turn, error, now)
+            if error.retry_after and error.sink_down:
+                effect_admin.hold(connection, effect.sink, next_try)
+        return error
+
+    def keep_alerts(self) -> None:
+        """Remind sinks that may lose their state of alerts that are open or have just ended."""
+        keepers = {
+            sink: handler
+            for sink, handler in self.handlers.items()
+            if isinstance(handler, AlertKeeper) and sink not in self.result.failed
+        }
+        if not keepers:
+            return
+        with self.database.read() as connection:
+            notices = _delivered_alerts(connection, keepers, self.clock())
+        for sink, of_sink in notices.items():
+            error = _keep(keepers[sink], sink, of_sink)
+            if error is not None:
+                self.result.failed[sink] = error
 
 
 def _settle(connection: Connection, effect: Effect, now: datetime) -> None:
@@ -199,32 +235,6 @@ def _settle(connection: Connection, effect: Effect, now: datetime) -> None:
         return
     repeated = effect_admin.retry_effect(connection, effect, now)
     log.warning("claim lost while delivering", effect=effect.key, delivered_again=repeated)
-
-
-def _postpone(
-    database: Database, effect: Effect, error: DeliveryFailed, clock: Clock
-) -> DeliveryFailed:
-    now = clock()
-    with database.write() as connection:
-        turn = effect_store.read_turn(connection, effect.id)
-        dead = turn.dead or _is_dead(turn, error, now)
-        steps_aside = dead and error.concerns_one and not turn.aside
-        next_try = now + _wait(effect, max(turn.tries - 1, 0), error)
-        written = effect_store.put_off_effect(
-            connection,
-            effect,
-            str(error),
-            next_try,
-            status=effect_store.DEAD if dead else effect_store.WAITING,
-            aside_at=now if steps_aside else None,
-        )
-        if not written:
-            _settle(connection, effect, now)
-        elif dead and not turn.dead:
-            notify_dead(connection, effect, turn, error, now)
-        if error.retry_after and error.sink_down:
-            effect_admin.hold(connection, effect.sink, next_try)
-    return error
 
 
 def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:
@@ -246,37 +256,18 @@ def _wait(effect: Effect, attempts: int, error: DeliveryFailed) -> timedelta:
     return max(backoff * (1 - JITTER * chance), retry_after)
 
 
-def _keep_alerts(
-    database: Database, handlers: Mapping[str, EffectHandler], now: datetime, result: Delivered
-) -> None:
-    """Remind sinks that hold state, and may lose it, of alerts that are open or have just ended."""
-    keepers = {
-        sink: handler
-        for sink, handler in handlers.items()
-        if isinstance(handler, AlertKeeper) and sink not in result.failed
-    }
-    if not keepers:
-        return
-    for sink, notices in _delivered_alerts(database, keepers, now).items():
-        error = _keep(keepers[sink], sink, notices)
-        if error is not None:
-            result.failed[sink] = error
-
-
 def _delivered_alerts(
-    database: Database, sinks: Iterable[str], now: datetime
+    connection: Connection, sinks: Iterable[str], now: datetime
 ) -> dict[str, list[dict[str, Any]]]:
     """Read, by sink, the newest notice of each alert that is open or ended not long ago.
 
     Only notices that the sink got by its own effect, which alone keeps their order.
     """
-    with database.read() as connection:
-        alerts = alert_store.current_alerts(connection, now - ENDED_SINCE)
-        ids = [notice_id(f"alert.{alert.state}", alert.id) for alert in alerts]
-        notices = {
-            sink: effect_admin.with_keys(connection, [f"{id_}/{sink}" for id_ in ids])
-            for sink in sinks
-        }
+    alerts = alert_store.current_alerts(connection, now - ENDED_SINCE)
+    ids = [notice_id(f"alert.{alert.state}", alert.id) for alert in alerts]
+    notices = {
+        sink: effect_admin.with_keys(connection, [f"{id_}/{sink}" for id_ in ids]) for sink in sinks
+    }
     return {sink: list(had.values()) for sink, had in notices.items() if had}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import keeps
-from monitor.domain.report import Attention, EstimateRow
+from monitor.domain.report import Attention, EstimateRow, find_row
 from monitor.domain.settings import LimitSide, MonitorSettings
 from monitor.presentation.status import retrospective_line
 from monitor.rounds.context import MonitorContext
@@ -77,7 +77,7 @@ def _missed(
 ) -> str | None:
     run: list[tuple[Round, EstimateRow]] = []
     for each in reversed(rounds):
-        row = _own(rows.get(each.id, ()), limit.metric)
+        row = find_row(rows.get(each.id, ()), limit.metric, "round")
         if row is None or row.point is None or keeps(limit.side, limit.value, row.point):
             break
         run.append((each, row))
@@ -88,11 +88,6 @@ def _missed(
     if nearest is None or keeps(limit.side, limit.value, nearest):
         return None
     return retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)
-
-
-def _own(rows: Sequence[EstimateRow], metric: str) -> EstimateRow | None:
-    own_rows = (row for row in rows if (row.basis, row.estimand) == ("round", "window"))
-    return next((row for row in own_rows if row.metric == metric), None)
 
 
 def proposed_limits(

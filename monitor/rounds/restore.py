@@ -163,19 +163,20 @@ def _reports(
 
 def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> RoundSettings:
     """Give a round the plan that it was drawn by, and from what; none if it was never drawn."""
-    strata = [] if report is None else report.get("cells") or report.get("strata", [])
+    report = report or {}
+    strata = report.get("cells") or report.get("strata", [])
     planned = {str(row["stratum"]): int(row["planned"]) for row in strata}
     first = {
         str(row["stratum"]): int(row["first_wave"])
         for row in strata
         if row.get("first_wave") is not None
     }
-    explored = None if report is None else report.get("explored")
+    explored = report.get("explored")
     return settings.model_copy(
         update={
             "planned": planned or None,
             "first_wave": first or None,
-            "snapshot": None if report is None else report.get("snapshot"),
+            "snapshot": report.get("snapshot"),
             "explored": None if explored is None else Explored.model_validate(explored),
         }
     )

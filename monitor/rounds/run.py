@@ -87,7 +87,7 @@ def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[Monit
     obstacles: list[MonitorError | None] = []
     while rounds:
         collected = ask(context, rounds)
-        obstacles += [*collected.obstacles, *_finish_all(context, rounds, collected)]
+        obstacles += [*collected.unread.values(), *_finish_all(context, rounds, collected)]
         waiting = [round_ for round_ in rounds if round_.second_wave_at is not None]
         rounds = (
             [round_ for round_ in _retry(context, waiting) if round_.second_wave_at is None]

@@ -414,11 +414,10 @@ def _estimate(
         completed=() if is_complete else ways,
         checked=batch.checked.get(member.round.id),
     )
-    changes = anomalies.round_anomalies(member.tally, earlier, history, settings, seed=seed)
-    notices = [*changes.notices]
+    notices = anomalies.round_anomalies(member.tally, earlier, history, settings, seed=seed)
     if settings.limits.bounds:
         items, recurring = batch.labels[member.round.id].items, batch.recurring[member.round.id]
         repeated = sum(item.id in recurring for item in items)
         notices += anomalies.recurring_notices(repeated, len(items))
     notices += anomalies.threshold_notices(member.tally, earlier, settings)
-    return replace(estimate, notices=notices, distances=changes.distances)
+    return replace(estimate, notices=notices)

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -103,18 +103,6 @@ def deliver_all(application: Application) -> Delivered:
     )
 
 
-def advance_all(
-    monitors: Iterable[MonitorContext], around: Around = nullcontext
-) -> dict[str, MonitorError]:
-    """Take every monitor as far as it gets; what stops one does not stop the others."""
-    errors: dict[str, MonitorError] = {}
-    for context in monitors:
-        error = advance(context, around)
-        if error is not None:
-            errors[context.settings.name] = error
-    return errors
-
-
 def one_pass(
     application: Application,
     monitors: Sequence[MonitorContext],
@@ -151,17 +139,18 @@ def _check(
     checks: Sequence[MonitorScan],
     before_check: Callable[[MonitorContext], None],
 ) -> dict[str, MonitorError]:
-    """Take monitors as far as they get, and note how the looks at them ended."""
-    prefetcher = idle.prefetcher(checks)
-    scans = SharedScans([scan.context for scan in checks])
+    """Take monitors as far as they get, and note how the looks at them ended.
 
-    def begun(scan: MonitorScan) -> MonitorContext:
-        before_check(scan.context)
-        return scan.context
-
-    errors = advance_all(map(begun, checks), prepared(prefetcher, scans))
+    What stops one does not stop the others.
+    """
+    around = prepared(idle.prefetcher(checks), SharedScans([scan.context for scan in checks]))
+    errors: dict[str, MonitorError] = {}
     for scan in checks:
-        idle.record_check(scan, well=scan.context.settings.name not in errors)
+        before_check(scan.context)
+        error = advance(scan.context, around)
+        if error is not None:
+            errors[scan.context.settings.name] = error
+        idle.record_check(scan, well=error is None)
     return errors
 
 
@@ -372,10 +361,8 @@ def _pages(running: Running) -> PagesServer | None:
         lambda: running.application.names,
         board_of(lambda: running.application),
         settings=settings,
-        setting="pages.listen",
         folder=config.folder,
         tracking_uri=config.mlflow.tracking_uri,
-        name="",
         notified=report_page,
     )
     server.start()

@@ -341,4 +341,4 @@ def _segment_sizes(
         columns = zip(*(candidate.segments for candidate in whole), strict=True)
         return tuple(dict(Counter(values)) for values in columns)
     totals = [sum(map(Counter, maps), Counter[str]()) for maps in zip(*counted, strict=True)]
-    return tuple(scaled(total, size) for total in totals)
+    return tuple(scaled(dict(sorted(total.items())), size) for total in totals)

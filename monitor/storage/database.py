@@ -225,10 +225,9 @@ class Database:
             cause = "all connections to it are in use"
             raise self._unavailable(cause) from error
 
-    def _unavailable(self, cause: str) -> StoreUnavailable:
+    def _unavailable(self, cause: str, outcome: str = "Nothing changed") -> StoreUnavailable:
         return StoreUnavailable(
-            f"the store {self.shown} cannot be used now: {cause}. Nothing changed; running again "
-            "is safe"
+            f"the store {self.shown} cannot be used now: {cause}. {outcome}; running again is safe"
         )
 
     def _sentence(self, error: DBAPIError) -> MonitorError | None:
@@ -245,10 +244,7 @@ class Database:
         if self.is_sqlite and (fault := self._fault_of_path(error, cause)):
             return ConfigRefused(fault)
         if _is_outage(error):
-            return StoreUnavailable(
-                f"the store {self.shown} cannot be used now: {cause}. Nothing changed, or it is "
-                "unknown whether it did; running again is safe"
-            )
+            return self._unavailable(cause, "Nothing changed, or it is unknown whether it did")
         return None
 
     def _fault_of_path(self, error: DBAPIError, cause: str) -> str | None:

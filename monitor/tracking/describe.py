@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from monitor.domain.alerting import AlertState
 from monitor.domain.report import AlertRow, RoundReport
 from monitor.presentation.numbers import NOT_ESTIMABLE, bound_sign, capital
 from monitor.presentation.outcome import to_do_sentences, verdict_sentence
@@ -63,7 +62,7 @@ def as_far_as_fits(text: str, room: int) -> str:
 
 def verdict(report: RoundReport) -> str:
     """Write how the monitor stands in a line: ``**OK.** Precision 0.91, recall 0.67``."""
-    firing = [row for row in report.alerts if row.state == AlertState.FIRING]
+    firing = report.firing
     if not report.estimates:
         return f"**{report.status.upper()}.** No estimate in round {report.round}"
     if not firing:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from monitor.domain.challenger import Ends
 from monitor.domain.class_report import ClassReport
 from monitor.domain.report import RoundReport, Status
+from monitor.domain.setting_types import Ends
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
 from monitor.presentation.outcome import best_row
@@ -81,10 +81,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
 
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
-    best, alone = (
-        best_row(report, metric),
-        report.estimate(metric, basis="round", estimand="window"),
-    )
+    best, alone = best_row(report, metric), report.shown(metric, "round")
     return {
         **{f"{metric}/{end}": None if best is None else getattr(best, end) for end in _ENDS},
         f"{metric}/round": None if alone is None else alone.point,
@@ -104,7 +101,7 @@ def _limit_values(report: RoundReport) -> dict[str, float | None]:
 
 def firing(report: RoundReport) -> list[str]:
     """Name the metrics whose alert fires, each once."""
-    return list(dict.fromkeys(row.metric for row in report.alerts if row.state == "firing"))
+    return list(dict.fromkeys(row.metric for row in report.firing))
 
 
 def unusual(report: RoundReport) -> list[str]:

@@ -7,6 +7,7 @@ from sqlalchemy.engine import make_url
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.dashboards.grafana import FOLDER
+from tests.servers import new_database
 from tests.storage.released.write import play
 
 
@@ -16,18 +17,14 @@ def reader(postgres_server):
 
     Its monitor `mail` has a round in each state. The file is run twice, as after an upgrade.
     """
-    owner = create_engine(postgres_server, isolation_level="AUTOCOMMIT")
-    with owner.connect() as connection:
-        connection.exec_driver_sql("create database dashboards")
-    owner.dispose()
-    url = make_url(postgres_server).set(database="dashboards")
-    store = Database(url.render_as_string(hide_password=False))
+    url = new_database(postgres_server, "dashboards")
+    store = Database(url)
     schema.ready(store)
     play(store)
     for _ in range(2):
         with store.engine.begin() as connection:
             connection.exec_driver_sql((FOLDER / "reader.sql").read_text())
     store.close()
-    engine = create_engine(url.set(username="pr_monitor_reader"))
+    engine = create_engine(make_url(url).set(username="pr_monitor_reader"))
     yield engine
     engine.dispose()

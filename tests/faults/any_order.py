@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import SimpleNamespace
@@ -198,14 +198,9 @@ class Stage:
             clock=lambda: self.now,
         )
         config: Any = SimpleNamespace(monitors=(context.settings,))
-        return Application(
-            config=config,
-            database=worker.database,
-            monitors=(context,),
-            handlers=dict(self.sinks),
-            clock=lambda: self.now,
-            link=lambda _: None,
-        )
+        sinks: dict[str, Any] = {**self.sinks}
+        clock, database = context.clock, context.database
+        return Application(config, database, (context,), sinks, clock, link=lambda _: None)
 
     def tick(self, which=0):
         """Let a worker do what is due; returns the bugs it met."""
@@ -247,16 +242,9 @@ class Stage:
 
     def tick_killed(self, place):
         """Let the first worker die at one of its crash points; another is born in its place."""
-        passed = [0]
-
-        def die(_):
-            passed[0] += 1
-            if passed[0] > place:
-                raise Killed
-
-        with suppress(Killed), at_points(die):
+        with killed_at(place) as points:
             self.tick()
-        if passed[0] > place:
+        if len(points) > place:
             self.kills += 1
             self.removed.add(self.workers[0].name)
             self.workers[0].database.close()
@@ -319,14 +307,25 @@ class Stage:
             worker.database.close()
 
 
-class at_points:  # noqa: N801  reads as what it does
+@contextmanager
+def at_points(act: Callable[[str], None]):
     """Let a function be called at every crash point inside."""
-
-    def __init__(self, act: Callable[[str], None]) -> None:
-        self.act = act
-
-    def __enter__(self):
-        crashpoint.hook = self.act
-
-    def __exit__(self, *_):
+    crashpoint.hook = act
+    try:
+        yield
+    finally:
         crashpoint.hook = None
+
+
+@contextmanager
+def killed_at(place):
+    """Let what is done inside die at a crash point, counted from 0; gives the points it came to."""
+    points: list[str] = []
+
+    def die(name):
+        points.append(name)
+        if len(points) > place:
+            raise Killed
+
+    with suppress(Killed), at_points(die):
+        yield points

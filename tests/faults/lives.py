@@ -19,7 +19,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
 from monitor.domain import crashpoint
@@ -29,6 +28,7 @@ from tests.faults import bugs
 from tests.faults import world as worlds
 from tests.faults.invariants import CHECKS, Case, accepted_labels
 from tests.faults.world import ONE, World, live
+from tests.servers import execute_on, new_database
 
 COMMANDS = ("sweeps", "replicas", "outages")
 """Modules whose functions are commands; loaded before anything forks."""
@@ -48,8 +48,7 @@ class Nursery:
     def __post_init__(self):
         if self.server:
             self._template = f"template_{os.getpid()}"
-            self._ask(f"create database {self._template}")
-            url = self._address(self._template)
+            url = self._new_database(self._template)
         else:
             self._template = str(self.folder / "template.db")
             url = f"sqlite:///{self._template}"
@@ -71,29 +70,25 @@ class Nursery:
             yield World(url, str(folder), story)
         finally:
             if self.server:
-                self._ask(f"drop database if exists {name} with (force)")
+                self._drop(name)
             shutil.rmtree(folder)
 
     def _new_store(self, folder, name):
         if self.server:
-            self._ask(f"create database {name} template {self._template}")
-            return self._address(name)
+            return self._new_database(name, more=f"template {self._template}")
         shutil.copy(self._template, folder / "monitor.db")
         return f"sqlite:///{folder}/monitor.db"
 
-    def _address(self, name):
-        url = make_url(self.server).set(database=name, password=SECRET)
+    def _new_database(self, name, **more):
+        url = make_url(new_database(self.server, name, **more)).set(password=SECRET)
         return url.render_as_string(hide_password=False)
 
-    def _ask(self, what):
-        engine = create_engine(self.server, isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            connection.execute(text(what))
-        engine.dispose()
+    def _drop(self, name):
+        execute_on(self.server, f"drop database if exists {name} with (force)")
 
     def close(self):
         if self.server:
-            self._ask(f"drop database if exists {self._template} with (force)")
+            self._drop(self._template)
 
 
 def start(world, *, at_points=None, patient=False) -> int:

@@ -3,8 +3,11 @@
 # ruff: noqa: S311  chance that can be repeated is what is wanted
 import os
 import random
+import select
 import signal
+import socket
 import sqlite3
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +16,10 @@ from sqlalchemy import event
 from sqlalchemy.engine import make_url
 
 from monitor.storage import database
-from tests.faults.commit_proxy import LOST_ANSWER, LOST_REQUEST, CommitProxy
 from tests.faults.lives import At, end_of, mended, names_of_points, start, whole_life
 from tests.servers import Postgres
 
+LOST_REQUEST, LOST_ANSWER = "the COMMIT never arrives", "the answer to COMMIT never arrives"
 TOLD = "Nothing changed, or it is unknown whether it did; running again is safe"
 WAITS = (
     "cannot be used now",
@@ -41,6 +44,47 @@ def cut_off(nursery, *, count, seed):
                 found += mended(world, f"{way}, {place}", [code], kills=1, in_the_way=WAITS)
                 met += _was_told(world)
     return {"cuts": 2 * len(chosen), "told": met, "violations": found}
+
+
+class CommitProxy:
+    """Forwards all there is, until the n-th COMMIT, counted from 0 over all connections."""
+
+    def __init__(self, port, how, place):
+        self.target = ("127.0.0.1", port)
+        self.how = how
+        self.left = place
+        self.lock = threading.Lock()
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+
+    def in_own_process(self) -> int:
+        """Serve in a fork; returns its process id."""
+        pid = os.fork()
+        if pid:
+            self.server.close()
+            return pid
+        while True:
+            client, _ = self.server.accept()
+            threading.Thread(target=self._forward, args=(client,), daemon=True).start()
+
+    def _forward(self, client):
+        with client, socket.create_connection(self.target) as server:
+            while True:
+                for ready in select.select([client, server], [], [])[0]:
+                    data = ready.recv(65536)
+                    if not data:
+                        return
+                    if ready is client and b"COMMIT" in data and self._is_the_one():
+                        if self.how == LOST_ANSWER:
+                            server.sendall(data)
+                            server.recv(65536)  # so it has been done
+                        return
+                    (server if ready is client else client).sendall(data)
+
+    def _is_the_one(self):
+        with self.lock:
+            self.left -= 1
+            return self.left == -1
 
 
 def _was_told(world):

@@ -8,8 +8,9 @@ import threading
 import time
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
+
+from tests.servers import LocalServer, QuietHandler
 
 BEFORE = ("refused", "unavailable", "limited")
 """Faults instead of the work: the connection is reset, the answer is 503, or 429."""
@@ -76,17 +77,14 @@ class FaultProxy:
 
     def down(self):
         """Close the port: connections are refused."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.__exit__()
 
     def up(self):
         """Open the port, the same one every time."""
-        self._server = _Server(("127.0.0.1", self._port), _Handler)
+        self._server = _Server(_Handler, self._port)
         self._server.proxy = self
         self._port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
+        self._server.__enter__()
 
     def settle(self):
         """Wait until no request is on its way, as after the minute before the next try."""
@@ -122,22 +120,17 @@ class FaultProxy:
             self._idle.notify_all()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = True
+class _Server(LocalServer):
     request_queue_size = 64
     proxy: FaultProxy
 
-    def handle_error(self, *_):
-        """Say nothing of clients that went away."""
 
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
     disable_nagle_algorithm = True  # else each answer waits for an acknowledgement
 
-    def pass_on(self):
+    def respond(self):
         self.server.proxy._count(1)
         try:
             self.act(self.server.proxy._take(self.call()))
@@ -166,24 +159,24 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             self.hang_up()
         elif kind == "unavailable":
-            self.answer(503, {}, b"{}")
+            self.answer(503, b"{}")
         else:
-            self.answer(429, {"retry-after": str(RETRY_AFTER)}, b"{}")
+            self.answer(429, b"{}", [("retry-after", str(RETRY_AFTER))])
 
     def spoil(self, kind, status, headers, content):
         if kind == "broken":
-            self.answer(500, {}, b"{}")
+            self.answer(500, b"{}")
         elif kind == "dropped":
             self.hang_up()
         elif kind == "truncated":
-            self.answer(status, headers, content, promised=2 * len(content) + 10)
+            self.answer(status, content, headers, size=2 * len(content) + 10)
             self.hang_up()
         elif kind == "emptied":
-            self.answer(200, {}, b"")
+            self.answer(200)
         else:
             if kind == "slow":
                 time.sleep(self.server.proxy.slowness)
-            self.answer(status, headers, content)
+            self.answer(status, content, headers)
 
     def ask(self, body):
         headers = {k: v for k, v in self.headers.items() if k.lower() in _PASSED_ON}
@@ -192,24 +185,12 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             upstream.request(self.command, self.path, body or None, headers | ours)
             answer = upstream.getresponse()
-            kept = {k: v for k, v in answer.headers.items() if k.lower() == "content-type"}
+            kept = [(k, v) for k, v in answer.headers.items() if k.lower() == "content-type"]
             return answer.status, kept, answer.read()
         finally:
             upstream.close()
 
-    def answer(self, status, headers, content, promised=None):
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        if status != 204:
-            self.send_header("content-length", str(promised or len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
     def hang_up(self):
         self.close_connection = True
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = pass_on  # noqa: N815
-
-    def log_message(self, *_):
-        pass
+    do_PUT = do_PATCH = do_DELETE = QuietHandler.do_POST  # noqa: N815

@@ -7,8 +7,6 @@ classifier is bad: so their rounds close after newer ones and fire.
 """
 
 # ruff: noqa: S311  chance that can be repeated is what is wanted
-import csv
-import io
 import os
 import random
 import re
@@ -26,7 +24,7 @@ import duckdb
 
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between, window_of
-from tests.csv_files import read_rows
+from tests.csv_files import as_csv, read_rows
 from tests.faults.fake_clock import SLEEP
 from tests.faults.sizes import sized
 from tests.workers import ROOT
@@ -339,7 +337,7 @@ class People:
         rows = self.answered[name]
         row = self.storm.rng.choice(rows)
         row["label"] = str(1 - int(row["label"]))
-        self._replace(folder / name, as_csv(rows))
+        self._replace(folder / name, as_csv(rows).encode())
 
     def _answer(self, path):
         rows = read_rows(path)
@@ -347,7 +345,7 @@ class People:
         for row in rows:
             row |= {"label": row["subject"][-1:], "annotator": who, "note": "as it reads"}
         self.answered[path.name] = rows
-        content, target = as_csv(rows), self.folder / "filled" / path.name
+        content, target = as_csv(rows).encode(), self.folder / "filled" / path.name
         if self.storm.rng.random() < 0.5:
             self._replace(target, content)
             return
@@ -378,14 +376,6 @@ class People:
     @property
     def tasks(self):
         return [row["task"] for path in self.folder.glob("*.csv") for row in read_rows(path)]
-
-
-def as_csv(rows):
-    stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, rows[0])
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue().encode()
 
 
 def _minds_reload(pid):

@@ -1,6 +1,5 @@
 """R7: a clock that was days ahead and is right again holds up no notice and hides no round."""
 
-import json
 from datetime import timedelta
 
 import pytest
@@ -13,7 +12,7 @@ from monitor.rounds.opening import due
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import effects, rounds
-from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, overview, settings
+from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, settings
 from tests.rounds.sinks import Sink
 from tests.service.web.serving import samples
 from tests.storage.payloads import PAYLOADS
@@ -83,7 +82,7 @@ def test_a_sink_that_takes_nothing_is_told_though_its_turn_began_in_the_future(s
 def test_the_newest_estimate_on_show_and_on_the_model_is_one_whose_time_has_come(scene):
     scene.now -= AHEAD
 
-    found = overview(scene.database, scene.context.settings, scene.now)
+    found = scene.overview()
     text = exposition(scene.database, ["mail"], Own(), scene.now)
 
     assert (found.last_round, found.last_slot) == (2, MONDAY + WEEK)
@@ -120,7 +119,7 @@ def test_a_round_ahead_that_was_abandoned_makes_nothing_stale_and_no_slot_is_ask
 
     scene.now = MONDAY + timedelta(days=1)
     scene.run()
-    found = overview(scene.database, scene.context.settings, scene.now)
+    found = scene.overview()
 
     assert scene.round(2).state == "abandoned"
     assert (found.status, found.problems) == ("learning", [])
@@ -158,9 +157,8 @@ def test_what_is_odd_is_on_the_page_of_the_model_though_a_round_lies_ahead(datab
 
     assert scene.round(4).state == scene.round(3).state == "labeling"
     tags = scene.rows(f"{PAYLOADS} where e.kind = 'model_tags' order by e.id")
-    newest = tags[-1]["payload"]
-    assert (json.loads(newest) if isinstance(newest, str) else newest)["status"] == "attention"
-    assert overview(scene.database, scene.context.settings, scene.now).status == "attention"
+    assert tags[-1]["payload"]["status"] == "attention"
+    assert scene.overview().status == "attention"
 
 
 def test_a_round_opened_by_a_clock_ahead_is_not_drawn_before_its_window_is_over(database):

@@ -15,7 +15,9 @@ from monitor.service import loop
 from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.storage import schema
+from monitor.storage.database import Database
 from monitor.wiring import build
+from tests.small_config import rows as stored_rows
 from tests.workers import lives_until_one_is_whole
 
 SLOT = datetime(2025, 3, 10, 6, tzinfo=UTC)
@@ -169,33 +171,19 @@ def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(postgres
 
     codes = list(lives_until_one_is_whole(LIVES, postgres_url, tmp_path))
 
-    engine = create_engine(postgres_url)
-    with engine.connect() as connection:
-
-        def rows(query):
-            return [tuple(row) for row in connection.execute(text(query))]
-
-        [(state, version)] = rows("select state, version from rounds")
-        flagged = rows(
-            "select sum(labeled), sum(positive) from counts join strata using (round_id, stratum) "
-            f"where flagged and version = {version}"
-        )
-        items = dict(rows("select key, item_id from tasks"))
-        of_people = [
-            (items[key], answer)
-            for key, answer in rows("select task_key, answer from page_answers")
-        ]
-        asked = {
-            (item, part, slot) for item, part, slot in rows("select item_id, part, slot from tasks")
-        }
-        checks = rows(
-            f"select tp, fn, tn, fp from label_checks where version = {version} and flagged"
-        )
-        given = rows(
-            "select item_id, count(*) from label_events where annotator = 'ada' group by 1"
-        )
-        countries = dict(rows("select id, country from payments"))
-    engine.dispose()
+    database = Database(postgres_url)
+    rows = partial(stored_rows, database)
+    [(state, version)] = rows("select state, version from rounds")
+    flagged = rows(
+        "select sum(labeled), sum(positive) from counts join strata using (round_id, stratum) "
+        f"where flagged and version = {version}"
+    )
+    of_people = rows("select item_id from page_answers left join tasks on key = task_key")
+    asked = set(rows("select item_id, part, slot from tasks"))
+    checks = rows(f"select tp, fn, tn, fp from label_checks where version = {version} and flagged")
+    given = rows("select item_id, count(*) from label_events where annotator = 'ada' group by 1")
+    countries = dict(rows("select id, country from payments"))
+    database.close()
 
     newest = {number: verdict for number, verdict, _ in sorted(cases(40), key=lambda row: row[2])}
     fraud = {n for n in range(1, FLAGGED + 1) if newest.get(n) == "fraud"}
@@ -211,6 +199,6 @@ def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(postgres
     assert {part for item, part in passed if countries[item] == "DE"} == {1}
     assert {part for item, part in passed if countries[item] == "CZ"} == {2}
     by_page = {item for item, part in passed if part == 2} | {f"p{n}" for n in checked}
-    assert Counter(item for item, _ in of_people) == Counter(by_page)
+    assert Counter(item for (item,) in of_people) == Counter(by_page)
     assert dict(given) == dict.fromkeys(by_page, 1)
     assert len(codes) > 10

@@ -9,6 +9,7 @@ from monitor.domain.model import Answer, LabelKind, Task
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.label_studio import labeler_on
+from tests.small_config import rows
 from tests.workers import lives_until_one_is_whole
 
 AFTER = "after label studio"
@@ -119,7 +120,8 @@ def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(label_stud
 
 def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(label_studio, tmp_path):
     url, store = f"sqlite:///{tmp_path}/monitor.db", str(tmp_path)
-    schema.ready(Database(url))
+    database = Database(url)
+    schema.ready(database)
 
     asked = (url, label_studio.url, label_studio.token, store)
     codes = list(lives_until_one_is_whole(LIVES, *asked))
@@ -127,15 +129,10 @@ def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(label_studio
     labeler = labeler_on(label_studio.url, label_studio.token, store=store)
     [project] = label_studio.projects(labeler)
     tasks = label_studio.tasks(project)
-    with Database(url).read() as connection:
-        query = "select external_id, answer from label_events order by at"
-        said = connection.exec_driver_sql(query).fetchall()
-        states = list(connection.exec_driver_sql("select state from rounds").scalars())
+    said = rows(database, "select external_id, answer from label_events order by at")
     wanted = {task["data"]["task"]: str(int(task["data"]["task"][-1], 16) % 2) for task in tasks}
     assert len(codes) > 10
     assert len(tasks) == len(wanted) == 8
-    assert dict(tuple(row) for row in said) == {
-        f"{key}/ada@example.com": answer for key, answer in wanted.items()
-    }
-    assert max(Counter(tuple(row) for row in said).values()) == 1
-    assert states == ["closed"]
+    assert dict(said) == {f"{key}/ada@example.com": answer for key, answer in wanted.items()}
+    assert max(Counter(said).values()) == 1
+    assert rows(database, "select state from rounds") == [("closed",)]

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+from tests.small_config import rows
 from tests.workers import lives_until_one_is_whole
 
 # Each line is a life in which a round is drawn, labeled and closed; it kills itself at its n-th
@@ -77,23 +78,12 @@ def test_answers_on_the_page_are_kept_once_wherever_it_is_killed(database, tmp_p
         if "receipt" in line
     ]
     wanted = [(one["task"], one["revision"] + 1, one["answer"]) for one in receipts]
-    with database.read() as connection:
-        said = [
-            tuple(row)
-            for row in connection.exec_driver_sql(
-                "select task_key, revision, answer from page_answers order by id"
-            )
-        ]
-        labels = dict(
-            connection.exec_driver_sql(
-                "select external_id, answer from label_events order by at"
-            ).fetchall()
-        )
-        states = list(connection.exec_driver_sql("select state from rounds").scalars())
+    said = rows(database, "select task_key, revision, answer from page_answers order by id")
+    labels = dict(rows(database, "select external_id, answer from label_events order by at"))
     assert len(codes) > 10
     lost, doubled = Counter(wanted) - Counter(said), Counter(said) - Counter(wanted)
     assert (lost, doubled) == (Counter(), Counter())
     assert max(Counter(wanted).values()) == 1
     assert labels == {f"{task}/ada": answer for task, _, answer in wanted}
     assert len(labels) == 8
-    assert states == ["closed"]
+    assert rows(database, "select state from rounds") == [("closed",)]

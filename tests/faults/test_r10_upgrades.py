@@ -11,7 +11,7 @@ from monitor.stats.detection.recovery import Recovery
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.faults.sizes import SOAK
-from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 from tests.rounds.sinks import Sink
 from tests.storage.old_stores import (
     REVISIONS,
@@ -98,14 +98,9 @@ def lose_every_life(old, revision, folder):
     before = rows_of(old, wanted)
     url = old.engine.url.render_as_string(hide_password=False)
     return [
-        (code, revision_of(old), rows_of(old, wanted) == before)
+        (code, schema.current_revision(old), rows_of(old, wanted) == before)
         for code in lives_until_one_is_whole(LIVES, url, SOAK, folder)
     ]
-
-
-def revision_of(database):
-    [[found]] = rows_of(database, {schema.VERSION_TABLE: ["version_num"]}).values()
-    return found[0]
 
 
 @pytest.mark.parametrize("revision", KILLED)
@@ -132,7 +127,7 @@ def test_the_rounds_of_an_old_store_and_its_evidence_of_recovery_go_on_to_their_
     schema.upgrade(old)
 
     scene = resume(old)
-    found = overview(scene.database, scene.context.settings, scene.now).recoveries
+    found = scene.overview().recoveries
     upgraded = sorted(row.rounds for row in found.values())
     scene.run(7)
     answer_all(scene)

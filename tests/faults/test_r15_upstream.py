@@ -10,7 +10,6 @@ import pytest
 from monitor.domain.errors import SourceRefused
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.table_settings import Columns, DuckdbSettings
-from monitor.storage.results import concern_store
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 from tests.storage.payloads import PAYLOADS
 
@@ -62,18 +61,18 @@ def mend(folder: Path, number):
     write_week(folder, number)
 
 
+def source(folder, path, **more):
+    columns = Columns(id="id", time="at", score="score", show=("text",))
+    return DuckdbSource(
+        DuckdbSettings(path=path, columns=columns, threshold=THRESHOLD, **more), folder
+    )
+
+
 @pytest.fixture
 def scene(database, tmp_path):
     """A monitor whose labels are never in, so that its rounds are drawn and no more."""
     scene: Any = Scene(database, settings(hooks=("ops",), deadline=timedelta(days=90)))
-    scene.source = DuckdbSource(
-        DuckdbSettings(
-            path="*.parquet",
-            columns=Columns(id="id", time="at", score="score", show=("text",)),
-            threshold=THRESHOLD,
-        ),
-        tmp_path,
-    )
+    scene.source = source(tmp_path, "*.parquet")
     for number in range(1, BEFORE + 1):
         write_week(tmp_path, number)
         scene.run(number)
@@ -93,11 +92,6 @@ def passes(scene, until):
     return waited
 
 
-def told(scene):
-    """What the hook was told, and how often each round was reported to MLflow as ended."""
-    return scene.rows("select payload from effects where kind = 'notice' and sink = 'ops'")
-
-
 @pytest.mark.parametrize("fault", [duplicated_ids, a_renamed_file, a_half_written_file])
 def test_what_is_mended_within_the_grace_costs_no_round(scene, tmp_path, fault):
     slot = scene.now
@@ -109,23 +103,14 @@ def test_what_is_mended_within_the_grace_costs_no_round(scene, tmp_path, fault):
     found = scene.rows("select state, rows from rounds order by slot")
     assert waited == GRACE / 2 // PASS + 1
     assert [(row["state"], row["rows"]) for row in found] == [("labeling", ROWS)] * (BEFORE + 1)
-    assert told(scene) == []
-    with scene.database.read() as connection:
-        assert concern_store.read_concerns(connection, scene.round(BEFORE + 1).id) == {}
+    assert scene.notices("ops") == []
+    assert scene.concerns(BEFORE + 1) == {}
 
 
 def test_what_stands_in_a_row_is_not_told_outside_though_the_fault_quotes_it(scene, tmp_path):
     canary = "canary of a payload"
     (tmp_path / "week-4.csv").write_text(f"id,at,score,text\nm1,2025-03-20,{canary},\n")
-    scene.source = DuckdbSource(
-        DuckdbSettings(
-            path="*.csv",
-            columns=Columns(id="id", time="at", score="score", show=("text",)),
-            threshold=THRESHOLD,
-            time_zone="UTC",
-        ),
-        tmp_path,
-    )
+    scene.source = source(tmp_path, "*.csv", time_zone="UTC")
     passes(scene, scene.now + GRACE)
 
     [reason] = scene.rows("select reason from rounds where state = 'abandoned'")

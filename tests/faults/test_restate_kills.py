@@ -1,13 +1,13 @@
 """A restatement that is killed at any point is done once."""
 
 import shutil
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import count
 
 from monitor.domain.model import Answer
 from monitor.storage import claims
 from monitor.storage.database import Database
-from tests.faults.any_order import Killed, at_points
+from tests.faults.any_order import killed_at
 from tests.rounds.restatements import restate_precision, scene_of, stands
 
 
@@ -23,20 +23,13 @@ def test_a_restatement_killed_anywhere_and_asked_for_again_is_done_once(
             scene.play(number, precision=0.85, recall=0.6)
 
     after = []
-    for place in count(1):
+    for place in count():
         path = tmp_path / f"{place}.db"
         shutil.copy(start, path)
-        points: list[str] = []
-
-        def die(name, met=points, last=place):
-            met.append(name)
-            if len(met) == last:
-                raise Killed
-
-        with suppress(Killed), at_points(die):
+        with killed_at(place) as points:
             restated(path)
         after.append(restated(path))
-        if len(points) < place:
+        if len(points) <= place:
             break
 
     assert len(after) > 6

@@ -3,6 +3,7 @@
 import json
 
 from tests.plugins.mlflow_review.review_people import View
+from tests.small_config import rows
 from tests.workers import lives_until_one_is_whole
 
 # Each line is a life in which a round is drawn, labeled in MLflow, closed and retired; it kills
@@ -67,19 +68,14 @@ def test_answers_in_mlflow_are_kept_once_wherever_it_is_killed(database, mlflow_
 
     codes = list(lives_until_one_is_whole(LIVES, url, mlflow_url, view.name))
 
-    with database.read() as connection:
-        states = list(
-            connection.exec_driver_sql("select state from rounds order by slot limit 1").scalars()
-        )
-        said = connection.exec_driver_sql(
-            "select external_id, kind, answer from label_events order by id"
-        ).fetchall()
+    states = rows(database, "select state from rounds order by slot limit 1")
+    said = rows(database, "select external_id, kind, answer from label_events order by id")
     keys = sorted({name.partition("/")[0] for name, _, _ in said})
     wanted = {key: ["1" if place % 2 else "0"] for place, key in enumerate(keys)}
     wanted[keys[0]] = ["0", "1"]
     found = {key: [answer for name, _, answer in said if name == f"{key}/ada"] for key in keys}
     assert len(codes) > 20
-    assert states == ["closed"]
+    assert states == [("closed",)]
     assert len(keys) == 8
     assert {kind for _, kind, _ in said} == {"given"}
     assert found == wanted

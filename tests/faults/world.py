@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import structlog
 from sqlalchemy import Engine, text
@@ -155,16 +155,7 @@ class World:
             "mlflow": recorded_handler(self.path / "mlflow.db"),
         }
         config: Any = SimpleNamespace(monitors=[context.settings])
-        application = SimpleNamespace(
-            config=config,
-            database=store,
-            monitors=(context,),
-            names=[context.settings.name],
-            handlers=handlers,
-            clock=clock,
-            link=lambda _: None,
-        )
-        return cast("Application", application)
+        return Application(config, store, (context,), handlers, clock, link=lambda _: None)
 
     def note(self, name, what):
         """Add a line to one of the world's files, as no death can take away."""

@@ -226,9 +226,11 @@ def test_a_strangers_text_stays_a_text(start):
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page.text)
 
 
-def test_a_first_round_says_why_there_is_no_timeline():
-    page = page_of(whole(1, cause=None))
+def test_a_first_and_last_round_says_why_there_is_no_timeline_and_names_no_next_one():
+    page = page_of(whole(1, cause=None, next_round=None, agreement=None))
 
+    assert "Next round" not in page.said["h2"]
+    assert "No items were labeled by two people" in page.text
     assert "This is the first round of the monitor; a timeline begins with the second." in page.text
     assert "with earlier rounds; limit" not in page.text
     assert page.said["h1"][0].startswith(
@@ -249,15 +251,6 @@ def test_an_abandoned_round_says_why_and_what_that_means_and_draws_nothing():
     assert "Until a later round has an estimate, nothing watches mail-travel." in page.text
     assert "svg" not in {tag for tag, _ in page.elements}
     assert page.said["h2"] == ["What to do", "Next round"]
-
-
-def test_reports_of_older_versions_lack_the_plan_and_nothing_else():
-    old = whole(next_round=None, agreement=None)
-
-    page = page_of(old)
-
-    assert "Next round" not in page.said["h2"]
-    assert "No items were labeled by two people" in page.text
 
 
 @pytest.mark.parametrize(

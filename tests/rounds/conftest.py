@@ -13,6 +13,6 @@ def _coarse(request):
 
 
 @pytest.fixture
-def scene(database):
-    """A monitor that has no round yet."""
-    return Scene(database, settings())
+def scene(request, database):
+    """A monitor that has no round yet; a module may say its settings by ``SETTINGS``."""
+    return Scene(database, getattr(request.module, "SETTINGS", settings()))

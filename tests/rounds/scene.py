@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import JSON, text
 
+from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
+from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import (
     Limits,
@@ -20,11 +22,20 @@ from monitor.domain.settings import (
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
+from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.labels.endpoints import ask
 from monitor.rounds.status import Overview, overviews
 from monitor.storage.database import Database
-from monitor.storage.results import alert_store, concern_store, report_store
-from monitor.storage.rounds import round_store
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.results import (
+    alert_store,
+    concern_store,
+    estimate_store,
+    evidence_store,
+    report_store,
+)
+from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.samples import frame_store
 from monitor.storage.tables import metadata
 from monitor.testing import MemoryLabeler, MemorySource
 from tests.storage.payloads import REPORTS
@@ -113,11 +124,23 @@ class Scene:
         with self.database.write() as connection:
             return change(connection, *args, **named)
 
-    def run(self, number=None):
-        """Let the clock show the slot of a round and run what is due."""
+    def execute(self, *statements):
+        """Change the store by SQL."""
+        with self.database.write() as connection:
+            for one in statements:
+                connection.execute(text(one) if isinstance(one, str) else one)
+
+    def run(self, number=None, *, later=timedelta(0)):
+        """Let the clock show the slot of a round, or a later time, and run what is due."""
         if number is not None:
             self.now = MONDAY + (number - 1) * WEEK
+        self.now += later
         run.run(self.context)
+
+    @property
+    def tasks(self):
+        """All tasks that are out."""
+        return [task for tasks in self.labeler.sent.values() for task in tasks.values()]
 
     def answer(self, share=1.0):
         """Let people answer what is out, all or the first share of it by key."""
@@ -179,6 +202,25 @@ class Scene:
         rounds = self.read(round_store.find_rounds, self.name)
         return next(round_ for round_ in rounds if round_.number == number)
 
+    def strata(self, number):
+        """The strata of a round, as they were drawn."""
+        return self.read(frame_store.read_strata, self.round(number).id)
+
+    def labels(self, number):
+        """The items of a round, and what people said of them."""
+        return self.read(read_labels, self.round(number))
+
+    def readings(self, number):
+        """The evidence of a round as it was frozen."""
+        found = self.round(number).id
+        return self.read(evidence_store.frozen_readings, [found])[found]
+
+    def estimates(self, number, version=None):
+        """The estimates of a round, by metric, basis and estimand."""
+        found = self.round(number)
+        rows = self.read(estimate_store.read_estimates, found.id, version or found.version)
+        return {(row.metric, row.basis, row.estimand): row for row in rows}
+
     def rows(self, query, **values):
         """Rows of a query; JSON, which SQLite has as text, is read."""
         with self.database.read() as connection:
@@ -189,18 +231,40 @@ class Scene:
         """Reports in the order in which MLflow is told them."""
         return [row["payload"] for row in self.rows(REPORTS)]
 
+    def tally(self, number):
+        """What the newest version of a round counted."""
+        found = self.round(number)
+        return Tally(self.read(estimate_store.read_counts, [found.id])[found.id])
+
     def report(self, number, version=None):
         """The report of a version of a round, or of its newest."""
         found = self.round(number)
         return self.read(report_store.read_report, found.id, version or found.version)
+
+    def round_report(self, number):
+        """The newest report of a round, read back."""
+        return RoundReport.model_validate(self.report(number))
 
     def notices(self, sink="log"):
         """What a sink is told, in that order."""
         query = "select payload from effects where kind = 'notice' and sink = :sink order by id"
         return [row["payload"] for row in self.rows(query, sink=sink)]
 
+    def alert_notices(self, sink="log"):
+        """What a sink is told of alerts."""
+        return [each for each in self.notices(sink) if each["event"].startswith("alert.")]
+
+    def reasons(self, number):
+        """Why a round moved, step by step."""
+        events = self.read(round_transitions.read_events, self.round(number).id)
+        return [event["reason"] for event in events]
+
     def alerts(self):
         return self.read(alert_store.find_alerts)
+
+    def end_alert(self, alert):
+        """Let a person end an alert."""
+        self.write(alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=self.now)
 
     def concerns(self, number):
         """Concerns about a round: the sentence of each kind."""
@@ -211,20 +275,15 @@ class Scene:
         return overview(self.database, self.context.settings, self.now)
 
 
+def segmented(database, kind=Scene, columns=("country", "client"), **changes):
+    """A scene whose predictions have columns of segments."""
+    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=list(columns))
+    return kind(database, settings(**changes), source)
+
+
 def overview(database, monitor: MonitorSettings, now: datetime) -> Overview:
     """Ask how one monitor stands."""
     return overviews(database, [monitor], now)[0]
-
-
-class Log:
-    """A sink that takes everything."""
-
-    def __init__(self):
-        self.got = []
-
-    def deliver(self, effect):
-        self.got.append((effect.monitor, effect.payload["event"]))
-        return "taken"
 
 
 def settings(*, labels=200, **changes) -> RoundSettings:

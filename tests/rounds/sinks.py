@@ -1,7 +1,10 @@
-"""A sink of effects that takes, fails and counts as a test wants it."""
+"""Sinks of effects that take, fail and count as a test wants it, and a program that has some."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
+
+from monitor.domain.model import Effect
+from monitor.wiring import Application
 
 
 class Sink:
@@ -15,7 +18,7 @@ class Sink:
         failing: Mapping[str, BaseException] | None = None,
     ) -> None:
         self.got = [] if got is None else got
-        self.payloads: list[dict[str, Any]] = []
+        self.effects: list[Effect] = []
         self.error = error
         self.failing = dict(failing or {})
         self.asked = self.failures = 0
@@ -27,8 +30,28 @@ class Sink:
             self.failures += 1
             raise error
         self.got.append(effect.key)
-        self.payloads.append(dict(effect.payload))
+        self.effects.append(effect)
         return f"took {effect.key}"
+
+    @property
+    def payloads(self) -> list[Mapping[str, Any]]:
+        return [effect.payload for effect in self.effects]
 
     def events(self):
         return [payload["event"] for payload in self.payloads if "event" in payload]
+
+    def by_monitor(self):
+        """The monitor and the event of each notice."""
+        return [(effect.monitor, effect.payload["event"]) for effect in self.effects]
+
+
+def application_of(scenes, log=None):
+    """A program that has the monitors of some scenes and this sink for its log."""
+    return Application(
+        config=cast("Any", None),
+        database=scenes[0].database,
+        monitors=tuple(scene.context for scene in scenes),
+        handlers={"log": log or Sink(), "mlflow": Sink()},
+        clock=lambda: scenes[0].now,
+        link=lambda _: None,
+    )

@@ -14,15 +14,10 @@ from monitor.presentation.outcome import to_do_sentences
 from monitor.rounds import run
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.round_page import read_report
-from monitor.storage.results import alert_store
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.tallies import estimated
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
-
-
-def notices(scene, sink="log"):
-    return [each for each in scene.notices(sink) if not each["event"].startswith("notice.")]
 
 
 @played
@@ -66,10 +61,10 @@ def test_a_drop_fires_once_tells_people_once_and_more_of_it_brings_the_alert_no_
     assert rows[2]["log_evidence"] < rows[2]["log_threshold"]
     [alert] = [alert for alert in scene.alerts() if alert.metric == "precision"]
     assert (alert.state, alert.fired_in_round) == (AlertState.FIRING, 3)
-    told = [n for n in notices(scene, "log") if n["metric"] == "precision"]
+    told = [n for n in scene.alert_notices("log") if n["metric"] == "precision"]
     assert [n["event"] for n in told] == ["alert.firing"]
     assert "precision is under its limit 0.7" in told[0]["sentence"]
-    assert told[0] in notices(scene, "ops")
+    assert told[0] in scene.alert_notices("ops")
     assert 0 < math.exp(rows[5]["log_r"]) < 0.01
 
 
@@ -112,7 +107,7 @@ def test_an_alert_ends_by_evidence_of_twenty_and_evidence_against_the_limit_star
     assert [value >= 20 for value in found] == [False] * (ended - 3) + [True]
     assert [rows[number]["recovery_rounds"] for number in (1, 2, ended + 1)] == [None] * 3
     assert rows[ended + 1]["chain"] == rows[ended]["chain"] + 1
-    told = [n for n in notices(fired) if n["metric"] == "precision"]
+    told = [n for n in fired.alert_notices() if n["metric"] == "precision"]
     assert [n["event"] for n in told] == ["alert.firing", "alert.resolved"]
     assert (
         "labels of the rounds since then show that it keeps its limit again" in told[1]["sentence"]
@@ -155,11 +150,7 @@ def test_an_alert_that_is_revised_or_ended_by_hand_leaves_no_evidence_to_the_nex
     revised = [a.state for a in recovering.alerts()]
     recovering.play(4, precision=0.2, recall=0.6)
     recovering.play(5, precision=0.5, recall=0.6)
-    with recovering.database.write() as connection:
-        open_alert = recovering.alerts()[-1]
-        alert_store.end(
-            connection, open_alert.id, AlertState.RESOLVED, why="known", now=recovering.now
-        )
+    recovering.end_alert(recovering.alerts()[-1])
     recovering.play(6, precision=0.2, recall=0.6)
     recovering.play(7, precision=0.5, recall=0.6)
 
@@ -315,7 +306,7 @@ def test_hooks_hear_of_an_alert_by_a_round_that_a_backfill_left_open(scene):
     scene.run()
 
     assert [a.metric for a in scene.alerts()] == ["precision"]
-    assert len(notices(scene, "ops")) == len(notices(scene, "log")) == 1
+    assert len(scene.notices("ops")) == len(scene.alert_notices("log")) == 1
 
 
 def read_flagged(labeled, positive):

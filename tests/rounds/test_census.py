@@ -22,6 +22,8 @@ from monitor.wiring import build
 
 SLOT = datetime(2025, 3, 10, 6, tzinfo=UTC)
 MATURED = SLOT + timedelta(days=40)
+COLUMN = {"kind": "column", "path": "truth.parquet", "id": "case_id", "value": "fraud"}
+COLUMN |= {"positive": "yes", "negative": "no", "matures": "30d", "late_labels": "365d"}
 
 PREDICTIONS = """
     select 'p' || i as id, timestamptz '2025-03-03 06:00+00' + interval (i) minute as at,
@@ -60,14 +62,12 @@ class Fraud:
 
     def config(self, **labeling):
         """Write the config; both monitors are labeled in the same way."""
-        column = {"kind": "column", "path": "truth.parquet", "id": "case_id", "value": "fraud"}
-        column |= {"positive": "yes", "negative": "no", "matures": "30d", "late_labels": "365d"}
         columns = {"id": "id", "time": "at", "score": "score", "segments": ["country"]}
         source = self.source or {"path": "predictions.parquet"}
         one = {
             "source": source | {"columns": columns, "threshold": 0.9},
             "schedule": {"cron": "0 6 10 3 *"},
-            "labeling": self.labeling or {**column, **labeling},
+            "labeling": self.labeling or {**COLUMN, **labeling},
         }
         most = {"items": 200_000, "census": "all", "list": 40}
         monitors = [
@@ -91,6 +91,11 @@ class Fraud:
             [*run.backfill(context, SLOT - timedelta(days=365), SLOT)]
             run.run(context)
         return self
+
+    def read(self, query, *args):
+        """Ask the store with one of its functions."""
+        with self.database.read() as connection:
+            return query(connection, *args)
 
     def rows(self, query, **named):
         """Ask the store."""
@@ -225,8 +230,7 @@ def test_rows_that_have_not_matured_are_no_answer_until_they_have(fraud):
     config = fraud.config(missing_means="negative", time="seen")
     fraud.play(config)
     assert fraud.rows("select state from rounds") == [("labeling",)]
-    with fraud.database.read() as connection:
-        [waiting] = open_rounds(connection, "census")
+    [waiting] = fraud.read(open_rounds, "census")
     assert 0 < waiting.answered < waiting.wanted == 600
 
     fraud.now = MATURED
@@ -253,8 +257,7 @@ def test_labels_are_scaled_to_the_draw_where_few_predictions_came_later_and_refu
 def test_in_a_list_the_class_of_a_column_is_counted_and_people_get_the_budget(fraud):
     fraud.ways = ["list"]
     fraud.labeling = [
-        {"for": "flagged", "kind": "column", "path": "truth.parquet", "id": "case_id"}
-        | {"value": "fraud", "positive": "yes", "negative": "no", "matures": "30d", "time": "seen"},
+        {**COLUMN, "for": "flagged", "time": "seen"},
         {"for": "passed", "kind": "files", "deadline": "60d"},
     ]
     fraud.play(fraud.config())

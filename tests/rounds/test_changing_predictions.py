@@ -37,7 +37,7 @@ def test_a_round_whose_items_left_the_predictions_is_said_and_drawn_anew(scene, 
 
     assert before is RoundState.OPEN
     assert scene.round(1).state is RoundState.LABELING
-    assert all(task.shown for tasks in scene.labeler.sent.values() for task in tasks.values())
+    assert all(task.shown for task in scene.tasks)
 
 
 def test_a_few_items_may_leave_the_predictions_while_a_round_is_drawn(scene, monkeypatch):
@@ -88,7 +88,7 @@ def test_a_few_pictures_that_cannot_be_shown_are_said_of_the_round(database):
         for row in scene.rows("select reason from round_issues")
         if "picture" in row["reason"]
     ]
-    sent = [task for tasks in scene.labeler.sent.values() for task in tasks.values()]
+    sent = scene.tasks
     count = sum(task.shown["picture"] == MISSING for task in sent)
     assert broken == (
         f"{count} of {len(sent)} items have a picture that cannot be shown "

@@ -1,6 +1,5 @@
 """A block of classes: what is reported once all rounds of a window have ended, and what is not."""
 
-import json
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -106,10 +105,7 @@ class Blocks:
     def reports(self):
         """What was reported, oldest first."""
         scene = next(iter(self.monitors.values()))
-        return [
-            ClassReport.model_validate_json(json.dumps(row["payload"]))
-            for row in scene.rows(REPORTS)
-        ]
+        return [ClassReport.model_validate(row["payload"]) for row in scene.rows(REPORTS)]
 
     @property
     def overview(self):
@@ -413,16 +409,13 @@ def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(waitin
         patch.setattr("monitor.rounds.run.publish_classes", lambda *_: None)
         patch.setattr("monitor.rounds.run.lost_windows", lambda *_: {})
         scene.run()
-    passed = []
-
-    def look(name):
-        passed.append(name)
+    passed: list[str] = []
 
     for kill_at in range(1, 20):
         passed.clear()
 
         def die(name, kill_at=kill_at):
-            look(name)
+            passed.append(name)
             if len(passed) == kill_at:
                 raise Killed
 

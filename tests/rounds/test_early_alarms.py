@@ -10,7 +10,6 @@ from monitor.presentation.alerts import LIMIT_CHANGED
 from monitor.presentation.round_document import page_sections
 from monitor.rounds import versions
 from monitor.rounds.round_page import read_page
-from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_claims
 from monitor.storage.tables import rounds
 from tests.rounds.played import played
@@ -60,8 +59,8 @@ def answer_until_it_fires(scene, number=3):
     return None
 
 
-def told(scene, sink="ops"):
-    return [each for each in scene.notices(sink) if each["event"].startswith("alert.")]
+def events(scene):
+    return [each["event"] for each in scene.alert_notices("ops")]
 
 
 def states(scene):
@@ -70,7 +69,7 @@ def states(scene):
 
 def test_a_drop_fires_while_its_round_is_open_and_is_told_once(fired):
     text = f"alarm inside the open round, after {fired.after} of 200 labels"
-    before, [notice] = fired.round(3), told(fired)
+    before, [notice] = fired.round(3), fired.alert_notices("ops")
     page = fired.read(read_page, "mail", 3, None)
 
     closed = fired.finish(3)
@@ -81,7 +80,7 @@ def test_a_drop_fires_while_its_round_is_open_and_is_told_once(fired):
     assert "precision is under its limit 0.7" in notice["sentence"]
     assert text in [event["reason"] for event in page.events]
     assert closed.state == "closed"
-    assert told(fired, "log") == told(fired) == [notice]
+    assert fired.alert_notices("log") == fired.alert_notices("ops") == [notice]
     assert states(fired) == [(3, AlertState.FIRING)]
     [row] = fired.report(3)["alerts"]
     assert (row["id"], row["fired_in_round"]) == (notice["alert"], 3)
@@ -126,21 +125,22 @@ def test_answers_that_are_corrected_before_the_closing_revise_it_and_evidence_st
     fired.play(4, **GOOD)
 
     assert states(fired) == [(3, AlertState.REVISED)]
-    assert [each["event"] for each in told(fired)] == ["alert.firing", "alert.revised"]
+    assert events(fired) == [
+        "alert.firing",
+        "alert.revised",
+    ]
     rows = fired.rows('select chain, fires from evidence where version = 1 order by "order"')
     assert [(row["chain"], bool(row["fires"])) for row in rows[-2:]] == [(1, True), (2, False)]
 
 
 def test_one_that_was_ended_by_hand_does_not_fire_again_at_the_closing(fired):
     [alert] = fired.alerts()
-    fired.write(
-        alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=fired.now, round_id=None
-    )
+    fired.end_alert(alert)
 
     fired.finish(3)
 
     assert states(fired) == [(3, AlertState.RESOLVED)]
-    assert [each["event"] for each in told(fired)] == ["alert.firing"]
+    assert events(fired) == ["alert.firing"]
 
 
 def test_a_limit_that_changes_before_the_closing_ends_it(fired):
@@ -163,7 +163,7 @@ def test_an_alert_goes_on_under_a_limit_that_changes_before_the_closing_and_is_m
 
     [alert] = fired.alerts()
     assert (alert.state, alert.limit) == (AlertState.FIRING, 0.65)
-    assert [each["event"] for each in told(fired)] == ["alert.firing"]
+    assert events(fired) == ["alert.firing"]
     assert fired.overview().status == "alert"
 
 
@@ -171,9 +171,7 @@ def test_after_an_alert_that_a_person_ended_the_next_one_is_revised_as_any_other
     fired.finish(3)
     fired.play(4, **BAD)  # while the first alert is open
     [alert] = fired.alerts()
-    fired.write(
-        alert_store.end, alert.id, AlertState.RESOLVED, why="known", now=fired.now, round_id=None
-    )
+    fired.end_alert(alert)
     fired.draw(5, **BAD)
     answer_until_it_fires(fired, 5)
 
@@ -193,7 +191,10 @@ def test_a_round_that_is_abandoned_ends_it(fired):
     versions.abandon(fired.context, fired.round(3), claim, "its answers were taken back")
 
     assert states(fired) == [(3, AlertState.REVISED)]
-    assert [each["event"] for each in told(fired)] == ["alert.firing", "alert.resolved"]
+    assert events(fired) == [
+        "alert.firing",
+        "alert.resolved",
+    ]
 
 
 def test_late_labels_of_an_earlier_round_find_an_alert_of_a_round_without_a_reading(fired):
@@ -287,4 +288,4 @@ def test_a_process_that_ends_at_any_point_neither_loses_nor_doubles_it(scene, mo
     assert last > 5
     assert early == [(3, AlertState.FIRING)]
     assert states(scene) == [(3, AlertState.FIRING)]
-    assert [each["event"] for each in told(scene)] == ["alert.firing"]
+    assert events(scene) == ["alert.firing"]

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from monitor.domain.model import Answer
-from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.presentation.round_document import SectionKind, round_sections
@@ -15,9 +14,8 @@ from monitor.storage.labels.round_labels import read_labels, read_recurring
 from monitor.storage.results import estimate_store, segment_store
 from monitor.storage.rounds import round_transitions
 from monitor.storage.samples import frame_store
-from monitor.testing import MemorySource
 from tests.rounds.played import played
-from tests.rounds.scene import THRESHOLD, Scene, settings
+from tests.rounds.scene import THRESHOLD, segmented
 
 SAMPLE = Sample(max_labels=300, bands=Bands(flagged=1, passed=1), segments="explore")
 
@@ -36,8 +34,7 @@ def drawn(scene, number, *, rare=5):
 
 @played
 def scene(database):
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country", "client"])
-    scene = Scene(database, settings(sample=SAMPLE), source)
+    scene = segmented(database, sample=SAMPLE)
     drawn(scene, 1)
     scene.label()
     drawn(scene, 2)
@@ -83,7 +80,7 @@ def test_a_round_waits_for_the_explored_items_and_counts_them_for_their_segment_
     scene.label()
 
     assert scene.round(2).state is RoundState.CLOSED
-    report = RoundReport.model_validate(scene.report(2))
+    report = scene.round_report(2)
     assert sum(row.planned for row in report.strata) == 240
     assert sum(row.labeled for row in report.strata) == 240
     of_sample = set(sample_of(scene, 2))
@@ -167,9 +164,7 @@ def test_a_round_that_explored_nothing_explores_nothing_when_it_is_done_again(sc
 
 
 def test_score_cells_explore_too_once_the_two_waves_of_the_first_round_are_over(database):
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country", "client"])
-    cells = Sample(max_labels=300, segments="explore")
-    scene = Scene(database, settings(sample=cells), source)
+    scene = segmented(database, sample=Sample(max_labels=300, segments="explore"))
     drawn(scene, 1)
     assert scene.finish(1).state is RoundState.CLOSED
     drawn(scene, 2)
@@ -195,8 +190,7 @@ def test_strata_without_a_sample_as_of_counted_classes_are_not_explored(scene):
 
 
 def test_a_rare_value_is_explored_as_far_as_it_goes_and_the_round_says_so(database):
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country", "client"])
-    scene = Scene(database, settings(sample=SAMPLE), source)
+    scene = segmented(database, sample=SAMPLE)
     drawn(scene, 1)
     scene.label()
     drawn(scene, 2, rare=50)

@@ -72,7 +72,7 @@ def test_people_who_answer_gold_items_worse_than_before_are_noticed(database):
 def test_an_alert_tells_whether_the_people_may_have_changed(watched, right, sentence):
     play(watched, 4, right, precision=0.3)
 
-    [notice] = firing(watched)
+    [notice] = watched.alert_notices()
     assert notice["metric"] == "precision"
     assert sentence in notice["sentence"]
 
@@ -82,8 +82,4 @@ def test_an_alert_tells_nothing_of_gold_items_that_nobody_was_asked_about(databa
     scene.play(1, precision=0.85)
     scene.play(2, precision=0.3)
 
-    assert ["gold" in notice["sentence"] for notice in firing(scene)] == [False]
-
-
-def firing(scene):
-    return [each for each in scene.notices() if each["event"] == "alert.firing"]
+    assert ["gold" in notice["sentence"] for notice in scene.alert_notices()] == [False]

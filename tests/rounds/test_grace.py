@@ -14,11 +14,7 @@ from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 LONG = {"deadline": timedelta(days=90)}
 """Rounds that are only drawn here, and wait for labels all the while."""
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(hooks=("ops",)))
+SETTINGS = settings(hooks=("ops",))
 
 
 def waits(scene, number=None):
@@ -86,8 +82,7 @@ def test_a_short_window_is_waited_for_six_hours_and_any_as_long_as_the_config_sa
     waits(scene, 1)
     scene.now += hours * HOUR - timedelta(minutes=1)
     waits(scene)
-    scene.now += timedelta(minutes=1)
-    scene.run()
+    scene.run(later=timedelta(minutes=1))
 
     assert scene.round(1).state == "abandoned"
 
@@ -141,8 +136,7 @@ def test_a_window_that_stops_a_backfill_is_given_up_after_the_grace(scene, monke
     with pytest.raises(SourceRefused):
         scene.run()
     before = scene.round(1).state
-    scene.now += timedelta(minutes=1)
-    scene.run()
+    scene.run(later=timedelta(minutes=1))
 
     assert (stopped.state, stopped.first_look_at) == ("open", MONDAY + 2 * WEEK)
     assert (before, scene.round(1).state) == ("open", "abandoned")
@@ -218,8 +212,7 @@ def test_a_window_with_less_than_half_the_usual_or_old_rows_is_waited_for_and_dr
     rows, said = SUSPECT[kind]
     steady.source.rows += rows
     why = waits(steady, 4)
-    steady.now += WEEK / 4
-    steady.run()
+    steady.run(later=WEEK / 4)
 
     assert why == said
     assert steady.round(4).state == "labeling"

@@ -73,11 +73,11 @@ def turned_round(is_positive, rng):
 
 
 def own_estimate(scene, number, metric):
-    return next(
-        row
-        for row in scene.report(number)["estimates"]
-        if (row["metric"], row["basis"], row["estimand"]) == (metric, "round", "window")
-    )
+    return scene.estimates(number)[metric, "round", "window"]
+
+
+def width(row):
+    return row.high - row.low
 
 
 def true_values(scene, number):
@@ -103,7 +103,7 @@ def test_a_round_knows_its_classifier_and_its_judge_by_the_labels_of_people(two)
     true = true_values(two, 2)
     for metric in ("precision", "recall"):
         found = own_estimate(two, 2, metric)
-        assert found["low"] <= true[metric] <= found["high"]
+        assert found.low <= true[metric] <= found.high
     assert first.pooled is None
     assert first.alone
     assert second.alone
@@ -132,13 +132,11 @@ def test_a_good_judge_narrows_recall_from_its_second_round_on_and_a_useless_one_
         play(useless, number, lambda _, rng: bool(rng.random() < 0.3), count=3000)
     for scene in (two, useless):
         saved[scene.name] = judge_of(scene, 2).saved or 0.0
-        found = own_estimate(scene, 2, "recall")
-        widths[scene.name] = found["high"] - found["low"]
+        widths[scene.name] = width(own_estimate(scene, 2, "recall"))
     plain = Scene(two.database, settings(sample=CELLS), name="plain")
     plain.play(1, count=3000)
     plain.play(2, count=3000)
-    found = own_estimate(plain, 2, "recall")
-    alone = found["high"] - found["low"]
+    alone = width(own_estimate(plain, 2, "recall"))
 
     assert widths["mail"] < 0.7 * alone
     assert widths["useless"] < 1.3 * alone
@@ -155,17 +153,12 @@ def test_values_with_earlier_rounds_outlast_a_judge_that_changes_without_notice(
     row = play(two, 3, verdict, count=3000)
 
     true, report = true_values(two, 3), two.report(3)
-    rows = {
-        (row["metric"], row["basis"]): row
-        for row in report["estimates"]
-        if row["estimand"] == "rate"
-    }
+    rows = two.estimates(3)
     for metric in ("precision", "recall"):
-        pooled, alone = rows[metric, "pooled"], rows[metric, "round"]
-        assert pooled["low"] <= true[metric] <= pooled["high"]
-        assert pooled["high"] - pooled["low"] < 0.97 * (alone["high"] - alone["low"])
-        own = own_estimate(two, 3, metric)
-        assert own["low"] <= true[metric] <= own["high"]
+        pooled, own = rows[metric, "pooled", "rate"], rows[metric, "round", "window"]
+        assert pooled.low <= true[metric] <= pooled.high
+        assert width(pooled) < 0.97 * width(rows[metric, "round", "rate"])
+        assert own.low <= true[metric] <= own.high
     if verdict is turned_round:
         assert row.alone.tpr[0] < row.pooled.tpr[0] < 0.9
         assert row.alone.fpr[1] > 0.9
@@ -179,8 +172,8 @@ def test_a_late_label_that_is_taken_back_leaves_what_is_pooled_over_a_changed_ju
         play(one, number, turned_round)
     versions = []
     for _ in range(3):
-        rows = one.report(3)["estimates"]
-        versions.append([row for row in rows if row["basis"] == "pooled"])
+        rows = one.estimates(3).values()
+        versions.append([row for row in rows if row.basis == "pooled"])
         one.turn(first)
         one.run()
 
@@ -197,7 +190,7 @@ def test_items_without_a_verdict_are_strata_of_their_own_and_people_are_told(one
     assert {row["stratum"] for row in one.report(2)["strata"] if row["size"]} == {
         row["stratum"] for row in one.report(2)["strata"] if "missing" in row["stratum"]
     }
-    assert own_estimate(one, 2, "recall")["low"] > 0
+    assert own_estimate(one, 2, "recall").low > 0
     assert 0.05 * back.size < back.missing < 0.15 * back.size
     assert "of 2,000 items" in one.concerns(3)["judge"]
 
@@ -393,8 +386,8 @@ def test_a_limit_on_the_judge_raises_an_alert_of_its_own_and_none_on_the_classif
     [alert] = scene.report(4)["alerts"]
     assert (alert["metric"], alert["side"], alert["state"]) == ("judge_tpr", "at_least", "firing")
     found = own_estimate(scene, 4, "judge_tpr")
-    assert found["low"] <= true_values(scene, 4)["tpr"] <= found["high"]
-    [notice] = [each for each in scene.notices() if each["event"] == "alert.firing"]
+    assert found.low <= true_values(scene, 4)["tpr"] <= found.high
+    [notice] = scene.alert_notices()
     assert "judge_tpr is under its limit 0.7: 0.4" in notice["sentence"]
     assert (
         "in this round. The classifier's estimates do not rest on the judge" in notice["sentence"]
@@ -403,7 +396,7 @@ def test_a_limit_on_the_judge_raises_an_alert_of_its_own_and_none_on_the_classif
     sentence = recovery_sentence(
         AlertRow.model_validate(alert), RecoveryRow.model_validate(alert["recovery"])
     )
-    assert sentence.startswith(f"judge_tpr is {found['point']:.2f} in this round, under its limit")
+    assert sentence.startswith(f"judge_tpr is {found.point:.2f} in this round, under its limit")
     assert "stays there" not in sentence
     evidence = {row["metric"]: row["log_evidence"] for row in scene.report(4)["evidence"]}
     assert evidence["recall"] < 1

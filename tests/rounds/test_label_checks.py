@@ -19,10 +19,8 @@ from monitor.storage.results import report_store
 from monitor.storage.rounds import round_store
 from monitor.tracking.values import metrics
 from monitor.wiring import build
-from tests.rounds.test_census import SLOT, Fraud
+from tests.rounds.test_census import COLUMN, SLOT, Fraud
 
-COLUMN = {"kind": "column", "path": "truth.parquet", "id": "case_id", "value": "fraud"}
-COLUMN |= {"positive": "yes", "negative": "no", "matures": "30d", "late_labels": "365d"}
 FLAGGED = {**COLUMN, "for": "flagged"}
 PEOPLE = {"for": "passed", "kind": "files", "deadline": "5d"}
 
@@ -89,22 +87,18 @@ class Checked(Fraud):
     @property
     def round(self):
         """The only round."""
-        with self.database.read() as connection:
-            [round_] = round_store.find_rounds(connection, "list")
+        [round_] = self.read(round_store.find_rounds, "list")
         return round_
 
     @property
     def labels(self):
         """Its labels."""
-        with self.database.read() as connection:
-            return read_labels(connection, self.round)
+        return self.read(read_labels, self.round)
 
     @property
     def report(self):
         """Its newest report."""
-        round_ = self.round
-        with self.database.read() as connection:
-            payload = report_store.read_report(connection, round_.id, round_.version)
+        payload = self.read(report_store.read_report, self.round.id, self.round.version)
         return RoundReport.model_validate(payload)
 
 
@@ -162,11 +156,9 @@ def test_people_who_check_label_nothing(scene):
 def test_status_counts_the_checks_among_the_answers(scene):
     labels = len(scene.flagged()) + 40
 
-    with scene.database.read() as connection:
-        [before] = open_rounds(connection, "list")
+    [before] = scene.read(open_rounds, "list")
     scene.answer(scene.checks())
-    with scene.database.read() as connection:
-        [after] = open_rounds(connection, "list")
+    [after] = scene.read(open_rounds, "list")
 
     assert (before.wanted, before.answered) == (labels + 40, len(scene.flagged()))
     assert (after.wanted, after.answered) == (labels + 40, len(scene.flagged()) + 40)
@@ -237,8 +229,7 @@ def test_answers_of_a_column_that_is_counted_are_answers(tmp_path):
     scene = Checked(tmp_path).begin(FLAGGED, PEOPLE)
     late = scene.round.deadline - timedelta(seconds=1)
 
-    with scene.database.read() as connection:
-        assert read_attention(connection, late, "list") == []
+    assert scene.read(read_attention, late, "list") == []
     with pytest.raises(NoCurves, match="flagged-1, flagged-2 are counted whole"):
         scored_sample(scene.round, scene.labels)
 

@@ -52,7 +52,5 @@ def test_a_round_of_odd_ids_texts_values_and_versions_is_drawn(scene):
     assert len(drawn) == 20
     assert all(row["id"].endswith(r"\x00") for row in drawn)
     assert scene.rows("select model_version from histories") == [{"model_version": r"v\x001"}]
-    assert {task.shown["text"] for task in next(iter(scene.labeler.sent.values())).values()} == {
-        f"{SHOWN}\nhello"
-    }
+    assert {task.shown["text"] for task in scene.tasks} == {f"{SHOWN}\nhello"}
     assert {row["value"] for row in scene.rows("select value from segment_sizes")} == {SHOWN}

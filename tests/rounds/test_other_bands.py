@@ -8,17 +8,13 @@ from tests.rounds.scene import REFERENCE, Scene, settings
 
 POINTS = 2**10
 THREE = Sample(max_labels=400, bands=Bands(flagged=2, passed=3))
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(labels=400))
+SETTINGS = settings(labels=400)
 
 
 @played
 def one(database):
     """A round."""
-    scene = Scene(database, settings(labels=400))
+    scene = Scene(database, SETTINGS)
     scene.play(1)
     return scene
 
@@ -53,7 +49,7 @@ def test_the_items_of_the_old_bands_are_the_reference_of_the_new_history(one):
     assert 0.8 * flagged["n"] < found["flagged"][1] <= flagged["n"]
 
     # The bands of before go on with their own history.
-    one.settings = settings(labels=400)
+    one.settings = SETTINGS
     one.draw(5)
 
     rows = one.rows("select number, history_id from rounds order by number")

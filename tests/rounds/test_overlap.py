@@ -15,7 +15,6 @@ from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import SeveralAnswers
 from monitor.storage.samples.frame_store import StratumTally
-from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.played import played
 from tests.rounds.scene import Scene, settings
 from tests.storage.rows import STRATA
@@ -32,8 +31,7 @@ def scene(database):
 
 
 def tasks_of(scene, slot):
-    [sent] = scene.labeler.sent.values()
-    return sorted((t for t in sent.values() if t.slot == slot), key=lambda task: task.key)
+    return sorted((t for t in scene.tasks if t.slot == slot), key=lambda task: task.key)
 
 
 def answer_second(scene, *, wrong=0):
@@ -93,19 +91,14 @@ def test_a_round_waits_for_the_second_copies(scene):
 def test_at_the_deadline_it_closes_without_them_says_so_and_one_that_comes_late_makes_a_version(
     scene,
 ):
-    found = scene.round(1)
     scene.answer()
     answer_second(scene)
     [late, *_] = tasks_of(scene, 2)
     said = scene.labeler.second_answers.pop(late.item_id)
-    scene.now += timedelta(days=5)
-    scene.run()
+    scene.run(later=timedelta(days=5))
 
-    [event] = scene.rows(
-        "select reason from round_events where round_id = :id and after = 'closed'", id=found.id
-    )
     wanted = len(tasks_of(scene, 2))
-    assert event["reason"] == (
+    assert scene.reasons(1)[-1] == (
         f"the deadline passed with 200 of 200 answers and {wanted - 1} of {wanted} second copies"
     )
     first = scene.round(1)
@@ -128,7 +121,7 @@ def test_the_report_says_how_far_people_agree(scene):
     found = agreement_of(scene, scene.round(1))
 
     assert (found.items, found.disagreed, found.annotators) == (doubled, 2, 2)
-    assert report_of(scene, scene.round(1)).agreement == found
+    assert scene.round_report(1).agreement == found
     assert 0 < found.disagreement_low < found.disagreement < found.disagreement_high < 0.3
     assert found.kappa_low < found.kappa < 1
     assert found.alpha == pytest.approx(found.kappa, abs=0.05)
@@ -198,7 +191,7 @@ def test_people_who_contradict_each_other_are_a_notice(scene):
     answer_second(scene, wrong=25)
     scene.run()
 
-    report = report_of(scene, scene.round(1))
+    report = scene.round_report(1)
 
     [notice] = [row for row in report.notices if row.kind == "disagreement"]
     assert notice.value == report.agreement.alpha < 2 / 3

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from sqlalchemy import delete, event, update
 
 from monitor.domain.model import BandEdges
@@ -14,14 +13,10 @@ from monitor.storage.results import past_counts
 from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.samples.frame_store import StratumTally
 from monitor.storage.tables import packed_counts
-from tests.rounds.scene import LIMITS, WEEK, Scene, settings
+from tests.rounds.scene import LIMITS, WEEK, settings
 
 CELLS = Sample(max_labels=60, bands=Bands(flagged=1, passed=2), cells=Cells(flagged=2, passed=4))
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(limits=LIMITS, sample=CELLS, deadline=52 * WEEK))
+SETTINGS = settings(limits=LIMITS, sample=CELLS, deadline=52 * WEEK)
 
 
 def open_round(scene, number):
@@ -69,25 +64,18 @@ def pooled_rows(scene, first):
     """What a full replay gives for a round and all after it: metric to low, point and high."""
     batch = versions.read_batch(scene.context, scene.round(first))
     return {
-        member.round.number: {
-            (row.metric, row.basis, row.estimand): (row.low, row.point, row.high)
-            for row in versions._estimated(batch)[member.round.id].rows
-        }
+        member.round.number: ends(versions._estimated(batch)[member.round.id].rows)
         for member in batch.affected
     }
 
 
 def published_rows(scene):
     """What the latest versions say, by round."""
-    rows = scene.rows(
-        "select r.number, e.* from estimates e join rounds r"
-        " on r.id = e.round_id and r.version = e.version"
-    )
-    found: dict[int, dict[tuple[str, str, str], tuple[float, float, float]]] = {}
-    for row in rows:
-        key = row["metric"], row["basis"], row["estimand"]
-        found.setdefault(row["number"], {})[key] = row["low"], row["point"], row["high"]
-    return found
+    return {number: ends(scene.estimates(number).values()) for number in (1, 2, 3, 4)}
+
+
+def ends(rows):
+    return {(row.metric, row.basis, row.estimand): (row.low, row.point, row.high) for row in rows}
 
 
 ORDER: list[tuple[Any, ...]] = [

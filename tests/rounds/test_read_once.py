@@ -1,34 +1,18 @@
 """A pass reads what it needs of the store once, and what changed meanwhile is not lost."""
 
-import pytest
 from sqlalchemy import select
 
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import versions
 from monitor.storage.database import listed
-from monitor.storage.labels.round_labels import read_all_labels, read_labels
-from monitor.storage.results import estimate_store
-from monitor.storage.rounds import round_claims, round_store
-from tests.rounds.scene import LIMITS, Scene, settings
+from monitor.storage.labels.round_labels import read_all_labels
+from monitor.storage.rounds import round_claims
+from tests.rounds.scene import LIMITS, settings
 from tests.statements import counted
 
 MOST_OF_A_CLOSING, MOST_OF_AN_IDLE_PASS = 46, 13
-
-
-@pytest.fixture
-def scene(database):
-    sample = Sample(max_labels=100, bands=Bands(flagged=1, passed=2))
-    return Scene(database, settings(limits=LIMITS, sample=sample))
-
-
-def drawn(scene, number):
-    scene.draw(number)
-    return scene.round(number)
-
-
-def labels_of(scene, found):
-    with scene.database.read() as connection:
-        return read_labels(connection, round_store.read_round(connection, found.id))
+SAMPLE = Sample(max_labels=100, bands=Bands(flagged=1, passed=2))
+SETTINGS = settings(limits=LIMITS, sample=SAMPLE)
 
 
 def test_a_pass_that_closes_a_round_or_has_nothing_to_do_sends_few_statements_and_the_latter_reads(
@@ -40,7 +24,7 @@ def test_a_pass_that_closes_a_round_or_has_nothing_to_do_sends_few_statements_an
         with counted(scene.database) as sent:
             scene.run()
         idle.append(sent)
-    found = drawn(scene, 3)
+    found = scene.draw(3)
     scene.answer()
 
     with counted(scene.database) as sent:
@@ -55,8 +39,8 @@ def test_a_pass_that_closes_a_round_or_has_nothing_to_do_sends_few_statements_an
 
 
 def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene):
-    found = drawn(scene, 1)
-    before = labels_of(scene, found)
+    found = scene.draw(1)
+    before = scene.labels(1)
     scene.answer()
     scene.collect(found.number)
     claim = scene.write(round_claims.claim_round, found.id)
@@ -64,10 +48,10 @@ def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene)
 
     versions.close(scene.context, found, claim, reason="in", labels=before)
 
-    with scene.database.read() as connection:
-        stored = estimate_store.read_counts(connection, [found.id])[found.id]
+    stored = scene.tally(found.number)
     assert sum(part.labeled for part in before.counts()) == 0
-    assert sum(part.labeled for part in stored) == sum(part.planned for part in stored) > 0
+    labeled = sum(part.labeled for part in stored.strata)
+    assert labeled == sum(part.planned for part in stored.strata) > 0
     assert scene.round(1).estimated_revision == scene.round(1).label_revision
 
 
@@ -76,7 +60,7 @@ def test_labels_of_several_rounds_are_those_of_each(scene):
 
     together = scene.read(read_all_labels, rounds)
 
-    assert together == {round_.id: labels_of(scene, round_) for round_ in rounds}
+    assert together == {round_.id: scene.labels(round_.number) for round_ in rounds}
     assert all(round_labels.labeled for round_labels in together.values())
 
 

@@ -9,12 +9,10 @@ from monitor.cli.views.status_page import overview_json
 from monitor.domain.report import AlertRow, RecoveryRow
 from monitor.presentation.alerts import recovery_sentence
 from monitor.rounds.estimation.evidence import PATHS
-from monitor.rounds.estimation.tally import Tally
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.recovery import Recovery, ending
 from monitor.stats.detection.scenario import Scenario
-from monitor.storage.results import estimate_store
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, Scene, settings
 
@@ -54,10 +52,7 @@ def expected_end(scene, rounds, level, recovery):
     """By the counts in the store: two strata, so precision is the rate of the first."""
     if level < 0.7:
         return None
-    with scene.database.read() as connection:
-        ids = [scene.round(number).id for number in range(1, rounds + 1)]
-        stored = estimate_store.read_counts(connection, ids)
-    counts = [Tally(stored[each]).counts for each in ids]
+    counts = [scene.tally(number).counts for number in range(1, rounds + 1)]
     newest = counts[-1]
     misses = newest.positive[1] / newest.labeled[1]  # of no weight for precision
     back = Scenario.of(newest.size, newest.labeled, newest.is_flagged, [level, misses])

@@ -11,7 +11,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
-from monitor.storage.labels.round_labels import read_labels, read_recurring
+from monitor.storage.labels.round_labels import read_recurring
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings, week_of_rows
 
@@ -50,13 +50,12 @@ def recurring(scene, *numbers):
 
 
 def items(scene, number):
-    with scene.database.read() as connection:
-        return read_labels(connection, scene.round(number)).items
+    return scene.labels(number).items
 
 
 def counted(scene, number, left_out):
     """What people said about the items of a round but those left out, stratum by stratum."""
-    labels = scene.read(read_labels, scene.round(number))
+    labels = scene.labels(number)
     rows = [
         (part.size, [i.id for i in labels.items if i.stratum == part.stratum.name])
         for part in labels.strata
@@ -163,8 +162,7 @@ def test_another_monitor_or_an_abandoned_round_takes_no_item_away(database):
     play(mail, 1, first=0)
     week(chat, 1, first=0)
     chat.run(1)
-    chat.now += timedelta(days=6)
-    chat.run()
+    chat.run(later=timedelta(days=6))
     assert chat.round(1).state == "abandoned"
 
     play(chat, 2, first=0)

@@ -44,8 +44,7 @@ def fired(database):
 
 
 def page(scene, number, version=None):
-    with scene.database.read() as connection:
-        return page_json(read_page(connection, scene.name, number, version))
+    return page_json(scene.read(read_page, scene.name, number, version))
 
 
 def precision(scene, number, version=None, basis="round"):

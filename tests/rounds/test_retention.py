@@ -34,8 +34,7 @@ def test_a_closed_round_shows_its_items_as_long_as_it_takes_labels(scene):
     scene.now = closed + LATE
     scene.run()
     last_day = shown(scene)
-    scene.now += timedelta(seconds=1)
-    scene.run()
+    scene.run(later=timedelta(seconds=1))
 
     assert last_day == [1]
     assert shown(scene) == []
@@ -111,11 +110,10 @@ def test_an_item_is_found_in_every_round_that_drew_it(scene):
     [both] = scene.rows(
         "select min(id) as id from (select id from items group by id having count(*) = 2) twice"
     )
-    with scene.database.read() as connection:
-        everywhere = payload_store.rounds_with_item(connection, both["id"])
-        mail = payload_store.rounds_with_item(connection, both["id"], "mail")
-        nowhere = payload_store.rounds_with_item(connection, "'; drop table items; --")
 
-    assert [round_.monitor for round_ in everywhere] == ["mail", "spam"]
-    assert [round_.monitor for round_ in mail] == ["mail"]
-    assert nowhere == []
+    def monitors_with(*item):
+        return [each.monitor for each in scene.read(payload_store.rounds_with_item, *item)]
+
+    assert monitors_with(both["id"]) == ["mail", "spam"]
+    assert monitors_with(both["id"], "mail") == ["mail"]
+    assert monitors_with("'; drop table items; --") == []

@@ -103,11 +103,9 @@ def test_a_backfill_waits_for_labels_that_have_not_matured(scene):
 
 def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(drawn):
     drawn.answer(share=0.5)
-    drawn.now += timedelta(days=4, hours=23)
-    drawn.run()
+    drawn.run(later=timedelta(days=4, hours=23))
     before = drawn.round(1).state
-    drawn.now += timedelta(hours=1)
-    drawn.run()
+    drawn.run(later=timedelta(hours=1))
 
     found = drawn.round(1)
     assert (before, found.state) == (RoundState.LABELING, RoundState.CLOSED)
@@ -130,8 +128,7 @@ def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(
 
 
 def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(drawn):
-    drawn.now += timedelta(days=5)
-    drawn.run()
+    drawn.run(later=timedelta(days=5))
 
     assert drawn.round(1).state is RoundState.ABANDONED
     assert (
@@ -198,8 +195,7 @@ def test_labels_later_than_late_labels_are_not_asked_for(scene):
     scene.play(1)
     item = next(iter(scene.labeler.answers))
     scene.labeler.answers[item] = Answer.CANNOT_TELL
-    scene.now += timedelta(days=11)
-    scene.run()
+    scene.run(later=timedelta(days=11))
 
     assert scene.round(1).version == 1
 
@@ -266,8 +262,7 @@ def test_mistakes_without_answers_leave_no_interval_that_excludes_the_truth(scen
     for number in range(1, 4):
         scene.draw(number)
         answer_few_mistakes(scene)
-        scene.now += timedelta(days=5)
-        scene.run()
+        scene.run(later=timedelta(days=5))
 
     rows = scene.rows(
         "select round, basis, point, low, high from latest_estimates"

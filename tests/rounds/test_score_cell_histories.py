@@ -1,6 +1,5 @@
 """Histories of rounds that are drawn by score cells, from draw to closing and after."""
 
-import math
 from datetime import timedelta
 
 import numpy as np
@@ -8,52 +7,29 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.compare import at_threshold
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
-from monitor.storage.labels.round_labels import read_labels
-from monitor.storage.results import estimate_store, segment_store
-from monitor.testing import MemorySource
+from monitor.stats.detection.waves import log_recovery_of_waves
+from monitor.storage.results import segment_store
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, REFERENCE, THRESHOLD, Scene, settings
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, segmented, settings
 from tests.stats.detection.test_waves import log_e_of_waves
 
 POINTS = 2**10
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
 BANDS = Sample(max_labels=360, bands=Bands(flagged=2, passed=4))
+SETTINGS = settings(sample=CELLS, limits=LIMITS)
 WATCHED = ("precision", "recall")
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(sample=CELLS, limits=LIMITS))
 
 
 @played
 def quiet(database):
     """Three quiet rounds."""
-    scene = Scene(database, settings(sample=CELLS, limits=LIMITS))
+    scene = Scene(database, SETTINGS)
     for number in (1, 2, 3):
         scene.play(number)
     return scene
-
-
-def rows_of(scene, number, version=None):
-    round_ = scene.round(number)
-    found = scene.read(estimate_store.read_estimates, round_.id, version or round_.version)
-    return {(row.metric, row.basis, row.estimand): row for row in found}
-
-
-def pooled_of(scene, number, metric, version=None):
-    return rows_of(scene, number, version)[metric, "pooled", "rate"]
-
-
-def tallies_of(scene, *numbers):
-    with scene.database.read() as connection:
-        ids = [scene.round(number).id for number in numbers]
-        stored = estimate_store.read_counts(connection, ids)
-    return [Tally(stored[each]) for each in ids]
 
 
 def width(row):
@@ -72,29 +48,30 @@ def flip(scene, number, stratum):
     scene.run()
 
 
-def test_a_report_has_its_curves_its_cause_and_its_distances_by_bands(quiet):
-    quiet.play(4, precision=0.5)
+def test_a_report_has_its_curves_its_cause_and_its_distance_by_bands(quiet):
+    quiet.play(4, precision=0.5, share=0.3)
 
     report = quiet.report(4)
     assert report["curves"]["labeled"] == sum(cell["labeled"] for cell in report["cells"])
     assert report["cause"]["rounds"] == 3
     assert report["cause"]["after"][0] < report["cause"]["before"][0] - 0.15
-    pooled = pooled_of(quiet, 4, "precision").point
+    pooled = quiet.estimates(4)["precision", "pooled", "rate"].point
     assert report["p3"]["value"][0] == pytest.approx(pooled, abs=0.01)
     bands = np.array([[row["size"] for row in quiet.report(n)["strata"]] for n in range(1, 5)])
     now, usual = bands[3] / bands[3].sum(), bands[:3].sum(axis=0) / bands[:3].sum()
     wanted = float((now - usual) @ np.log(now / usual))
-    assert report["distances"]["psi"] == pytest.approx(wanted, abs=1e-9)
+    [psi] = [row["value"] for row in report["notices"] if row["kind"] == "frame"]
+    assert psi == pytest.approx(wanted, abs=1e-9)
 
 
 def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(quiet):
-    before = {number: rows_of(quiet, number) for number in (1, 2, 3)}
+    before = {number: quiet.estimates(number) for number in (1, 2, 3)}
     evidence = quiet.rows("select * from evidence where version = 1 order by round_id, metric")
 
     flip(quiet, 2, "passed-40")
 
     assert [quiet.round(number).version for number in (1, 2, 3)] == [1, 2, 2]
-    after = {number: rows_of(quiet, number) for number in (1, 2, 3)}
+    after = {number: quiet.estimates(number) for number in (1, 2, 3)}
     assert after[1] == before[1]
     key = ("recall", "pooled", "rate")
     assert after[2][key].point != before[2][key].point
@@ -119,10 +96,11 @@ def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_label
     [cell] = [cell for cell in report["cells"] if cell["stratum"] == "passed-30"]
     assert (cell["labeled"], cell["declined"] > 0) == (0, True)
     assert report["curves"] is not None
-    found = rows_of(scene, 1)["recall", "round", "window"]
+    rows = scene.estimates(1)
+    found, pooled = rows["recall", "round", "window"], rows["recall", "pooled", "rate"]
     assert found.is_worst_case
     assert found.low < found.point < found.high
-    assert pooled_of(scene, 1, "recall").point == pytest.approx(found.point, abs=1e-9)
+    assert pooled.point == pytest.approx(found.point, abs=1e-9)
     [stored] = scene.rows(
         "select reference from histories where id = :id", id=scene.round(2).history_id
     )
@@ -131,7 +109,7 @@ def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_label
 
 
 def test_evidence_is_read_from_the_cells_each_wave_by_itself(quiet):
-    first, second = tallies_of(quiet, 1, 2)
+    first, second = quiet.tally(1), quiet.tally(2)
     rates = guess([first.counts])
     stored = quiet.rows(
         "select metric, log_e from evidence where round_id = :id", id=quiet.round(2).id
@@ -143,51 +121,32 @@ def test_evidence_is_read_from_the_cells_each_wave_by_itself(quiet):
         assert row["log_e"] == pytest.approx(wanted.tolist(), rel=1e-9)
 
 
-@pytest.mark.slow
-def test_an_alert_fires_and_ends_by_evidence_from_the_cells(scene):
-    for number in (1, 2):
-        scene.play(number, precision=0.85)
-    scene.play(3, precision=0.2)
-    [fired] = [alert for alert in scene.alerts() if alert.metric == "precision"]
-    assert (fired.state, fired.fired_in_round) == ("firing", 3)
-    number, within = 3, None
-    while is_open(scene) and number < 25:
-        number += 1
-        scene.play(number, precision=0.95)
-        for recovery in scene.overview().recoveries.values():
-            within = recovery.within if within is None else within
-
-    assert not is_open(scene)
-    assert 3 < number < 25
-    assert within is not None
-    [ended] = [alert for alert in scene.alerts() if alert.metric == "precision"]
-    assert ended.state == "resolved"
-    [last] = scene.rows(
-        "select log_r from evidence where metric = 'precision' and round_id = :id",
-        id=scene.round(number).id,
-    )
-    assert math.exp(last["log_r"]) >= 20
-
-
-def is_open(scene):
-    return any((a.metric, a.state) == ("precision", "firing") for a in scene.alerts())
-
-
-def test_four_counts_from_before_launch_let_a_first_round_gather_evidence(scene):
+def test_four_counts_let_a_first_round_gather_evidence_and_the_next_one_speak_of_recovery(scene):
     scene.settings = settings(sample=CELLS, limits=LIMITS, reference=REFERENCE)
     scene.play(1, precision=0.2)
 
-    assert [alert.metric for alert in scene.alerts()][:1] == ["precision"]
-    found = rows_of(scene, 1)
+    alert = scene.alerts()[0]
+    assert alert.metric == "precision"
+    found = scene.estimates(1)
     for metric in WATCHED:
         pooled, own = found[metric, "pooled", "rate"], found[metric, "round", "rate"]
         assert pooled.point == pytest.approx(own.point, abs=1e-9)
         assert (pooled.low, pooled.high) == pytest.approx((own.low, own.high), abs=0.01)
 
+    scene.play(2, precision=0.95)
+
+    first, second = scene.tally(1), scene.tally(2)
+    limit, rates = Limit("precision", 0.7, "at_least"), guess([first.counts])
+    [row] = scene.rows(
+        "select log_recovery from evidence where metric = 'precision' and recovery_rounds = 1"
+    )
+    wanted = log_recovery_of_waves(limit, [second.counts], [rates])
+    assert row["log_recovery"] == pytest.approx(wanted)
+    assert scene.overview().recoveries[alert.id].within is not None
+
 
 def test_segments_and_other_thresholds_are_read_from_the_cells(database):
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["client"])
-    scene = Scene(database, settings(sample=CELLS), source)
+    scene = segmented(database, columns=["client"], sample=CELLS)
     scene.week(1)
     for place, row in enumerate(scene.source.rows):
         row["client"] = f"client {place % 2}"
@@ -195,11 +154,11 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
     scene.finish(1)
 
     round_ = scene.round(1)
-    whole = rows_of(scene, 1)
+    whole = scene.estimates(1)
     with scene.database.read() as connection:
         rows = segment_store.read_estimates(connection, round_.id, round_.version)
         compared = at_threshold(connection, round_, 0.7)
-        assert len(read_labels(connection, round_).labeled) == 360
+    assert len(scene.labels(1).labeled) == 360
     assert len(rows) == 4
     for row in rows:
         own = whole[row.metric, "round", "window"]
@@ -217,10 +176,9 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
 def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):
     quiet.draw(4)
     quiet.answer(0.5)
-    quiet.now += timedelta(days=5)
-    quiet.run()
+    quiet.run(later=timedelta(days=5))
 
-    found = rows_of(quiet, 4)
+    found = quiet.estimates(4)
     for metric in WATCHED:
         own, pooled = found[metric, "round", "window"], found[metric, "pooled", "rate"]
         assert own.is_worst_case

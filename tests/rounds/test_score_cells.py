@@ -11,24 +11,17 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import AuditCounts, Limits
 from monitor.rounds.context import ReferenceItems
-from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
 from monitor.rounds.sampling.plan import uniform_of
 from monitor.rounds.sampling.window_scan import base_key
 from monitor.stats.estimation.posterior import estimates
-from monitor.storage.results import estimate_store
-from monitor.storage.samples import frame_store
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
+SETTINGS = settings(sample=CELLS)
 COUNTED = ("size", "planned", "labeled", "positive", "declined")
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(sample=CELLS))
 
 
 @played
@@ -38,14 +31,10 @@ def one_round(database):
     return scene
 
 
-def strata_of(scene, number):
-    return scene.read(frame_store.read_strata, scene.round(number).id)
-
-
 def test_the_cells_of_the_first_round_are_frozen_with_the_history(one_round):
     one_round.play(2, precision=0.6)
 
-    one, two = (strata_of(one_round, number) for number in (1, 2))
+    one, two = (one_round.strata(number) for number in (1, 2))
     first, second = ([part.stratum for part in strata] for strata in (one, two))
     assert first == second
     assert (sum(each.flagged for each in first), len(first)) == (20, 60)
@@ -92,7 +81,7 @@ def test_however_few_labels_a_round_has_every_cell_has_two_and_makes_an_estimate
         scene.play(number)
 
     for number in (1, 2):
-        strata = strata_of(scene, number)
+        strata = scene.strata(number)
         flagged = sum(part.stratum.flagged for part in strata)
         assert (flagged, len(strata) - flagged) == (1, 2)
         assert sum(part.planned for part in strata) == 20
@@ -107,21 +96,17 @@ def test_a_budget_cut_under_two_labels_a_cell_is_told_and_cells_without_one_lose
 
     one_round.play(2)
 
-    strata = strata_of(one_round, 2)
+    strata = one_round.strata(2)
     assert sum(part.planned for part in strata) == 45
     assert {part.planned for part in strata} == {0, 1}
     [note] = one_round.rows(
         "select reason from round_issues where reason like '45 labels are fewer%'"
     )
     assert "every stratum's floor was lowered alike" in note["reason"]
-    rows = one_round.read(estimate_store.read_estimates, one_round.round(2).id, 1)
-    [row] = [row for row in rows if (row.metric, row.estimand, row.basis) == PREVALENCE]
+    row = one_round.estimates(2)["prevalence", "round", "rate"]
     passed = [part for part in strata if not part.stratum.flagged]
     assert sum(part.size for part in passed) > 1800
     assert (row.low or 1) < 0.08 < (row.high or 0)
-
-
-PREVALENCE = ("prevalence", "rate", "round")
 
 
 def test_labels_go_where_answers_differ_once_some_are_known(scene):
@@ -129,7 +114,7 @@ def test_labels_go_where_answers_differ_once_some_are_known(scene):
     for number in (1, 2):
         label(scene, number)
 
-    one, two = (strata_of(scene, number) for number in (1, 2))
+    one, two = (scene.strata(number) for number in (1, 2))
     early, both, after = (
         share_of_cells([getattr(part, of) for part in parts if not part.stratum.flagged])
         for parts, of in ((one, "first_wave"), (one, "planned"), (two, "planned"))
@@ -140,10 +125,9 @@ def test_labels_go_where_answers_differ_once_some_are_known(scene):
 
 
 def test_other_rounds_of_the_same_plan_round_it_by_another_chance():
-    cells = settings(sample=CELLS)
-    found = [uniform_of(cells, f"round {i}") or 0.0 for i in range(400)]
+    found = [uniform_of(SETTINGS, f"round {i}") or 0.0 for i in range(400)]
 
-    assert uniform_of(cells, "round 0") == found[0]
+    assert uniform_of(SETTINGS, "round 0") == found[0]
     assert stats.kstest(found, "uniform").pvalue > 0.01
     assert uniform_of(settings(), "round 0") is None
 
@@ -174,7 +158,7 @@ def test_items_without_a_score_are_a_cell_and_a_band_of_their_own(scene):
     for number in (1, 2):
         label(scene, number)
 
-    unscored = [part for part in strata_of(scene, 2) if part.stratum.unscored]
+    unscored = [part for part in scene.strata(2) if part.stratum.unscored]
     assert [part.stratum.name for part in unscored] == ["flagged-unscored", "passed-unscored"]
     assert all(part.planned >= 2 for part in unscored)
     shown = scene.report(2)["strata"]
@@ -193,11 +177,8 @@ def test_the_labels_under_bands_are_the_reference_of_the_cells_and_the_other_way
     found = [row["reference"] for row in rows]
     assert [len(each or {}) for each in found] == [0, 60]  # the bands' own history goes on
     assert sum(n for _, n in found[1].values()) > 250
-    rows = scene.read(estimate_store.read_estimates, scene.round(2).id, 1)
-    own, pooled = (
-        next(row for row in rows if (row.metric, row.estimand, row.basis) == of)
-        for of in (("precision", "rate", "round"), ("precision", "rate", "pooled"))
-    )
+    rows = scene.estimates(2)
+    own, pooled = (rows["precision", basis, "rate"] for basis in ("round", "pooled"))
     rising(pooled.low, pooled.point, pooled.high)
     assert (pooled.high or 1) - (pooled.low or 0) < 0.9 * ((own.high or 0) - (own.low or 1))
     first, third = (scene.round(n).history_id for n in (1, 3))
@@ -217,19 +198,15 @@ def test_the_round_alone_is_estimated_by_its_cells_in_every_basis_that_rests_on_
     scene.week(1)
     label(scene, 1)
 
-    with scene.database.read() as connection:
-        round_ = scene.round(1)
-        tally = Tally(estimate_store.read_counts(connection, [round_.id])[round_.id])
-        rows = estimate_store.read_estimates(connection, round_.id, 1)
-    found = {(row.metric, row.estimand, row.basis): row for row in rows}
-    expected = estimates(tally.counts, seed=round_.sobol_seed, cells=True)
+    found = scene.estimates(1)
+    expected = estimates(scene.tally(1).counts, seed=scene.round(1).sobol_seed, cells=True)
     for each in expected:
-        row = found[each.metric, each.estimand, "round"]
+        row = found[each.metric, "round", each.estimand]
         assert (row.point, row.low, row.high) == pytest.approx((each.point, each.low, each.high))
         assert row.method.startswith("Beta posterior by score cells")
         rising(row.low, row.high)
-    corrected = found["recall", "window", "corrected"]
-    rising(corrected.low, found["recall", "window", "round"].point, corrected.high)
+    corrected = found["recall", "corrected", "window"]
+    rising(corrected.low, found["recall", "round", "window"].point, corrected.high)
 
 
 def label(scene, number, *, share=1.0):
@@ -237,8 +214,7 @@ def label(scene, number, *, share=1.0):
     scene.run(number)
     scene.answer(share)
     if number == 1:
-        scene.now += timedelta(days=3)
-        scene.run()
+        scene.run(later=timedelta(days=3))
         scene.answer(share)
     scene.run()
 

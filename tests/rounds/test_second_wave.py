@@ -20,11 +20,7 @@ from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.recovery import log_recovery_factor
 from monitor.storage import tables
-from monitor.storage.labels.round_labels import read_labels
-from monitor.storage.results import evidence_store
-from monitor.storage.rounds import round_transitions
-from monitor.storage.samples import frame_store, payload_store
-from tests.rounds.estimation.test_segments import report_of
+from monitor.storage.samples import payload_store
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, REFERENCE, Scene, settings
 
@@ -66,11 +62,7 @@ def drawn(scene):
 
 
 def sent(scene):
-    return {task.item_id for tasks in scene.labeler.sent.values() for task in tasks.values()}
-
-
-def strata_of(scene, round_):
-    return scene.read(frame_store.read_strata, round_.id)
+    return {task.item_id for task in scene.tasks}
 
 
 def reserve(scene):
@@ -80,7 +72,7 @@ def reserve(scene):
 def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_are_answered(scene):
     round_, early = scene.round(1), sent(scene)
 
-    parts = strata_of(scene, round_)
+    parts = scene.strata(1)
     assert sum(part.planned for part in parts) == TOTAL
     assert [part.first_wave for part in parts] == [-(-4 * part.planned // 10) for part in parts]
     assert len(early) == sum(part.first_wave for part in parts)
@@ -99,7 +91,7 @@ def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_
     assert round_.state is RoundState.LABELING
     assert round_.second_wave_at is None
     assert early < sent(scene)
-    assert len(sent(scene)) == TOTAL == sum(part.planned for part in strata_of(scene, round_))
+    assert len(sent(scene)) == TOTAL == sum(part.planned for part in scene.strata(1))
     assert reserve(scene) == []
     assert scene.overview().notes == []
     [asked] = scene.overview().open_rounds
@@ -107,12 +99,12 @@ def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_
 
     # The items of both waves are the first of each stratum in the order of the draw.
     rows = scene.rows('select stratum, "order" from items order by stratum, "order"')
-    planned = {p.stratum.name: p.planned for p in strata_of(scene, round_)}
+    planned = {p.stratum.name: p.planned for p in scene.strata(1)}
     found = [(row["stratum"], row["order"]) for row in rows]
     assert found == [(name, i) for name in sorted(planned) for i in range(planned[name])]
 
     # Both waves together keep the share by size.
-    passed = [part for part in strata_of(scene, round_) if not part.stratum.flagged]
+    passed = [part for part in scene.strata(1) if not part.stratum.flagged]
     size, labels = (sum(getattr(part, name) for part in passed) for name in ("size", "planned"))
     share = scene.settings.sample.share_by_size
     assert share == 0.25
@@ -129,7 +121,7 @@ def test_a_first_round_with_a_margin_plans_its_total_for_the_margin_with_the_ass
         if not one.source.rows:
             one.week(1, count=2000, share=0.2)
         one.run(1)
-        totals.append(sum(part.planned for part in strata_of(one, one.round(1))))
+        totals.append(sum(part.planned for part in one.strata(1)))
         assert len(sent(one)) == pytest.approx(0.4 * totals[-1], abs=6)
 
     assert totals[0] < totals[1] < 2000
@@ -159,16 +151,11 @@ def test_after_the_deadline_nobody_is_asked_and_the_first_wave_is_the_round(scen
 
     closed = scene.round(1)
     assert (closed.state, closed.partial) == (RoundState.CLOSED, True)
-    assert sum(part.planned for part in strata_of(scene, closed)) == len(early)
+    assert sum(part.planned for part in scene.strata(1)) == len(early)
     assert (sent(scene), reserve(scene)) == (early, [])
-    said = reasons(scene, closed)
+    said = scene.reasons(1)
     assert "no second wave goes out: the deadline has passed" in said
     assert said[-1] == "all labels of the first wave are in; the second never went out"
-
-
-def reasons(scene, round_):
-    with scene.database.read() as connection:
-        return [event["reason"] for event in round_transitions.read_events(connection, round_.id)]
 
 
 def give_up(scene, answered=1.0):
@@ -225,10 +212,9 @@ def test_a_few_items_whose_predictions_are_gone_are_left_out(scene):
 
     scene.run()
 
-    round_ = scene.round(1)
     assert not sent(scene) & set(lost)
-    assert len(sent(scene)) == TOTAL - 2 == sum(part.planned for part in strata_of(scene, round_))
-    assert reasons(scene, round_)[-1].endswith("; 2 more are not among the predictions any more")
+    assert len(sent(scene)) == TOTAL - 2 == sum(part.planned for part in scene.strata(1))
+    assert scene.reasons(1)[-1].endswith("; 2 more are not among the predictions any more")
 
 
 def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_out(scene):
@@ -259,7 +245,7 @@ def test_a_round_of_which_all_is_forgotten_closes_with_what_it_was_given(scene):
     scene.run()
     scene.run()
 
-    assert sum(part.planned for part in strata_of(scene, scene.round(1))) == early
+    assert sum(part.planned for part in scene.strata(1)) == early
     assert scene.round(1).state is RoundState.CLOSED
 
 
@@ -289,14 +275,10 @@ def test_labels_that_come_by_themselves_are_waited_for_before_any_size_follows_t
 
 
 def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_its_first(whole):
-    round_, parts = whole.round(1), strata_of(whole, whole.round(1))
+    round_, parts = whole.round(1), whole.strata(1)
 
-    with whole.database.read() as connection:
-        labels = read_labels(connection, round_)
-        reading = evidence_store.frozen_readings(connection, [round_.id])[round_.id]
-
-    one, two = (counts_of(wave[-1]) for wave in labels.by_wave())
-    [found] = reading.values()
+    one, two = (counts_of(wave[-1]) for wave in whole.labels(1).by_wave())
+    [found] = whole.readings(1).values()
     [limit] = round_.settings.limits.watched()
     first = {part.stratum.name: part.first_wave for part in parts}
     assert one.labeled.tolist() == [*first.values()]
@@ -304,7 +286,7 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
     assert found.log_e == pytest.approx(log_e_factor(limit, two, guess([one])))
     assert any(found.log_e)
     assert not round_.partial
-    report = report_of(whole, round_)
+    report = whole.round_report(round_.number)
     assert {row.stratum: row.first_wave for row in report.strata} == first
 
 
@@ -317,7 +299,7 @@ def test_a_plan_knows_the_first_round_and_the_round_after_it_has_one_wave(whole)
     assert planned.prospect.prior_rates.source not in {"scores", "nothing"}
     assert (planned.two_waves, scan_to_plan(new.context).two_waves) == (False, True)
     assert whole.round(2).second_wave_at is None
-    assert {part.first_wave for part in strata_of(whole, whole.round(2))} == {None}
+    assert {part.first_wave for part in whole.strata(2)} == {None}
 
 
 @pytest.mark.slow
@@ -329,10 +311,8 @@ def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_
 
     found = whole.play(5, count=2000, share=0.2, version="another model")
 
-    with whole.database.read() as connection:
-        readings = evidence_store.frozen_readings(connection, [found.id])
-        waves = [counts_of(wave[-1]) for wave in read_labels(connection, found).by_wave()]
-    [[reading]] = [list(of.values()) for of in readings.values()]
+    waves = [counts_of(wave[-1]) for wave in whole.labels(5).by_wave()]
+    [reading] = whole.readings(5).values()
     [limit] = found.settings.limits.watched()
     assert found.history_id != whole.round(4).history_id
     assert len(waves) == 2
@@ -394,17 +374,13 @@ def refuse(*_, **__):
 
 
 def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(whole):
-    scene, closed = whole, whole.round(1)
-    labels = scene.read(read_labels, closed)
-    turned = next(item.id for item in labels.items if item.wave == 2)
-    scene.turn(turned)
+    whole.turn(next(item.id for item in whole.labels(1).items if item.wave == 2))
 
-    scene.run()
+    whole.run()
 
-    assert scene.round(1).version == 2
-    with scene.database.read() as connection:
-        reading = evidence_store.frozen_readings(connection, [closed.id])[closed.id]
-    assert any(next(iter(reading.values())).log_e)
+    assert whole.round(1).version == 2
+    [reading] = whole.readings(1).values()
+    assert any(reading.log_e)
 
 
 @pytest.mark.parametrize("one_wave", [{"bands": Bands(flagged=1, passed=1)}, {"second_wave": None}])

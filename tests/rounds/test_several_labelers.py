@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from monitor.domain.errors import LabelsRefused, SourceRefused, TryLater
-from monitor.domain.label_parts import AssignedLabeler, part_of, role_of, rules_of, why_unclear
+from monitor.domain.label_parts import AssignedLabeler, part_of, role_of, rules_of
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.testing import MemoryLabeler
@@ -191,25 +191,3 @@ def test_the_first_rule_that_an_item_follows_decides():
         1,
         2,
     ]
-
-
-@pytest.mark.parametrize(
-    ("rules", "why"),
-    [
-        (["flagged", {"country": "CZ"}], "end the list with one that has `for: otherwise`"),
-        (["otherwise", "passed"], "labeler 2 gets no item"),
-        (["flagged", "passed", "otherwise"], "labeler 3 gets no item"),
-        (["flagged", "flagged", "passed"], "labeler 2 gets no item"),
-        ([{"land": "CZ"}, "otherwise"], "'land' is no segment column"),
-        ([{}, "otherwise"], "labeler 1 names no segment"),
-    ],
-)
-def test_rules_that_leave_open_who_answers_are_refused(rules, why):
-    assert why in (why_unclear(rules, ["country"]) or "")
-
-
-@pytest.mark.parametrize(
-    "rules", [["flagged", "passed"], ["passed", "otherwise"], [{"country": "CZ"}, "otherwise"]]
-)
-def test_rules_that_give_each_item_one_labeler_are_taken(rules):
-    assert why_unclear(rules, ["country"]) is None

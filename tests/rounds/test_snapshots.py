@@ -37,11 +37,7 @@ def clean_up(lake):
 
 def texts(scene):
     """What is out, by item."""
-    return {
-        task.item_id: task.shown["text"]
-        for tasks in scene.labeler.sent.values()
-        for task in tasks.values()
-    }
+    return {task.item_id: task.shown["text"] for task in scene.tasks}
 
 
 @pytest.mark.parametrize("is_gone", [False, True], ids=["there", "gone"])

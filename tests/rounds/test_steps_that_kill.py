@@ -14,9 +14,8 @@ from monitor.service import loop
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.outbox.effect_store import DEADLY_ATTEMPTS
 from monitor.storage.tables import effects, rounds
-from monitor.wiring import Application
-from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings, week_of_rows
-from tests.rounds.sinks import Sink
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
+from tests.rounds.sinks import Sink, application_of
 from tests.storage.rows import add_effect, add_round, claimed_effect
 
 
@@ -91,15 +90,8 @@ def test_what_a_round_waits_for_is_told(mail):
 
 def test_other_monitors_go_on_and_their_notices_go_out(mail):
     spam = Scene(mail.database, settings(grace=timedelta(0)), name="spam")
-    log = Log()
-    application = Application(
-        config=cast("Any", None),
-        database=mail.database,
-        monitors=(mail.context, spam.context),
-        handlers={"log": log, "mlflow": Log()},
-        clock=lambda: mail.now,
-        link=lambda _: None,
-    )
+    log = Sink()
+    application = application_of([mail, spam], log)
 
     def run_once():
         loop.one_pass(application, application.monitors)
@@ -108,7 +100,7 @@ def test_other_monitors_go_on_and_their_notices_go_out(mail):
 
     assert deaths == [True, True]
     assert spam.round(1).state == "abandoned"  # it has no predictions
-    assert log.got == [("spam", "round.abandoned")]
+    assert log.by_monitor() == [("spam", "round.abandoned")]
 
 
 def test_a_round_that_was_left_once_goes_on_as_any_other(mail):
@@ -176,22 +168,18 @@ def test_a_delivery_that_failed_often_and_is_then_killed_once_is_tried_at_once(d
     assert ops.failures == 2
 
 
-class Storm:
+class Storm(Sink):
     """Kills whoever delivers, from outside: one of a few deliveries, whichever it is."""
 
-    def __init__(self, database, seed):
-        self.kills = 0
-        self.got = []
+    def __init__(self, seed):
+        super().__init__()
         self.calm = False
-        self._database = database
         self._chance = random.Random(seed)  # noqa: S311
 
     def deliver(self, effect):
-        if not self.calm and self._chance.random() < 0.4:
-            self.kills += 1
-            raise Death
-        self.got.append(effect.key)
-        return "taken"
+        is_hit = not self.calm and self._chance.random() < 0.4
+        self.error = Death() if is_hit else None
+        return super().deliver(effect)
 
 
 def test_a_storm_that_kills_processes_makes_no_delivery_dead(database):
@@ -199,7 +187,7 @@ def test_a_storm_that_kills_processes_makes_no_delivery_dead(database):
     for number in range(12):
         for place, round_id in enumerate(rounds):
             add_effect(database, round_id, f"{place}-{number:02}")
-    ops = Storm(database, seed=3)
+    ops = Storm(seed=3)
 
     lives(database, ops, 40)
     ops.calm = True
@@ -207,7 +195,7 @@ def test_a_storm_that_kills_processes_makes_no_delivery_dead(database):
 
     with database.read() as connection:
         found = connection.execute(select(effects.c.status, effects.c.tries)).all()
-    assert ops.kills > 20
+    assert ops.failures > 20
     assert {row.status for row in found} == {"done"}
     for place in range(8):
         mine = [key for key in ops.got if key.startswith(f"{place}-")]

@@ -41,8 +41,7 @@ def test_rounds_of_a_block_that_are_done_again_outside_of_it_share_no_key(databa
     scenes = block(database)
     for scene in scenes:
         scene.run(1)
-        scene.now += timedelta(days=6)  # past the deadline, without a label
-        scene.run()
+        scene.run(later=timedelta(days=6))  # past the deadline, without a label
         assert scene.round(1).state is RoundState.ABANDONED
 
     for scene in scenes:

@@ -24,15 +24,12 @@ def fired(scene):
     """A second round whose labels came after thirty hours, and say that precision fell."""
     scene.draw(2, precision=0.3)
     scene.answer()
-    scene.now += timedelta(hours=30)
-    scene.run()
+    scene.run(later=timedelta(hours=30))
     return scene
 
 
 def firing(scene):
-    return next(
-        Notice.model_validate(told) for told in scene.notices() if told["event"] == "alert.firing"
-    )
+    return Notice.model_validate(scene.alert_notices()[0])
 
 
 def page_of(scene, number):

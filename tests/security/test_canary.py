@@ -1,9 +1,6 @@
 """A canary in every secret and in every text that people label: where is it after a full run?"""
 
 import json
-import os
-import subprocess
-import sys
 from contextlib import closing
 
 import psycopg
@@ -11,7 +8,7 @@ import pytest
 
 from tests.hooks.receivers import Receiver
 from tests.small_config import CONFIG, fill_labels
-from tests.workers import ROOT
+from tests.workers import python
 
 SECRETS = {
     "CANARY_STORE": "canary-of-the-store-7f3a",
@@ -78,17 +75,9 @@ MLFLOW = {
 
 def run(folder, commands):
     """Run commands at the loudest; returns all that they wrote."""
-    done = subprocess.run(
-        [sys.executable, "-c", LOUD, json.dumps(commands)],
-        cwd=folder,
-        env={**os.environ, **SECRETS, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
-    return done.stdout
+    done = python("-c", LOUD, json.dumps(commands), cwd=folder, **SECRETS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout + done.stderr
 
 
 def configure(folder, url, receiver):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import event, text, update
+from sqlalchemy import event, update
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
@@ -86,18 +86,8 @@ def service(scene, request):
     return service
 
 
-@pytest.fixture
-def serving(scene):
-    service = Service(scene)
-    service.settle()
-    return service
-
-
-@pytest.fixture
-def passing(scene):
-    service = Service(scene, anew=True)
-    service.settle()
-    return service
+serving = pytest.mark.parametrize("service", [False], indirect=True)
+passing = pytest.mark.parametrize("service", [True], indirect=True)
 
 
 def test_a_round_is_left_alone_until_new_labels_late_ones_or_those_of_another_process_come(
@@ -110,8 +100,7 @@ def test_a_round_is_left_alone_until_new_labels_late_ones_or_those_of_another_pr
     scene.labeler.answers[next(iter(scene.labeler.answers))] = Answer.CANNOT_TELL
     late = service.tick(), scene.round(1).version
     service.settle()
-    with scene.database.write() as connection:
-        connection.execute(text("update rounds set label_revision = label_revision + 1"))
+    scene.execute("update rounds set label_revision = label_revision + 1")
 
     assert waiting == "labeling"
     assert (new, late) == ((["mail"], "closed"), (["mail"], 2))
@@ -146,9 +135,7 @@ def test_every_monitor_is_looked_at_once_an_hour_and_when_the_clock_went_back(sc
 
 def test_a_second_wave_is_seen_when_it_goes_out_and_its_labels_are_looked_for(scene, service):
     late = scene.now + timedelta(hours=20)
-    with scene.database.write() as connection:
-        connection.execute(update(rounds).values(second_wave_at=late))
-        connection.execute(update(strata).values(first_wave=5))
+    scene.execute(update(rounds).values(second_wave_at=late), update(strata).values(first_wave=5))
     service.settle()
     scene.now = late - timedelta(minutes=1)
     service.settle()
@@ -160,12 +147,10 @@ def test_a_second_wave_is_seen_when_it_goes_out_and_its_labels_are_looked_for(sc
 
 
 def test_a_round_that_another_worker_has_is_looked_at_until_it_is_free(scene, service):
-    with scene.database.write() as connection:
-        claim = round_claims.claim_round(connection, scene.round(1).id)
+    claim = scene.write(round_claims.claim_round, scene.round(1).id)
     assert claim is not None
     assert service.tick() == service.tick() == ["mail"]
-    with scene.database.write() as connection:
-        round_claims.release_round(connection, claim)
+    scene.write(round_claims.release_round, claim)
 
     service.settle()
 
@@ -173,12 +158,11 @@ def test_a_round_that_another_worker_has_is_looked_at_until_it_is_free(scene, se
 
 
 def test_a_claim_that_ran_out_without_being_given_back_holds_nobody_awake(scene, service):
-    with scene.database.write() as connection:
-        assert round_claims.claim_round(connection, scene.round(1).id) is not None
-    with scene.database.write() as connection:
-        connection.execute(text("update rounds set claimed_by = 'elsewhere', claimed_until = 1"))
-        connection.execute(text("update rounds set state = 'closed', label_revision = 0"))
-        connection.execute(text("update rounds set estimated_revision = 0"))
+    assert scene.write(round_claims.claim_round, scene.round(1).id) is not None
+    scene.execute(
+        "update rounds set claimed_by = 'elsewhere', claimed_until = 1, state = 'closed', "
+        "label_revision = 0, estimated_revision = 0"
+    )
 
     service.settle()
 
@@ -194,10 +178,11 @@ def test_a_look_that_met_an_error_is_repeated(scene, service):
     assert service.tick() == service.tick() == service.tick() == ["mail"]
 
 
-def test_new_settings_are_a_reason_to_look(scene, serving):
-    serving.context["mail"] = scene.context
+@serving
+def test_new_settings_are_a_reason_to_look(scene, service):
+    service.context["mail"] = scene.context
 
-    assert serving.tick() == ["mail"]
+    assert service.tick() == ["mail"]
 
 
 def test_a_labeler_that_cannot_be_watched_is_always_asked(scene, service):
@@ -225,38 +210,39 @@ def test_news_at_the_place_that_a_round_was_opened_with_is_a_reason_to_look(scen
     assert scene.round(1).state == "closed"
 
 
-def test_as_many_queries_are_made_for_many_idle_monitors_as_for_one(scene, serving):
+@serving
+def test_as_many_queries_are_made_for_many_idle_monitors_as_for_one(scene, service):
     others = [Scene(scene.database, SMALL, name=f"other-{number}") for number in range(5)]
     for other in others:
         other.labeler = Watched()
         other.week(1, count=200)
-        serving.context[other.name] = other.context
-    serving.settle()
+        service.context[other.name] = other.context
+    service.settle()
     asked = []
     event.listen(
         scene.database.engine, "after_cursor_execute", lambda *found: asked.append(found[2])
     )
 
-    looked = serving.tick()
+    looked = service.tick()
 
     assert looked == []
     assert len([one for one in asked if one.lower().startswith("select")]) == 2
 
 
-def test_the_next_process_looks_if_the_config_says_something_else(scene, passing):
-    passing.config = "something else"
+@passing
+def test_the_next_process_looks_if_the_config_or_the_format_of_a_kept_look_is_another(
+    scene, service
+):
+    service.config = "something else"
+    of_config = service.tick()
+    service.settle()
+    scene.execute("update labeler_cursors set cursor = '[1]'")
 
-    assert passing.tick() == ["mail"]
+    assert of_config == service.tick() == ["mail"]
 
 
-def test_a_look_that_another_version_kept_in_its_own_way_counts_for_nothing(scene, passing):
-    with scene.database.write() as connection:
-        connection.execute(text("update labeler_cursors set cursor = '[1]'"))
-
-    assert passing.tick() == ["mail"]
-
-
-def test_processes_that_keep_the_same_look_at_once_do_not_disturb_each_other(scene, passing):
+@passing
+def test_processes_that_keep_the_same_look_at_once_do_not_disturb_each_other(scene, service):
     scene.now += timedelta(hours=1)
     both = [
         ChangeDetector(scene.database, lambda: scene.now, {"mail": "as it is"}) for _ in range(2)
@@ -268,7 +254,7 @@ def test_processes_that_keep_the_same_look_at_once_do_not_disturb_each_other(sce
     for idle in both:
         idle.keep()
 
-    assert passing.tick() == []
+    assert service.tick() == []
 
 
 class BreaksWhenAsked(MemoryLabeler):

@@ -1,14 +1,12 @@
 """What worker threads import is loaded before there are threads."""
 
 import runpy
-import subprocess
-import sys
 
 import pytest
 
 from monitor.domain.errors import StoppedByBug
 from monitor.service.imports import broken_import
-from tests.workers import ROOT
+from tests.workers import ROOT, python
 
 NOT_LOADED = """
 import ast, sys
@@ -43,9 +41,7 @@ ELSEWHERE = {
 
 
 def test_no_thread_of_the_service_is_the_first_to_import_a_module():
-    done = subprocess.run(
-        [sys.executable, "-c", NOT_LOADED], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = python("-c", NOT_LOADED, cwd=ROOT)
 
     importers = {line.rpartition(" by ")[2]: line for line in done.stdout.splitlines()}
     assert done.stderr == ""
@@ -57,9 +53,7 @@ def test_formats_of_label_files_are_loaded_before_there_are_threads():
     code = "import sys\nfrom monitor.service.imports import import_for_workers\n"
     code += f"import_for_workers()\n{formats}"
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = python("-c", code)
 
     names = [name.rpartition(".")[2] for name in done.stdout.split()]
     assert names == ["argilla", "doccano", "prodigy", "workbook"]

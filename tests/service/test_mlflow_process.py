@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from sqlalchemy import select
@@ -17,7 +16,6 @@ from monitor.service import mlflow_process
 from monitor.service.loop import advance
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.storage import schema
-from monitor.storage.claims import is_dead, worker_name
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results.report_store import read_report
@@ -25,7 +23,7 @@ from monitor.storage.tables import effects
 from monitor.tracking.connection import Connection
 from tests.small_config import configure, fill_labels, rows, runs
 from tests.tracking import test_classes as class_report
-from tests.workers import ROOT, worker
+from tests.workers import ROOT, eventually, has_ended, worker
 
 pytestmark = pytest.mark.slow
 
@@ -77,19 +75,14 @@ def there(folder, monkeypatch):
 @pytest.fixture
 def told(folder):
     """An application with a closed round, of which MLflow is to be told."""
-    application = with_a_closed_round(folder, configure(folder))
-    yield application
-    application.database.close()
-
-
-def with_a_closed_round(folder, config):
-    application = wiring.build(config)
+    application = wiring.build(configure(folder))
     schema.ready(application.database)
     [context] = application.monitors
     assert advance(context) is None
     fill_labels(folder)
     assert advance(context) is None
-    return application
+    yield application
+    application.database.close()
 
 
 def runs_as(monkeypatch, program):
@@ -109,10 +102,7 @@ def deliver(application):
 
 def reached(folder):
     """Wait until the process is held; returns its id."""
-    deadline = time.monotonic() + 60
-    while not (folder / "reached").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually((folder / "reached").exists)
     return int((folder / "reached").read_text())
 
 
@@ -219,41 +209,28 @@ def test_a_reload_ends_no_delivery_and_what_libraries_warn_of_there_is_in_the_lo
     assert logged == [{"event": "the pool is full", "log_level": "warning", "logger": "urllib3"}]
 
 
-def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder, told):
-    with worker(SERVICE, HELD, cwd=folder) as service:
-        name = worker_name(reached(folder))
+@pytest.mark.parametrize(("hangs", "in_flight"), [(False, "done"), (True, "waiting")])
+def test_once_the_service_is_killed_it_ends_after_the_delivery_in_flight_or_some_time_later(
+    folder, told, hangs, in_flight
+):
+    soon = "\nfrom monitor.service import mlflow_process\nmlflow_process.GRACE = SOON\nmain()"
+    imported = "from datetime import timedelta\nSOON = timedelta(seconds=0.1)\n"
+    program = imported + HELD.replace("\nmain()", soon) if hangs else HELD
+    with worker(SERVICE, program, cwd=folder) as service:
+        pid = reached(folder)
         service.process.kill()
         service.process.wait()
+        if not hangs:
+            (folder / "go").touch()
+        eventually(lambda: has_ended(pid))
         (folder / "go").touch()
-        deadline = time.monotonic() + 60
-        while not is_dead(name):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
         errors = service.errors.read()
 
     before = states(told)
     deliver(told)
 
-    assert before == [("round_run", "done"), ("fleet_point", "waiting")]
+    assert before == [("round_run", in_flight), ("fleet_point", "waiting")]
     assert errors == ""
-    assert states(told) == DONE
-
-
-def test_a_delivery_that_hangs_ends_some_time_after_the_service(folder, told):
-    hung = HELD.replace("\nmain()", "\nmlflow_process.GRACE = timedelta(seconds=0.1)\nmain()")
-    imported = "from datetime import timedelta\nfrom monitor.service import mlflow_process\n"
-    with worker(SERVICE, imported + hung, cwd=folder) as service:
-        name = worker_name(reached(folder))
-        service.process.kill()
-        service.process.wait()
-        deadline = time.monotonic() + 60
-        while not is_dead(name) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        has_ended = is_dead(name)
-        (folder / "go").touch()
-    deliver(told)
-
-    assert has_ended
     assert states(told) == DONE
     assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
 

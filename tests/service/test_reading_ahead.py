@@ -1,7 +1,6 @@
 """Monitors whose truth lies in one file read it together, once for each of its states."""
 
 from datetime import timedelta
-from typing import Any, cast
 
 import duckdb
 import pytest
@@ -15,8 +14,8 @@ from monitor.service.loop import one_pass
 from monitor.service.shared_reads import Prefetcher
 from monitor.sources import duckdb as duckdb_source
 from monitor.storage.labels import label_store
-from monitor.wiring import Application
-from tests.rounds.scene import Log, Scene, settings
+from tests.rounds.scene import Scene, settings
+from tests.rounds.sinks import application_of
 from tests.truth_files import labeler_of_files
 
 NAMES = ("first", "second", "third")
@@ -31,8 +30,7 @@ group by monitors.name order by monitors.name
 
 
 def tasks_of(scene):
-    with scene.database.read() as connection:
-        return label_store.all_tasks(connection, [scene.round(1).id])
+    return scene.read(label_store.all_tasks, [scene.round(1).id])
 
 
 class Fleet:
@@ -47,14 +45,7 @@ class Fleet:
         for scene in self.scenes:
             scene.week(1, count=200)
             scene.labeler = labeler_of_files(labeling, folder, clock=lambda: self.now)
-        self.application = Application(
-            config=cast("Any", None),
-            database=database,
-            monitors=tuple(scene.context for scene in self.scenes),
-            handlers={"log": Log(), "mlflow": Log()},
-            clock=lambda: self.now,
-            link=lambda _: None,
-        )
+        self.application = application_of(self.scenes)
         self.idle = ChangeDetector(database, lambda: self.now)
 
     def write(self, known):

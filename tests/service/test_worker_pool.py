@@ -1,13 +1,13 @@
 """Monitors beside one another: a slow source holds up neither the others nor their alerts."""
 
 import time
+from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event
 from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError, SchemaNewer
@@ -21,9 +21,10 @@ from monitor.service.shared_reads import Prefetcher, SharedScans, prepared
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds
-from monitor.wiring import Application
-from tests.plugins.judges.test_odd_judges import scene_of
-from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings
+from tests.plugins.judges.asking import asking_within
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
+from tests.rounds.sinks import Sink, application_of
+from tests.workers import eventually
 
 
 class Slow:
@@ -57,50 +58,34 @@ def leave_in_mid_step(scenes):
     """Let the rounds be left by workers that are gone, so that they come one after the other."""
     for left_at, scene in enumerate(scenes, start=1):
         due.open_due(scene.context)
-        with scene.database.write() as connection:
-            connection.execute(
-                update(rounds)
-                .where(rounds.c.id == scene.round(1).id)
-                .values(claimed_by="gone", claimed_until=left_at)
-            )
+        its = rounds.c.id == scene.round(1).id
+        scene.execute(update(rounds).where(its).values(claimed_by="gone", claimed_until=left_at))
 
 
 @pytest.fixture
 def log():
-    return Log()
+    return Sink()
 
 
-def application_of(scenes, log):
-    return Application(
-        config=cast("Any", None),
-        database=scenes[0].database,
-        monitors=tuple(scene.context for scene in scenes),
-        handlers={"log": log, "mlflow": Log()},
-        clock=lambda: scenes[0].now,
-        link=lambda _: None,
-    )
-
-
-@pytest.fixture
-def work(scenes, slow, log):
+@contextmanager
+def working(scenes, log, held):
+    """The loops over some monitors; what is held goes on in the end."""
     work = MonitorWork(application_of(scenes, log), None, TICK)
     with capture_logs():
         yield work
-        slow.go_on.set()
+        held.go_on.set()
         work.stop()
         work.wait()
 
 
-def eventually(holds):
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+@pytest.fixture
+def work(scenes, slow, log):
+    with working(scenes, log, slow) as work:
+        yield work
 
 
 def states(scene):
-    with scene.database.read() as connection:
-        return [str(round_.state) for round_ in round_store.find_rounds(connection, scene.name)]
+    return [str(round_.state) for round_ in scene.read(round_store.find_rounds, scene.name)]
 
 
 def test_a_notice_goes_out_while_another_monitor_is_worked_on(scenes, slow, work, log):
@@ -110,7 +95,7 @@ def test_a_notice_goes_out_while_another_monitor_is_worked_on(scenes, slow, work
 
     eventually(lambda: work.notices() or log.got)
 
-    assert log.got == [("quick", "round.abandoned")]
+    assert log.by_monitor() == [("quick", "round.abandoned")]
     assert states(scenes[0]) == ["open"]
 
 
@@ -134,40 +119,34 @@ def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_lef
 def asked(database, tmp_path):
     """A monitor whose judge answers once it may go on."""
     go_on = Event()
-    scene = scene_of(database, tmp_path, lambda *_: go_on.wait(60) and Reply("no"))
+    scene = asking_within(database, tmp_path, lambda *_: go_on.wait(60) and Reply("no"))
     scene.name = "asked"
     return SimpleNamespace(scene=scene, go_on=go_on)
 
 
 def test_a_round_whose_judge_is_asked_leaves_its_worker_to_others(scenes, asked, log, monkeypatch):
     monkeypatch.setattr(worker_pool, "WORKERS", 1)
-    work = MonitorWork(application_of([asked.scene, scenes[1]], log), None, TICK)
 
-    with capture_logs():
+    with working([asked.scene, scenes[1]], log, asked) as work:
         work.rounds()
         eventually(lambda: states(scenes[1]) == ["abandoned"])
         meanwhile = states(asked.scene)
         asked.go_on.set()
         eventually(lambda: states(asked.scene) == ["labeling"])
-        work.stop()
-        work.wait()
 
     assert meanwhile == ["open"]
 
 
 def test_no_more_monitors_scan_at_once_than_there_are_workers(scenes, slow, log, monkeypatch):
     monkeypatch.setattr(worker_pool, "WORKERS", 1)
-    work = MonitorWork(application_of(scenes, log), None, TICK)
 
-    with capture_logs():
+    with working(scenes, log, slow) as work:
         work.rounds()
         assert slow.begun.wait(60)
         time.sleep(0.5)  # more than the other one would need
         meanwhile = states(scenes[1])
         slow.go_on.set()
         eventually(lambda: states(scenes[1]) == ["abandoned"])
-        work.stop()
-        work.wait()
 
     assert meanwhile == []
 
@@ -263,8 +242,7 @@ def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_proces
     work.running.end = reasons.append
     slow.go_on.set()
     looks = work._lanes._idle.needed([scenes[1].context])
-    with scenes[0].database.write() as connection:
-        connection.execute(text(f"update {VERSION_TABLE} set version_num = '9999'"))
+    scenes[0].execute(f"update {VERSION_TABLE} set version_num = '9999'")
 
     for begin in (work.rounds, work.mlflow, work.notices):
         with pytest.raises(SchemaNewer, match="upgraded by a newer mlflow-pr-monitor"):

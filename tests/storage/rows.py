@@ -31,15 +31,16 @@ STRATA = (FLAGGED, PASSED)
 MODEL: dict[str, Any] = {"model_version": None, "threshold": 0.5, "key_parts": (None, 1, 1)}
 
 
-class Taking:
-    """A sink that takes everything and keeps it."""
+def read(database, query, *args, **named):
+    """Ask a store with one of the program's functions."""
+    with database.read() as connection:
+        return query(connection, *args, **named)
 
-    def __init__(self):
-        self.got: list[Any] = []
 
-    def deliver(self, effect):
-        self.got.append(effect)
-        return "taken"
+def write(database, change, *args, **named):
+    """Change a store with one of the program's functions."""
+    with database.write() as connection:
+        return change(connection, *args, **named)
 
 
 def rows(database, query, **values):
@@ -52,8 +53,7 @@ def slot_of(number):
 
 
 def add_monitor(database, name="mail"):
-    with database.write() as connection:
-        return round_store.ensure_monitor(connection, name, MONDAY)
+    return write(database, round_store.ensure_monitor, name, MONDAY)
 
 
 def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
@@ -73,8 +73,7 @@ def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
 
 
 def claimed(database, round_id):
-    with database.write() as connection:
-        return round_claims.claim_round(connection, round_id)
+    return write(database, round_claims.claim_round, round_id)
 
 
 def add_history(connection, monitor_id, **changes):
@@ -133,16 +132,17 @@ def say_at_random(connection, keys, people, count, now):
         label_store.add_events(connection, "memory", [said], now)
 
 
-def add_effect(database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, now=MONDAY):
+def add_effect(
+    database, round_id, key, *, sink="ops", kind=EffectKind.NOTICE, now=MONDAY, **payload
+):
     with database.write() as connection:
         monitor_id = round_store.read_round(connection, round_id).monitor_id
-        effect = NewEffect(key, monitor_id, round_id, kind, sink, payload={"key": key})
+        effect = NewEffect(key, monitor_id, round_id, kind, sink, payload={"key": key, **payload})
         effect_store.add_effects(connection, [effect], now)
 
 
 def claimed_effect(database, effect_id, now=MONDAY):
     """Take an effect that is known to be free."""
-    with database.write() as connection:
-        effect = effect_store.claim_effect(connection, effect_id, now, interrupted=INTERRUPTED)
+    effect = write(database, effect_store.claim_effect, effect_id, now, interrupted=INTERRUPTED)
     assert effect is not None
     return effect

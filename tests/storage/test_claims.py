@@ -9,12 +9,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import Connection, select, text
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.state import RoundState
 from monitor.storage import claims as worker
-from monitor.storage.database import Database, clock_ms
+from monitor.storage import schema
+from monitor.storage.database import Database, change, clock_ms
 from monitor.storage.outbox import effect_store
 from monitor.storage.results import estimate_store
 from monitor.storage.rounds import round_claims, round_store, round_transitions
@@ -30,7 +31,9 @@ from tests.storage.rows import (
     claimed,
     claimed_effect,
     draw,
+    read,
     slot_of,
+    write,
 )
 from tests.workers import worker as started_worker
 
@@ -58,26 +61,18 @@ def round_id(database):
 
 
 def column(database, name, table=rounds):
-    with database.read() as connection:
-        return connection.execute(select(table.c[name])).scalar()
+    return read(database, Connection.scalar, select(table.c[name]))
 
 
 def run_out(database, table=rounds):
-    with database.write() as connection:
-        connection.execute(update(table).values(claimed_until=clock_ms() - 1))
-
-
-def held_by(database, name):
-    with database.write() as connection:
-        connection.execute(update(rounds).values(claimed_by=name))
+    write(database, change, table, claimed_until=clock_ms() - 1)
 
 
 def test_a_claim_lasts_by_the_clock_of_the_database(database, round_id):
     times = [time.time()]
     for act in (lambda: None, lambda: claimed(database, round_id)):
         act()
-        with database.read() as connection:
-            times.append(connection.execute(select(clock_ms())).scalar())
+        times.append(read(database, Connection.scalar, select(clock_ms())))
 
     begun, before, after = times
     assert before <= column(database, "claimed_until") - round_claims.CLAIM_MS <= after
@@ -99,7 +94,7 @@ def test_the_claim_of_a_live_worker_is_not_taken_and_that_of_a_killed_one_at_onc
 
 def test_the_claim_of_another_machines_worker_has_to_run_out(database, round_id):
     claimed(database, round_id)
-    held_by(database, "elsewhere/1/1")
+    write(database, change, rounds, claimed_by="elsewhere/1/1")
 
     assert claimed(database, round_id) is None
     run_out(database)
@@ -117,13 +112,11 @@ def test_a_stale_worker_cannot_hold_move_or_release_its_round(database, round_id
     stale, fresh = stale_and_fresh(database, round_id)
 
     def move(claim, before=RoundState.OPEN):
-        with database.write() as connection:
-            round_transitions.move(
-                connection, claim, before, RoundState.ABANDONED, reason="no data", now=MONDAY
-            )
+        why = {"reason": "no data", "now": MONDAY}
+        write(database, round_transitions.move, claim, before, RoundState.ABANDONED, **why)
 
-    with pytest.raises(RoundMoved, match="taken over"), database.write() as connection:
-        round_claims.hold(connection, stale)
+    with pytest.raises(RoundMoved, match="taken over"):
+        write(database, round_claims.hold, stale)
     with pytest.raises(RoundMoved, match="moved by another worker"):
         move(stale)
     with database.write() as connection:
@@ -134,30 +127,25 @@ def test_a_stale_worker_cannot_hold_move_or_release_its_round(database, round_id
     assert (column(database, "state"), column(database, "reason")) == ("open", None)
     assert claimed(database, round_id) is None
 
-    with database.write() as connection:
-        round_claims.hold(connection, fresh)
+    write(database, round_claims.hold, fresh)
     with pytest.raises(RoundMoved):  # it is not in that state
         move(fresh, RoundState.LABELING)
     move(fresh)
     assert (column(database, "state"), column(database, "reason")) == ("abandoned", "no data")
-    with database.write() as connection:
-        round_claims.release_round(connection, fresh)
+    write(database, round_claims.release_round, fresh)
     assert claimed(database, round_id) is not None
 
 
 def test_an_obstacle_is_noted_once_and_forgotten_when_the_step_succeeds(database, round_id):
     claim = claimed(database, round_id)
     for _ in range(3):
-        with database.write() as connection:
-            round_transitions.note_obstacle(connection, claim, "the source is down", MONDAY)
+        write(database, round_transitions.note_obstacle, claim, "the source is down", MONDAY)
 
-    with database.read() as connection:
-        events = round_transitions.read_events(connection, round_id)
+    events = read(database, round_transitions.read_events, round_id)
     assert [event["reason"] for event in events] == ["due", "the source is down"]
     assert column(database, "reason") == "the source is down"
 
-    with database.write() as connection:
-        round_claims.hold(connection, claim)
+    write(database, round_claims.hold, claim)
     assert column(database, "reason") is None
 
 
@@ -173,8 +161,7 @@ def test_a_stale_worker_does_not_write_an_effect_back(database, round_id):
         assert effect_store.finish_effect(connection, fresh, "done", MONDAY)
 
     assert column(database, "receipt", effects) == "done"
-    with database.write() as connection:
-        assert effect_store.claim_effect(connection, 1, MONDAY, interrupted="") is None
+    assert write(database, effect_store.claim_effect, 1, MONDAY, interrupted="") is None
 
 
 def test_an_older_version_never_becomes_the_latest_again(database, round_id):
@@ -190,21 +177,19 @@ def test_what_several_workers_write_at_once_is_one(database, round_id):
     monitor_id = add_monitor(database)
     start = threading.Barrier(5)
 
-    def write(_):
+    def write_all(_):
         start.wait()
-        with database.write() as connection:
-            ensured = round_store.ensure_monitor(connection, "spam", MONDAY)
+        ensured = add_monitor(database, "spam")
         opened = add_round(database, 2)
         add_effect(database, round_id, "notice-1")
         try:
-            with database.write() as connection:
-                add_history(connection, monitor_id)
+            write(database, add_history, monitor_id)
         except RoundMoved as error:
             return ensured, opened, str(error)
         return ensured, opened, None
 
     with ThreadPoolExecutor(5) as pool:
-        ensured, opened, moved = zip(*pool.map(write, range(5)), strict=True)
+        ensured, opened, moved = zip(*pool.map(write_all, range(5)), strict=True)
 
     with database.read() as connection:
         rounds = round_store.find_rounds(connection, "mail")
@@ -225,8 +210,6 @@ def test_what_several_workers_write_at_once_is_one(database, round_id):
 
 def test_two_workers_who_write_rounds_in_opposite_order_do_not_lock_each_other_out(postgres_url):
     """On PostgreSQL this was a deadlock; on SQLite all writes follow one another anyway."""
-    from monitor.storage import schema  # noqa: PLC0415  only here the fixture is not used
-
     database = Database(postgres_url)
     schema.ready(database)
     ids = [add_round(database, number) for number in (1, 2)]
@@ -235,7 +218,7 @@ def test_two_workers_who_write_rounds_in_opposite_order_do_not_lock_each_other_o
     claims = {each: claimed(database, each) for each in ids}
     holds = threading.Event()
 
-    def write(first, second, wait):
+    def publish(first, second, wait):
         with database.write() as connection:
             round_claims.hold(connection, claims[first])
             wait(connection)
@@ -253,12 +236,12 @@ def test_two_workers_who_write_rounds_in_opposite_order_do_not_lock_each_other_o
 
     def other_way_round():
         try:
-            write(ids[1], ids[0], lambda _: holds.set())
+            publish(ids[1], ids[0], lambda _: holds.set())
         except Exception as error:  # noqa: BLE001  looked at below
             failed.append(error)
 
     other = threading.Thread(target=other_way_round)
-    write(ids[0], ids[1], until_the_other_holds_or_waits)
+    publish(ids[0], ids[1], until_the_other_holds_or_waits)
     other.join()
     database.close()
 
@@ -267,9 +250,8 @@ def test_two_workers_who_write_rounds_in_opposite_order_do_not_lock_each_other_o
 
 def waiting(database):
     """How many connections wait for a lock; PostgreSQL shows one state per transaction."""
-    with database.read() as connection:
-        query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
-        return connection.execute(text(query)).scalar()
+    query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+    return read(database, Connection.scalar, text(query))
 
 
 def test_a_history_of_a_whole_version_is_found_by_both_of_its_spellings(database):
@@ -277,12 +259,10 @@ def test_a_history_of_a_whole_version_is_found_by_both_of_its_spellings(database
 
     def found(version):
         asked = MODEL | {"model_version": version}
-        with database.read() as connection:
-            return frame_store.history_for(connection, monitor_id, **asked, unscored=False)
+        return read(database, frame_store.history_for, monitor_id, **asked, unscored=False)
 
     for before, now in (("7", "7.0"), ("8.0", "8")):
-        with database.write() as connection:
-            add_history(connection, monitor_id, model_version=before)
+        write(database, add_history, monitor_id, model_version=before)
         assert found(now).model_version == before
     assert found("7.00") is None
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from sqlalchemy import func, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Answer, LabelEvent, LabelKind
@@ -18,7 +18,7 @@ from monitor.storage.labels.label_notes import read_endpoint
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import label_events, tasks
-from tests.storage.rows import add_round, draw
+from tests.storage.rows import add_round, draw, read, write
 
 NOON = datetime(2025, 3, 10, 12, tzinfo=UTC)
 YES, NO, CANNOT_TELL = Answer.POSITIVE, Answer.NEGATIVE, Answer.CANNOT_TELL
@@ -36,26 +36,29 @@ def drawn(database, number=1, wanted=(5, 5)):
 
 
 def key_of(database, item="flagged-0", round_id=None):
-    query = select(tasks.c.key).where(tasks.c.item_id == item)
+    query = select(tasks.c.key).where(tasks.c.item_id == item, tasks.c.slot == 1)
     if round_id is not None:
         query = query.where(tasks.c.round_id == round_id)
-    with database.read() as connection:
-        return connection.execute(query).scalar_one()
+    return read(database, Connection.scalar, query)
 
 
 def add(database, *events, now=NOON, labeler="files", complete=()):
-    with database.write() as connection:
-        return label_store.add_events(connection, labeler, events, now, complete=complete).total()
+    return write(database, label_store.add_events, labeler, events, now, complete=complete).total()
 
 
 def labels(database, round_id):
-    with database.read() as connection:
-        return label_store.current_labels(connection, round_id)
+    return read(database, label_store.current_labels, round_id)
 
 
 def revision(database, round_id):
+    return read(database, round_store.read_round, round_id).label_revision
+
+
+def column(database, of):
+    """Values of a column of the events, in the order of acceptance."""
+    query = select(label_events.c[of]).order_by(label_events.c.id)
     with database.read() as connection:
-        return round_store.read_round(connection, round_id).label_revision
+        return list(connection.scalars(query))
 
 
 def event(key, answer, *, minute=None, by="ada"):
@@ -79,11 +82,7 @@ def test_what_is_said_becomes_the_label_and_all_that_was_said_is_kept(database, 
     assert first == ({"flagged-0": YES}, 1)
     assert without == {}
     assert labels(database, round_id) == {"flagged-0": YES}
-    with database.read() as connection:
-        answers = connection.execute(
-            select(label_events.c.answer).order_by(label_events.c.id)
-        ).scalars()
-        assert list(answers) == ["1", "0", None, "1", "1"]
+    assert column(database, "answer") == ["1", "0", None, "1", "1"]
 
 
 def test_an_event_without_a_time_counts_only_if_it_changes_the_answer(database, round_id):
@@ -132,11 +131,7 @@ def test_an_older_answer_that_stands_again_counts_from_then_on(database, round_i
 
     assert added == [1, 1, 0, 1]
     assert labels(database, round_id) == {"flagged-0": NO}
-    with database.read() as connection:
-        at = list(
-            connection.execute(select(label_events.c.at).order_by(label_events.c.id)).scalars()
-        )
-    assert at == [newer.at + n * timedelta(microseconds=1) for n in range(3)]
+    assert column(database, "at") == [newer.at + n * timedelta(microseconds=1) for n in range(3)]
 
 
 def test_what_was_said_before_counts_after_what_changes_it_in_one_file(database, round_id):
@@ -163,16 +158,9 @@ def test_what_was_said_before_of_one_copy_counts_after_what_was_said_of_the_othe
 
 
 def copies_of(database, round_id, item="flagged-0"):
-    with database.write() as connection:
-        columns = {"key": "second", "round_id": round_id, "item_id": item, "slot": 2}
-        connection.execute(insert(tasks).values(**columns))
-    return key_of_slot(database, item, 1), "second"
-
-
-def key_of_slot(database, item, slot):
-    query = select(tasks.c.key).where(tasks.c.item_id == item, tasks.c.slot == slot)
-    with database.read() as connection:
-        return connection.execute(query).scalar_one()
+    columns = {"key": "second", "round_id": round_id, "item_id": item, "slot": 2}
+    write(database, Connection.execute, insert(tasks).values(**columns))
+    return key_of(database, item), "second"
 
 
 @pytest.mark.parametrize("minute", [None, 60 * 24 * 365], ids=["set back", "ahead"])
@@ -305,8 +293,7 @@ def test_events_with_times_of_their_own_give_the_same_labels_in_any_order_of_arr
 
 def stored_of(database, round_id):
     query = select(func.count()).where(label_events.c.round_id == round_id)
-    with database.read() as connection:
-        return connection.execute(query).scalar()
+    return read(database, Connection.scalar, query)
 
 
 def test_an_answer_to_a_task_that_was_taken_back_meanwhile_has_all_read_again(database, round_id):

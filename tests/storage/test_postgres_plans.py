@@ -3,10 +3,9 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import create_engine, text
 
 from benchmarks import answers_at_size as long_monitor
-from benchmarks.copied_rounds import fill
+from benchmarks.copied_rounds import analyze, fill
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits, MonitorSettings, Schedule
@@ -24,8 +23,9 @@ from monitor.storage.pages.page_tables import page_answers
 from monitor.storage.rounds import round_store
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, settings
+from tests.rounds.sinks import Sink
+from tests.servers import new_database
 from tests.storage.plans import GROWING, Sent, fill_the_rest, read_whole, recorded
-from tests.storage.rows import Taking
 
 pytestmark = pytest.mark.postgresql
 
@@ -92,7 +92,7 @@ class Stage:
             self._pass(idle)
 
     def _pass(self, idle):
-        database, sinks = self.database, {"log": Taking(), "mlflow": Taking()}
+        database, sinks = self.database, {"log": Sink(), "mlflow": Sink()}
         page = self.page(lambda: self.now)
         context = MonitorContext(self.settings, database, self.source, page, clock=lambda: self.now)
         for look in idle.needed([context]):
@@ -118,23 +118,11 @@ class Stage:
 
 @pytest.fixture(scope="module")
 def stage(postgres_server, tmp_path_factory):
-    engine = create_engine(postgres_server, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text("create database plans"))
-    engine.dispose()
-    url = postgres_server.replace("/postgres", "/plans")
-    stage = Stage(url, tmp_path_factory.mktemp("plans"))
+    stage = Stage(new_database(postgres_server, "plans"), tmp_path_factory.mktemp("plans"))
     stage.passes()
     analyze(stage.database)
     yield stage
     stage.database.close()
-
-
-def analyze(database):
-    """Let the planner know what there is: that should not depend on when autovacuum came by."""
-    with database.engine.connect() as connection:
-        connection.exec_driver_sql("analyze")
-        connection.commit()
 
 
 def whole(connection, stage):

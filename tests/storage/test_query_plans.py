@@ -14,8 +14,8 @@ from monitor.rounds.status import overviews
 from monitor.service.change_detection import ChangeDetector
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
+from tests.rounds.sinks import Sink
 from tests.storage.plans import Sent, recorded
-from tests.storage.rows import Taking
 
 GROWING = "items|payloads|tasks|label_events|counts|estimates|evidence|effects|round_events|rounds"
 
@@ -37,7 +37,7 @@ def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
     sample = Sample(max_labels=40, bands=Bands(flagged=1, passed=1))
     scene = Scene(database, settings(sample=sample, overlap=0.2))
     idle = ChangeDetector(database, lambda: scene.now, {scene.name: "as it is"})
-    sinks = {"log": Taking(), "mlflow": Taking()}
+    sinks = {"log": Sink(), "mlflow": Sink()}
     with recorded(database.engine, asked):
         for number in (1, 2):
             scene.play(number, count=400)

@@ -10,7 +10,8 @@ from monitor.rounds.estimation.tally import Tally
 from monitor.stats.estimation.small_counts import small_count_caution
 from monitor.storage.results import estimate_store, report_store
 from tests.rounds.scene import LIMITS, Scene, settings
-from tests.storage.rows import Taking, rows
+from tests.rounds.sinks import Sink
+from tests.storage.rows import rows
 
 REPORTING = ("round_run", "fleet_point", "model_tags")
 
@@ -20,7 +21,7 @@ def test_a_report_is_stored_once_and_who_delivers_an_effect_gets_the_one_that_it
 ):
     scene = Scene(database, settings(limits=LIMITS, model="models:/mail/7"))
     found = scene.play(1)
-    mlflow = Taking()
+    mlflow = Sink()
 
     deliver(database, {"mlflow": mlflow}, lambda: scene.now)
 
@@ -34,8 +35,8 @@ def test_a_report_is_stored_once_and_who_delivers_an_effect_gets_the_one_that_it
         payload = report_store.read_report(connection, found.id, 1)
         nothing = report_store.read_report(connection, found.id, 2)
         counts = Tally(estimate_store.read_counts(connection, [found.id])[found.id]).counts
-    assert [effect.kind for effect in mlflow.got] == [*REPORTING]
-    assert [effect.payload for effect in mlflow.got] == [payload] * 3
+    assert [effect.kind for effect in mlflow.effects] == [*REPORTING]
+    assert mlflow.payloads == [payload] * 3
     assert payload["sentence"]
     assert nothing == {}
 

@@ -8,7 +8,6 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, select, text
 
 from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
@@ -18,21 +17,17 @@ from monitor.storage.tables import metadata, monitors, store
 from monitor.storage.views import NAMES
 from tests.storage.old_stores import newer_program
 
-BROKEN = '''
-"""breaks half way."""
-
+BREAKS_HALF_WAY = """
 import sqlalchemy as sa
 from alembic import op
-
-revision = "0999"
-down_revision = "{head}"
 
 
 def upgrade():
     op.create_table("half_done", sa.Column("id", sa.Integer()))
     op.execute("insert into half_done values (1)")
     op.execute("alter table there_is_no_such_table add column x integer")
-'''
+"""
+SHIPPED = schema.revisions()[-1]
 
 
 @pytest.fixture
@@ -46,21 +41,6 @@ def names(database):
     with database.read() as connection:
         found = inspect(connection)
         return set(found.get_table_names()), set(found.get_view_names())
-
-
-def head():
-    return ScriptDirectory.from_config(schema.alembic_config()).get_current_head()
-
-
-SHIPPED = head()
-
-
-def found_revision(database):
-    with database.read() as connection:
-        context = MigrationContext.configure(
-            connection, opts={"version_table": "monitor_schema_version"}
-        )
-        return context.get_current_revision()
 
 
 def pretend(database, revision):
@@ -180,7 +160,7 @@ def test_a_newer_schema_is_refused_with_the_way_out(database):
     assert caught.value.exit_code == 78
     with pytest.raises(SchemaMismatch, match="newer mlflow-pr-monitor"):
         schema.upgrade(database)
-    assert found_revision(database) == "9999"
+    assert schema.current_revision(database) == "9999"
 
 
 def test_a_store_of_a_development_version_is_refused_with_the_way_out(empty):
@@ -207,19 +187,18 @@ def test_an_older_schema_is_refused_with_the_command(database, monkeypatch, tmp_
     )
     schema.upgrade(database)
     schema.check(database)
-    assert found_revision(database) == "0999"
+    assert schema.current_revision(database) == "0999"
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(database, monkeypatch, tmp_path):
     before = names(database)
-    folder = newer_program(monkeypatch, tmp_path / "migrations", "")
-    (folder / "versions" / "0999_next.py").write_text(BROKEN.format(head=SHIPPED))
+    newer_program(monkeypatch, tmp_path / "migrations", BREAKS_HALF_WAY)
 
     with pytest.raises(Exception, match="there_is_no_such_table"):
         schema.upgrade(database)
 
     assert names(database) == before
-    assert found_revision(database) == SHIPPED
+    assert schema.current_revision(database) == SHIPPED
 
 
 def test_migrations_are_frozen():

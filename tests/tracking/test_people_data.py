@@ -13,7 +13,8 @@ from monitor.rounds.labels.collect import forget_item, retire
 from monitor.storage.outbox import effect_store
 from tests.mlflow_server import HAS_REVIEWS
 from tests.plugins.mlflow_review.review_people import View, review_labeler
-from tests.rounds.scene import Log, Scene, settings
+from tests.rounds.scene import Scene, settings
+from tests.rounds.sinks import Sink
 
 pytestmark = [
     pytest.mark.server,
@@ -82,7 +83,7 @@ def change_a_closed_round(scene, view):
 
 def tell_mlflow(scene, handler):
     scene.now += timedelta(seconds=1)
-    deliver(scene.database, {MLFLOW: handler, LOG: Log()}, lambda: scene.now)
+    deliver(scene.database, {MLFLOW: handler, LOG: Sink()}, lambda: scene.now)
     with scene.database.read() as connection:
         assert effect_store.find_waiting(connection, None) == []
 

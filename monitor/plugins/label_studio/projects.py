@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from xml.sax.saxutils import quoteattr
@@ -18,7 +18,7 @@ from pydantic import AwareDatetime, BaseModel, TypeAdapter, ValidationError
 
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.model import Answer, Task
-from monitor.domain.shown import plain_texts
+from monitor.domain.shown import plain_texts, text_batches
 from monitor.domain.visible import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -214,13 +214,11 @@ class Projects:
     def add(self, project: Project, tasks: Sequence[Task]) -> None:
         """Import tasks, in an order that only their keys decide; not safe to repeat."""
         ordered = sorted(tasks, key=lambda task: _digest(task.key, 64))
-        items = [
-            {"data": {"text": text_of(plain_texts(task.shown)), "task": task.key}}
-            for task in ordered
-        ]
-        for batch in _batches(items):
+        texts = {task.key: text_of(plain_texts(task.shown)) for task in ordered}
+        for batch in text_batches(texts, _BATCH, _BATCH_TEXT):
             path = f"/api/projects/{project.id}/import"
-            self._server.ask("POST", path, {"return_task_ids": "true"}, batch)
+            items = [{"data": {"text": text, "task": key}} for key, text in batch.items()]
+            self._server.ask("POST", path, {"return_task_ids": "true"}, items)
 
     def remove(self, project: Project, tasks: Collection[StudioTask]) -> None:
         """Delete tasks."""
@@ -286,17 +284,3 @@ class Projects:
                 "address of a Label Studio?"
             )
             raise LabelsRefused(message) from error
-
-
-def _batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    length = 0
-    for item in items:
-        characters = len(item["data"]["text"])
-        if batch and (len(batch) == _BATCH or length + characters > _BATCH_TEXT):
-            yield batch
-            batch, length = [], 0
-        batch.append(item)
-        length += characters
-    if batch:
-        yield batch

@@ -14,7 +14,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.visible import visible
 from monitor.hooks.posting import Connections, HttpAnswer, NoAnswer
-from monitor.hooks.receiver import may_pass
+from monitor.hooks.receiver import json_object, may_pass
 
 SECONDS = 60.0  # For a request and its whole answer
 MOST_BYTES = 100_000_000  # Of one answer: a page of tasks holds two hundred texts
@@ -120,12 +120,7 @@ class Server:
 
     def _answer_text(self, text: str) -> str:
         """Repeat what the server says is wrong, where it says it as Label Studio does."""
-        try:
-            answer = json.loads(text)
-        except (ValueError, RecursionError):
-            return ""
-        if not isinstance(answer, dict):
-            return ""
+        answer = json_object(text) or {}
         answers = [answer[name] for name in ("detail", "validation_errors") if answer.get(name)]
         return f" ({self._clean(', '.join(map(str, answers)))})" if answers else ""
 

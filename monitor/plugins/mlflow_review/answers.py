@@ -24,13 +24,6 @@ _PEOPLE = "HUMAN"
 _YES_OR_NO = {True: Answer.POSITIVE, False: Answer.NEGATIVE}
 
 
-class AnswerState(NamedTuple):
-    """What an annotator says of a task by now, and since when."""
-
-    answer: Answer
-    at: AwareDatetime
-
-
 _STORED = TypeAdapter(list[tuple[str, Answer, AwareDatetime]])
 """What is kept of the answers to a task whose trace is gone."""
 
@@ -49,7 +42,7 @@ class _Assessment(NamedTuple):
 class ReviewReading:
     """The answers to each task, by annotator, and the refusals."""
 
-    said: dict[str, dict[str, AnswerState]] = field(default_factory=dict)
+    said: dict[str, dict[str, LabelEvent]] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     _digest: Any = field(default_factory=hashlib.sha256)
 
@@ -80,15 +73,11 @@ class ReviewReading:
             reason = "what was kept of it cannot be read"
             self.refused.append(Refusal(f"task {key}", reason, stored[:40]))
             return
-        self.said[key] = {name: AnswerState(answer, at) for name, answer, at in rows}
+        self.said[key] = {name: LabelEvent(key, name, answer, at) for name, answer, at in rows}
 
     def events(self) -> list[LabelEvent]:
         """All answers."""
-        return [
-            LabelEvent(key, name, answer, at)
-            for key in sorted(self.said)
-            for name, (answer, at) in self.said[key].items()
-        ]
+        return [event for key in sorted(self.said) for event in self.said[key].values()]
 
     def mark(self, missing: Iterable[str]) -> str:
         """Text that differs between states of what was read."""
@@ -112,14 +101,13 @@ class ReviewReading:
 
     def _current(
         self, key: str, answer: _Assessment | None, unclear: _Assessment | None
-    ) -> AnswerState | None:
+    ) -> LabelEvent | None:
         """Combine what one person answered to the two questions: "cannot tell" wins."""
+        at = max(one.at for one in (answer, unclear) if one is not None)
         if unclear is not None and unclear.value:
-            at = unclear.at if answer is None else max(answer.at, unclear.at)
-            return AnswerState(Answer.CANNOT_TELL, at)
+            return LabelEvent(key, unclear.annotator, Answer.CANNOT_TELL, at)
         if answer is not None:
-            at = answer.at if unclear is None else max(answer.at, unclear.at)
-            return AnswerState(_YES_OR_NO[answer.value], at)
+            return LabelEvent(key, answer.annotator, _YES_OR_NO[answer.value], at)
         if unclear is not None:
             reason = "says that it can be told and not what it is; answer the question itself too"
             where = f"task {key}, {unclear.annotator}"
@@ -149,6 +137,7 @@ def _read(assessment: Mapping[str, Any], source: Mapping[str, Any], question: st
     return _Assessment(annotator, str(name), value, at, str(assessment.get("assessment_id")))
 
 
-def stored_text(states: Mapping[str, AnswerState]) -> str:
+def stored_text(answers: Mapping[str, LabelEvent]) -> str:
     """Write the answers to a task, to be kept when its trace goes."""
-    return _STORED.dump_json([(name, *state) for name, state in states.items()]).decode()
+    rows: list[Any] = [(name, event.answer, event.at) for name, event in answers.items()]
+    return _STORED.dump_json(rows).decode()

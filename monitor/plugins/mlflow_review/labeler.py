@@ -18,6 +18,7 @@ import structlog
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, Task
 from monitor.domain.ports import Clock
+from monitor.domain.shown import text_batches
 from monitor.plugins.mlflow_review import traces
 from monitor.plugins.mlflow_review.answers import ReviewReading, stored_text
 from monitor.plugins.mlflow_review.experiment import (
@@ -152,7 +153,7 @@ class MlflowReviewLabeler:
             info["trace_id"] for infos in experiment.search(self._of(round_name)) for info in infos
         }
         missing = {id_: traces.message_of(by_id[id_]) for id_ in by_id if id_ not in out}
-        for batch in traces.batches(missing):
+        for batch in text_batches(missing, traces.BATCH, traces.BATCH_TEXT):
             tags = {traces.ROUND: self._round(round_name), traces.QUESTION: queue.question}
             spans = [
                 traces.trace(id_, text, {**tags, traces.TASK: by_id[id_].key}, self._clock())

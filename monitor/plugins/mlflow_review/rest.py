@@ -6,7 +6,6 @@ MLflow's client is not used: importing it costs 100 MB in a process that otherwi
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.masking import masked, secrets_of
 from monitor.domain.mlflow_login import http_client, secrets
 from monitor.domain.visible import visible
+from monitor.hooks.receiver import json_object, may_pass
 
 if TYPE_CHECKING:
     import httpx
@@ -28,9 +28,8 @@ MOST_BYTES = 64_000_000  # Of one answer; that of 300 traces has less than one o
 
 NOT_THERE, THERE_ALREADY = "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS"
 
-_UNPROCESSED = frozenset({408, 425, 429})
 _DENIED = frozenset({401, 403})
-_REDIRECT, _CLIENT_ERROR, _SERVER_ERROR = 300, 400, 500
+_REDIRECT = 300
 _SLOW = "it sends too slowly"
 _LONGEST = 300  # characters of what the server said
 
@@ -121,10 +120,10 @@ class MlflowRest:
         return b"".join(parts).decode(errors="replace")
 
     def _read(self, path: str, status: int, text: str) -> dict[str, Any]:
-        answer = _as_json(text)
+        answer = json_object(text)
         if status < _REDIRECT:
             return answer or {}
-        if status >= _SERVER_ERROR or status in _UNPROCESSED:
+        if may_pass(status):
             why = f"it answers {status}"
             raise self._no_answer(why)
         where = f"MLflow at {self.shown}"
@@ -160,11 +159,3 @@ class MlflowRest:
         """Shorten a message of another program to one line, without our credentials."""
         credentials = {*secrets(), *secrets_of({"uri": self.uri})}
         return visible(masked(text, credentials))[:_LONGEST]
-
-
-def _as_json(text: str) -> dict[str, Any] | None:
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return answer if isinstance(answer, dict) else None

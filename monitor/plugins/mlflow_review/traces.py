@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -25,7 +25,7 @@ RETAINED_FIELDS = "monitor.kept"
 
 LONGEST = 50_000  # Characters of a column; who has to read more answers nothing
 BATCH = 300  # Traces in one request
-MOST_BYTES = 4_000_000  # Of the texts in one request
+BATCH_TEXT = 4_000_000  # Characters of the texts in one request
 
 _STEERING_MARKDOWN = re.compile(r"(?i)[\\`*_\[\]<>&~|$@]|:(?=//)|(?<=\bwww)\.")
 """The last two begin what becomes a link by itself, in which no other escape would be read."""
@@ -61,20 +61,6 @@ def trace(id_: str, shown: str, tags: Mapping[str, str], now: datetime) -> dict[
             {"key": name, "value": {"stringValue": value}} for name, value in texts.items()
         ],
     }
-
-
-def batches(texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Cut texts by id into parts that one request can take."""
-    batch: dict[str, str] = {}
-    size = 0
-    for id_, text in texts.items():
-        if batch and (len(batch) == BATCH or size + len(text) > MOST_BYTES):
-            yield batch
-            batch, size = {}, 0
-        batch[id_] = text
-        size += len(text)
-    if batch:
-        yield batch
 
 
 def message_of(task: Task) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,16 +44,7 @@ BEYOND_CHANCE = 4.0
 RECURRING = 0.5  # Noted from this share of items on that evidence leaves out
 POINTS = 2**13  # the .5 % outside are 40 of them
 
-_DISTANCES = ("psi", "ks")
 _RATE_OF = {"flagged": "precision", "passed": "false_omission_rate"}
-
-
-@dataclass(frozen=True, slots=True)
-class Anomalies:
-    """Notices of one version of a round, and how far its population lies from the usual one."""
-
-    notices: list[NoticeRow] = field(default_factory=list)
-    distances: dict[str, float] = field(default_factory=dict)
 
 
 def round_anomalies(
@@ -63,8 +54,8 @@ def round_anomalies(
     settings: RoundSettings,
     *,
     seed: int,
-) -> Anomalies:
-    """Compare a round with what its history led one to expect."""
+) -> list[NoticeRow]:
+    """Note what about a round is not what its history led one to expect."""
     counts, bands = now.counts, bands_of(now.frame, settings.sample)
     of_band, is_flagged = _by_score(bands)
     distances = window_distances(
@@ -79,9 +70,7 @@ def round_anomalies(
         notices += _changed_notices(
             history_state.before, counts, history_state, settings.pooling.hazard
         )
-    return Anomalies(
-        notices, {move.kind: move.value for move in distances if move.kind in _DISTANCES}
-    )
+    return notices
 
 
 def recurring_notices(recurring: int, drawn: int) -> list[NoticeRow]:

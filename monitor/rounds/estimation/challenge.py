@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow
+from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reason
 from monitor.presentation.reasons import undefined_reason
-from monitor.rounds.estimation.judge import ends_of
 from monitor.stats.estimation.grouped_cells import RoundItems
 from monitor.stats.estimation.paired import Comparison, PairedMetric
 from monitor.stats.estimation.summed_windows import compare_windows

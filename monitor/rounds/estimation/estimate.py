@@ -63,7 +63,6 @@ class RoundEstimate:
     proposed_limits: dict[str, float] = field(default_factory=dict)
     proposed_unlabeled: int = 0
     notices: list[NoticeRow] = field(default_factory=list)
-    distances: dict[str, float] = field(default_factory=dict)
     pictures: Pictures | None = None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from monitor.domain.alerting import AlertState, StoredAlert, keeps, recovery_after
 from monitor.domain.model import Stratum, Verdict
-from monitor.domain.report import RecoveryRow
+from monitor.domain.report import RecoveryRow, find_row
 from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import JUDGE_METRICS, Limits, LimitSide, ReferenceMatrix, RoundSettings
 from monitor.rounds.estimation.history import before_launch, cells_to_pool
@@ -179,9 +179,8 @@ def _row(
 
 def _level(estimate: RoundEstimate, metric: str) -> float | None:
     """Find what reports show of a metric with earlier rounds; of a judge's rate, in this round."""
-    shown = (metric, *(("round", "window") if metric in JUDGE_METRICS else ("pooled", "rate")))
-    points = [row.point for row in estimate.rows if (row.metric, row.basis, row.estimand) == shown]
-    return points[0] if points else None
+    row = find_row(estimate.rows, metric, "round" if metric in JUDGE_METRICS else "pooled")
+    return None if row is None else row.point
 
 
 def _within(

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.judge import Ends, JudgedRow, JudgeRow
+from monitor.domain.judge import JudgedRow, JudgeRow
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import ReportedEstimate
 from monitor.domain.sample_settings import Sample
+from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS, Limits
 from monitor.rounds.estimation.label_errors import reported_rows
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
-from monitor.stats.core.counts import Counts, Interval, side_by_side
+from monitor.stats.core.counts import Counts, side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
@@ -187,11 +188,3 @@ def _judged(rounds: Sequence[Counts], verdicts: NDArray[np.str_], seed: int) -> 
         fpr=None if fpr is None else ends_of(fpr),
         kappa=None if kappa is None else ends_of(kappa),
     )
-
-
-def ends_of(interval: Interval) -> Ends:
-    """Round an interval for a report."""
-    point, low, high = (
-        float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
-    )
-    return point, low, high

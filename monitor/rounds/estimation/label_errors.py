@@ -8,9 +8,9 @@ from typing import Any
 
 from scipy import special
 
-from monitor.domain.judge import Ends
 from monitor.domain.label_parts import checks_of, parts_of
 from monitor.domain.report import CheckRow, DecidingRow, ReportedEstimate
+from monitor.domain.setting_types import Ends
 from monitor.domain.settings import CREDIBLE_LEVEL, Audit, AuditCounts, RoundSettings
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.beta_mixture import HEAVY

@@ -226,32 +226,24 @@ def forget_item(
     Raises `TryLater` if a worker is busy with the round.
     """
     # Under a claim, since a worker that hands out tasks would write the item into its file again.
-    with claimed(database, round_.id) as claim:
-        if claim is not None:
-            return _forgotten(database, round_, item_id, labelers, clock)
-    message = (
-        f"another worker is busy with round {round_.number} of {round_.monitor}; nothing of it was "
-        "deleted, run the same command again"
-    )
-    raise TryLater(message)
-
-
-def _forgotten(
-    database: Database, this_round: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
-) -> ForgottenItem:
-    with database.write() as connection:
-        keys = payload_store.task_keys(connection, this_round.id, item_id)
-        deleted = payload_store.forget_item(connection, this_round.id, item_id)
-        deleted |= page_store.empty_tasks(connection, this_round.name, keys)
-        if deleted:
-            # Read again: it may have moved before it was claimed, and the event keeps its state.
-            round_ = round_store.read_round(connection, this_round.id)
-            reason = forgotten_item_reason(item_id)
-            round_transitions.note_event(connection, round_, reason, clock())
     emptied: list[str] = []
-    for labeler in labelers:
-        with outside("forget"):
-            emptied += labeler.forget(this_round.name, keys)
-    return ForgottenItem(
-        this_round.monitor, this_round.number, deleted, tuple(emptied), bool(labelers)
-    )
+    with claimed(database, round_.id) as claim:
+        if claim is None:
+            message = (
+                f"another worker is busy with round {round_.number} of {round_.monitor}; nothing "
+                "of it was deleted, run the same command again"
+            )
+            raise TryLater(message)
+        with database.write() as connection:
+            keys = payload_store.task_keys(connection, round_.id, item_id)
+            deleted = payload_store.forget_item(connection, round_.id, item_id)
+            deleted |= page_store.empty_tasks(connection, round_.name, keys)
+            if deleted:
+                # Read again: it may have moved before the claim, and the event keeps its state.
+                current = round_store.read_round(connection, round_.id)
+                reason = forgotten_item_reason(item_id)
+                round_transitions.note_event(connection, current, reason, clock())
+        for labeler in labelers:
+            with outside("forget"):
+                emptied += labeler.forget(round_.name, keys)
+    return ForgottenItem(round_.monitor, round_.number, deleted, tuple(emptied), bool(labelers))

@@ -57,12 +57,10 @@ class CollectResult:
     read: set[int] = field(default_factory=set)
     unsettled: set[int] = field(default_factory=set)
     changed: set[int] = field(default_factory=set)
-    obstacles: list[MonitorError] = field(default_factory=list)
     unread: dict[str, MonitorError] = field(default_factory=dict)
 
     def give_up(self, endpoint: LabelerEndpoint, obstacle: MonitorError) -> None:
         """Note a place that could not be read."""
-        self.obstacles.append(obstacle)
         self.unread[endpoint.name] = obstacle
         self.read.difference_update(endpoint.rounds)
 
@@ -87,7 +85,8 @@ def ask(context: MonitorContext, rounds: Sequence[Round]) -> CollectResult:
     endpoints = _endpoints(context, rounds)
     for endpoint in endpoints:
         _ask_endpoint(context, endpoint, result, rounds[0].monitor_id)
-    if endpoints and not any(isinstance(error, StoreUnavailable) for error in result.obstacles):
+    is_store_away = any(isinstance(error, StoreUnavailable) for error in result.unread.values())
+    if endpoints and not is_store_away:
         _keep_obstacles(context, endpoints, result, rounds[0].monitor_id)
     return result
 

@@ -91,22 +91,24 @@ def enqueue_concerns(connection: Connection, round_: Round, now: datetime) -> No
 def enqueue_early(
     connection: Connection,
     round_: Round,
-    alerts: Sequence[StoredAlert],
+    fired: Sequence[StoredAlert],
     labels: tuple[int, int],
     now: datetime,
 ) -> None:
-    """Write the effects of alerts that a round fired while it is open, with its count of labels.
+    """Write the effects of alerts that a round fired while it is open, with so many of its labels.
 
     MLflow has no run of it yet: there the monitor stands under alert by the newest estimate.
     """
     names = names_of(connection, round_)
-    for alert in alerts:
-        notify(connection, round_, early_notice(alert, round_, labels=labels, at=now, **names), now)
+    for alert in fired:
+        sentence = alerts.early_sentence(alert, *labels)
+        notice = _stored_alert("alert.firing", alert, round_, sentence=sentence, at=now, **names)
+        notify(connection, round_, notice, now)
     newest = round_store.newest_closed(connection, round_.monitor, now)
     report = None if newest is None else _stored_report(connection, newest)
     if newest is None or report is None:
         return
-    rows = [*report.alerts, *(alert_row(alert) for alert in alerts)]
+    rows = [*report.alerts, *map(alert_row, fired)]
     report = report.model_copy(update={"alerts": rows, "status": Status.ALERT})
     effects = _for_mlflow(newest, report, newest=True)
     shown = [effect for effect in effects if effect.kind is not EffectKind.ROUND_RUN]
@@ -181,8 +183,9 @@ def enqueue_ended(
 ) -> None:
     """Write the notices of an alert that no round ended, for anyone who had one when it fired."""
     round_ = round_store.read_round(connection, alert.fired_round_id)
+    sentence = alerts.ended_sentence(alert, by_hand=by_hand, why=why)
     names = names_of(connection, round_)
-    notice = ended_notice(alert, round_, by_hand=by_hand, why=why, at=now, **names)
+    notice = _stored_alert("alert.resolved", alert, round_, sentence=sentence, at=now, **names)
     notify(connection, round_, notice, now)
 
 
@@ -282,9 +285,7 @@ def alert_notice(
     why: str | None = None,
 ) -> Notice:
     """Notify people of an alert that fired, resolved or was revised."""
-    row = report.estimate(alert.metric, basis="pooled", estimand="rate") or report.estimate(
-        alert.metric, basis="round", estimand="window"
-    )
+    row = report.shown(alert.metric, "pooled") or report.shown(alert.metric, "round")
     sentence = {
         "alert.firing": lambda: alerts.firing_sentence(alert, row, report),
         "alert.resolved": lambda: alerts.resolved_sentence(alert, row, report, why),
@@ -293,30 +294,6 @@ def alert_notice(
     names = {"store_id": report.store_id, "round_key": report.round_key}
     ends = {} if row is None else {"point": row.point, "low": row.low, "high": row.high}
     return _stored_alert(event, alert, round_, sentence=sentence, at=at, **names, **ends)
-
-
-def early_notice(
-    alert: StoredAlert, round_: Round, *, labels: tuple[int, int], at: datetime, **names: str
-) -> Notice:
-    """Notify people of an alert that a round fired while it is open, with so many of its labels.
-
-    ``names`` are its ``store_id`` and ``round_key``, as for the notices below.
-    """
-    answered, planned = labels
-    sentence = alerts.early_sentence(
-        alert, monitor=round_.monitor, answered=answered, planned=planned
-    )
-    return _stored_alert("alert.firing", alert, round_, sentence=sentence, at=at, **names)
-
-
-def ended_notice(
-    alert: StoredAlert, round_: Round, *, by_hand: bool, why: str, at: datetime, **names: str
-) -> Notice:
-    """Notify people of an alert that no round ended; ``round_`` is the one that fired it."""
-    sentence = alerts.ended_sentence(
-        alert, monitor=round_.monitor, number=round_.number, by_hand=by_hand, why=why
-    )
-    return _stored_alert("alert.resolved", alert, round_, sentence=sentence, at=at, **names)
 
 
 def _stored_alert(event: str, alert: StoredAlert, round_: Round, **more: Any) -> Notice:
@@ -335,13 +312,12 @@ def _window(round_: Round) -> dict[str, datetime]:
 
 def forgotten_notice(alert: AlertRow, round_: Round, *, store_id: str, at: datetime) -> Notice:
     """Notify people of an alert that was open when the store was restored to a time before it."""
-    number = alert.fired_in_round
-    sentence = alerts.forgotten_sentence(alert, monitor=round_.monitor, number=number)
+    sentence = alerts.forgotten_sentence(alert, monitor=round_.monitor)
     key = round_key(store_id, round_)
     notice = _alert_notice(
         "alert.resolved", alert, round_, store_id=store_id, round_key=key, sentence=sentence, at=at
     )
-    return notice.model_copy(update={"round": number})
+    return notice.model_copy(update={"round": alert.fired_in_round})
 
 
 def _alert_notice(event: str, alert: StoredAlert | AlertRow, round_: Round, **more: Any) -> Notice:

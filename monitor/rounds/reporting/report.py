@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import (
     AlertState,
@@ -22,6 +22,7 @@ from monitor.domain.bands import bands_of
 from monitor.domain.label_parts import column_classes
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import (
+    ESTIMAND_OF,
     AlertRow,
     AnswersRow,
     EstimateRow,
@@ -32,9 +33,11 @@ from monitor.domain.report import (
     ReportedEstimate,
     RestatedRow,
     RoundReport,
+    Row,
     Status,
     StratumRow,
     TimelinePoint,
+    find_row,
 )
 from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import CREDIBLE_LEVEL
@@ -59,38 +62,24 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Tally
 
 
-Row = TypeVar("Row", bound=EstimateRow)
 TIMELINE = 104  # Rounds shown in the figure: two years of weeks
-ESTIMAND_OF = {"round": "window", "pooled": "rate"}
-"""Reports show the window's own value for a round alone, and the rate for the pooled one."""
 
 _FIRST = ("precision", "recall")
 SHOWN = tuple(
-    (metric, basis, estimand)
-    for metric in _FIRST
-    for basis, estimand in [*ESTIMAND_OF.items(), ("corrected", "window")]
+    (metric, basis, estimand) for metric in _FIRST for basis, estimand in ESTIMAND_OF.items()
 )
-
 """The estimates people see first."""
 
 _MOST = 0.9  # the last answers depend on one person more than on the deadline
 _COUNTED = ("size", "planned", "labeled", "positive", "declined")
 
 
-def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
-    """Find the estimate that reports show for a metric and a basis."""
-    for row in rows:
-        if (row.metric, row.basis, row.estimand) == (metric, basis, ESTIMAND_OF[basis]):
-            return row
-    return None
-
-
-def timeline_point(past: EstimatedRound, *, alert: bool, restated: bool = False) -> TimelinePoint:
+def _timeline_point(past: EstimatedRound, *, alert: bool, restated: bool) -> TimelinePoint:
     """Reduce a round to what the figure needs."""
     shown = {
-        f"{metric}_{basis}": _triple(find_row(past.rows, metric, basis))
-        for metric in _FIRST
-        for basis in ESTIMAND_OF
+        f"{metric}_{basis}": None if row is None else row.ends
+        for basis in ("round", "pooled")
+        for metric, row in _first_rows(past.rows, basis).items()
     }
     return TimelinePoint(round=past.number, slot=past.slot, alert=alert, restated=restated, **shown)
 
@@ -139,7 +128,6 @@ def closed_report(
         proposed_unlabeled=estimate.proposed_unlabeled,
         timeline=surroundings.points(round_),
         notices=[*estimate.notices, *supplements.notices],
-        distances=dict(estimate.distances),
         segments=list(supplements.segments),
         segment_search=None if supplements.search is None else supplements.search.row,
         agreement=supplements.agreement,
@@ -230,12 +218,6 @@ def alert_row(alert: StoredAlert, recovery: RecoveryRow | None = None) -> AlertR
     """Report an alert, and how far it is from its end."""
     window = {"window_start": alert.window.start, "window_end": alert.window.end}
     return AlertRow.taken_from(alert, **window, recovery=recovery)
-
-
-def _triple(row: EstimateRow | None) -> tuple[float, float, float] | None:
-    if row is None or row.point is None or row.low is None or row.high is None:
-        return None
-    return row.point, row.low, row.high
 
 
 def _sentence(
@@ -399,7 +381,7 @@ def read_timeline(
     fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
     own = {version.round_id for version in restated if version.own}
     return [
-        (past.slot, timeline_point(past, alert=past.id in fired, restated=past.id in own))
+        (past.slot, _timeline_point(past, alert=past.id in fired, restated=past.id in own))
         for past in shown
     ]
 

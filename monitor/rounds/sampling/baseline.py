@@ -31,9 +31,14 @@ from monitor.rounds.sampling.plausibility import (
 )
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
-from monitor.storage.rounds import round_store, window_store
+from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
-from monitor.storage.rounds.window_store import DrawnWindow, drawn_windows, segment_totals
+from monitor.storage.rounds.window_store import (
+    DrawnWindow,
+    drawn_windows,
+    flagged_sizes,
+    segment_totals,
+)
 
 ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months of weeks
 _FEWEST = 10  # positives, and negatives: under that chance alone turns an order round
@@ -45,41 +50,35 @@ def check_baseline(
     context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
 ) -> Oddities:
     """Compare a window with what came before it."""
-    usual, is_first = usual_flagged(context, slot, settings)
+    flagged, drawn = _drawn_before(context, slot, settings)
+    usual = _usual_of_rounds(flagged) if flagged else _usual_of_reference(context, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
     concerns += plausibility.release_concerns(frame)
-    if is_first and context.reference is not None:
+    if not flagged and context.reference is not None:
         concerns += order_concerns(context.reference())
-    late, notes = _late(context, slot, settings)
-    lost = lost_traffic(context, frame, slot, settings)
+    late, notes = _late(context, drawn, settings)
+    lost = lost_traffic(context, frame, slot, settings.schedule, drawn)
     others = check_challenger(frame, settings), check_judge(frame, settings)
     concerns += [*late, *lost, *(each for other in others for each in other.concerns)]
     return Oddities(tuple(concerns), (*notes, *(each for other in others for each in other.notes)))
 
 
-def usual_flagged(
+def _drawn_before(
     context: MonitorContext, slot: datetime, settings: RoundSettings
-) -> tuple[UsualRate | None, bool]:
-    """Return how much is usually flagged, and whether no round was drawn before."""
-    usual = _usual_of_rounds(context, slot, settings)
-    if usual is not None:
-        return usual, False
-    return _usual_of_reference(context, settings), True
-
-
-def _usual_of_rounds(
-    context: MonitorContext, slot: datetime, settings: RoundSettings
-) -> UsualRate | None:
-    """Return what was flagged in the last rounds, by the median one."""
+) -> tuple[list[tuple[int, int]], list[DrawnWindow]]:
+    """Read the windows drawn before a slot, newest first, and what was flagged in the last ones."""
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         if monitor_id is None:
-            return None
-        sizes = window_store.flagged_sizes(
+            return [], []
+        flagged = flagged_sizes(
             connection, monitor_id, before=slot, threshold=settings.threshold, at_most=ROUNDS
         )
-    if not sizes:
-        return None
+        return flagged, drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
+
+
+def _usual_of_rounds(sizes: Sequence[tuple[int, int]]) -> UsualRate:
+    """Return what was flagged in some rounds, by the median one."""
     total = sum(size for _, size in sizes)
     rate = median(flagged / size for flagged, size in sizes)
     return UsualRate(rate * total, total, rounds=len(sizes))
@@ -118,17 +117,12 @@ def order_concerns(reference: ReferenceItems) -> list[Concern]:
 
 
 def _late(
-    context: MonitorContext, slot: datetime, settings: RoundSettings
+    context: MonitorContext, drawn: Sequence[DrawnWindow], settings: RoundSettings
 ) -> tuple[list[Concern], tuple[str, ...]]:
     """Count the window of the round before once more: rows that are new came after its draw."""
-    with context.database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, context.settings.name)
-        if monitor_id is None:
-            return [], ()
-        drawn = window_store.drawn_windows(connection, monitor_id, before=slot, at_most=1)
     if not drawn:
         return [], ()
-    [last] = drawn
+    last = drawn[0]
     try:
         with outside("count"):
             late = context.source.count(last.window) - last.rows
@@ -151,11 +145,16 @@ _Count = tuple[str, str] | None
 
 
 def lost_traffic(
-    context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
+    context: MonitorContext,
+    frame: Frame,
+    slot: datetime,
+    schedule: Schedule,
+    drawn: Sequence[DrawnWindow],
 ) -> list[Concern]:
     """Compare the rows of a window, and of each of its segments, with windows like it."""
     now: dict[_Count, float] = {None: frame.rows, **_segments(frame)}
-    before = _counts_before(context, frame.window, slot, settings.schedule, now)
+    similar = _similar(frame.window, slot, schedule, drawn)
+    before = _counts_before(context, frame.window, similar, now)
     lost = [
         (None if name is None else f"{name[0]} {name[1]!r}", int(now.get(name, 0)), expected)
         for name, expected in reported(now, before).items()
@@ -195,8 +194,7 @@ def _segments(frame: Frame) -> Counter[_Count]:
 def _counts_before(
     context: MonitorContext,
     window: Window,
-    slot: datetime,
-    schedule: Schedule,
+    similar: Sequence[DrawnWindow],
     now: Mapping[_Count, float],
 ) -> list[dict[_Count, float]]:
     """Read the counts of windows like this one, oldest first, as if they were as long.
@@ -204,13 +202,7 @@ def _counts_before(
     Only segment columns count that all of these windows and this one have.
     """
     with context.database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, context.settings.name)
-        if monitor_id is None:
-            return []
-        drawn = drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
-        similar = _similar(window, slot, schedule, drawn)
-        ids = [each.round_id for each in similar]
-        segments = segment_totals(connection, ids)
+        segments = segment_totals(connection, [each.round_id for each in similar])
     columns = {name[0] for name in now if name is not None}
     results: list[dict[_Count, float]] = []
     for each in reversed(similar):

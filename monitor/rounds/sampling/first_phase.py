@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from monitor.domain.judge import OnDemandJudge
 from monitor.domain.judging import JudgeFailed, Opinion, VerdictService, VerdictSession
 from monitor.domain.model import Candidate, Frame, Stratum, StratumFrame, Verdict
 from monitor.domain.ports import as_counted
+from monitor.domain.segments import scaled
 from monitor.domain.settings import RoundSettings
 from monitor.domain.shown import Shown
 from monitor.presentation import judge as judge_texts
@@ -30,7 +31,7 @@ from monitor.rounds.claims import turn_released
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.window_scan import WindowScan, scan_window
-from monitor.storage.results.past_counts import PastRound, read_past
+from monitor.storage.results.past_counts import PastRound
 from monitor.storage.rounds import round_claims, round_store
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 JUDGE = "judge"
 _SHOWN = 500  # items that the source is asked for at once
-
-
-Key = TypeVar("Key", Verdict, str)
 
 
 class VerdictPart(NamedTuple):
@@ -112,20 +110,6 @@ def _segments(
         scaled(Counter(each.segments[column] for each in candidates), size if candidates else 0)
         for column in range(len(cell.segments))
     )
-
-
-def scaled(weights: Mapping[Key, int], total: int) -> dict[Key, int]:
-    """Share a total out by weights, whole numbers by largest remainder, the first of equal ones.
-
-    >>> scaled({"no": 5, "yes": 1, "missing": 0}, 10)
-    {'no': 8, 'yes': 2, 'missing': 0}
-    """
-    of = sum(weights.values())
-    sizes = {key: weight * total // of for key, weight in weights.items()}
-    by_remainder = sorted(weights, key=lambda key: -(weights[key] * total % of))
-    for key in by_remainder[: total - sum(sizes.values())]:
-        sizes[key] += 1
-    return sizes
 
 
 def with_resolved_judge(
@@ -244,11 +228,7 @@ def foreseen_scan(
         return round_, scan, {}
     items = len(_first_phase(scan.frame, judge.items))
     cost = {"items": items, "calls": context.judge.calls_of(items)}
-    earlier: list[PastRound] = []
-    if scan.known is not None:
-        with context.database.read() as connection:
-            earlier = read_past(connection, scan.known.id, before=round_.slot)
-    if earlier:
+    if earlier := scan.earlier(context, round_):
         return round_, _cut_as(scan, earlier, judge.items), cost
     round_ = replace(round_, settings=settings.model_copy(update={"judge": None}))
     return round_, scan_window(context, round_), cost

@@ -33,8 +33,8 @@ from monitor.stats.detection.alternatives import decayed_labels
 from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
 from monitor.stats.history.run_length import RunLength
-from monitor.storage.labels.round_labels import LabeledItem, RoundLabels, read_labels
-from monitor.storage.results.past_counts import PastRound, first_phase_of, read_past
+from monitor.storage.labels.round_labels import RoundLabels, read_labels
+from monitor.storage.results.past_counts import first_phase_of
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
@@ -149,11 +149,7 @@ def rates_before(
     reference: Mapping[str, tuple[int, int]] | None,
 ) -> PriorRates | None:
     """Pool the reference and the earlier rounds by band, or smooth them along the cells."""
-    earlier: list[PastRound] = []
-    if scan.known is not None:
-        with context.database.read() as connection:
-            earlier = read_past(connection, scan.known.id, before=round_.slot)
-    strata = scan.edges.strata()
+    earlier, strata = scan.earlier(context, round_), scan.edges.strata()
     if round_.settings.sample.cells is not None:
         return rates_of_cells(strata, [part.size for part in scan.frame.strata], earlier, reference)
     pooled = pooled_before(earlier, strata, reference, round_.settings.pooling)
@@ -427,17 +423,13 @@ def _drawn(labels: RoundLabels, is_flagged: bool, *, cells: bool) -> DrawnItems 
     sizes = {part.stratum.name: part.size for part in own if part.size}
     items = [item for item in labels.labeled if item.stratum in sizes]
     labeled = Counter(item.stratum for item in items)
-    if not labeled:
+    if not labeled or not (cells or labeled.keys() == sizes.keys()):
         return None
     if cells:
         weights = cell_weights(list(sizes.values()), [labeled[name] for name in sizes])
-        return _weighed(items, dict(zip(sizes, weights.tolist(), strict=True)))
-    if labeled.keys() != sizes.keys():
-        return None
-    return _weighed(items, {name: sizes[name] / labeled[name] for name in sizes})
-
-
-def _weighed(items: Sequence[LabeledItem], weight: Mapping[str, float]) -> DrawnItems:
+        weight = dict(zip(sizes, weights.tolist(), strict=True))
+    else:
+        weight = {name: size / labeled[name] for name, size in sizes.items()}
     return DrawnItems(
         score=np.array([np.nan if item.score is None else item.score for item in items]),
         positive=np.array([item.positive for item in items]),

@@ -16,7 +16,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.label_parts import parts_of, rules_of
-from monitor.domain.model import Frame, Item
+from monitor.domain.model import Frame, Item, StratumFrame
 from monitor.domain.ports import as_counted
 from monitor.domain.sample_settings import Explored
 from monitor.domain.settings import RoundSettings
@@ -36,7 +36,7 @@ from monitor.rounds.sampling.plan import (
 )
 from monitor.stats.design.allocation import Allocation
 from monitor.stats.design.two_waves import first_wave, second_wave
-from monitor.storage.labels.round_labels import RoundLabels
+from monitor.storage.labels.round_labels import DrawnItem, RoundLabels
 from monitor.storage.results.past_counts import read_past
 from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.rounds.round_claims import Claim
@@ -75,28 +75,15 @@ def first_items(
 def waves_before(frame: Frame, settings: RoundSettings) -> list[int] | list[None]:
     """Give each stratum the first wave of a round done again: evidence counts wave by wave."""
     before = settings.first_wave or {}
-    if not is_same_strata(sizes_of(frame), before):
+    if not is_same_strata(frame.strata, before):
         return [None] * len(frame.strata)
     return [before.get(part.stratum.name, 0) for part in frame.strata]
 
 
-def sizes_of(frame: Frame) -> dict[str, int]:
-    """Items of each stratum of a frame, by its name."""
-    return {part.stratum.name: part.size for part in frame.strata}
-
-
-def is_same_strata(sizes: Mapping[str, int], before: Collection[str]) -> bool:
+def is_same_strata(parts: Sequence[StratumFrame | StratumTally], before: Collection[str]) -> bool:
     """Whether an earlier report has the same strata; it may leave out empty ones."""
-    held = {name for name, size in sizes.items() if size}
-    return bool(before) and held <= set(before) <= set(sizes)
-
-
-def spare_items(frame: Frame, expected: Sequence[int], first: Sequence[int]) -> list[Item]:
-    """Choose the candidates behind wave 1: all that wave 2 could give to any stratum."""
-    later = sum(expected) - sum(first)
-    early = {part.stratum.name: size for part, size in zip(frame.strata, first, strict=True)}
-    candidates = items_of(frame, [size + later for size in first])
-    return [item for item in candidates if item.order >= early[item.stratum]]
+    held = {part.stratum.name for part in parts if part.size}
+    return bool(before) and held <= set(before) <= {part.stratum.name for part in parts}
 
 
 def goes_out_at(
@@ -192,7 +179,7 @@ def _write(
         )
         reason = second_wave_reason(
             len(late),
-            answered=_answered(labels),
+            answered=labels.answered,
             expected=sum(first.values()),
             removed=len(drawn) - len(late),
         )
@@ -207,26 +194,20 @@ def is_due(round_: Round, labels: RoundLabels, now: datetime) -> bool:
     """Whether wave 2 goes out now: wave 1 is answered, or its time is over."""
     if round_.second_wave_at is None:
         return False
-    return now >= round_.second_wave_at or _answered(labels) >= len(labels.items)
-
-
-def _answered(labels: RoundLabels) -> int:
-    return sum(tally.labeled + tally.declined for tally in labels.counts())
+    return now >= round_.second_wave_at or labels.answered >= len(labels.items)
 
 
 def _sizes(round_: Round, labels: RoundLabels, spare: Sequence[Item]) -> dict[str, int]:
     """Items of each stratum in wave 2; as before where the round is done again."""
     before, first = round_.settings.planned or {}, _first(labels)
-    if is_same_strata({part.stratum.name: part.size for part in labels.strata}, before):
+    if is_same_strata(labels.strata, before):
         return {name: max(0, before.get(name, 0) - size) for name, size in first.items()}
     tallies = labels.counts()
     spare_of = Counter(item.stratum for item in spare)
     scores = defaultdict[str, list[float | None]](list)
-    for stratum, score in [
-        *((item.stratum, item.score) for item in labels.items),
-        *((item.stratum, item.score) for item in spare),
-    ]:
-        scores[stratum].append(score)
+    candidates: list[DrawnItem | Item] = [*labels.items, *spare]
+    for item in candidates:
+        scores[item.stratum].append(item.score)
     is_flagged = [part.stratum.flagged for part in tallies]
     cut = cut_of([part.stratum for part in tallies])
     more = second_wave(
@@ -277,8 +258,13 @@ class RoundSample:
         ]
 
     def spare(self, frame: Frame) -> list[Item]:
-        """Choose the candidates that a second wave may ask for; none if there is no such wave."""
-        return [] if self.first is None else spare_items(frame, self.sizes, self.first)
+        """Choose the candidates behind wave 1: all that wave 2, if any, could give a stratum."""
+        if self.first is None:
+            return []
+        later = sum(self.sizes) - sum(self.first)
+        early = {part.stratum.name: n for part, n in zip(frame.strata, self.first, strict=True)}
+        candidates = items_of(frame, [size + later for size in self.first])
+        return [item for item in candidates if item.order >= early[item.stratum]]
 
 
 def choose_items(
@@ -323,7 +309,7 @@ def choose_items(
 def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
     """Give each stratum what it had when the round was done before: its answers are there."""
     before = settings.planned or {}
-    if not is_same_strata(sizes_of(frame), before):
+    if not is_same_strata(frame.strata, before):
         return None
     again = [min(before.get(part.stratum.name, 0), len(part.candidates)) for part in frame.strata]
     if isinstance(settings.judge, OnDemandJudge) and sum(again) < sum(before.values()):

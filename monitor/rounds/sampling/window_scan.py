@@ -17,6 +17,7 @@ from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, n
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.aliases import WatchedAlias, watched_alias
 from monitor.stats.design import score_bands
+from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import History
@@ -48,6 +49,13 @@ class WindowScan:
     def registered(self) -> str | None:
         """The registered version that the items are of; None if that is not known."""
         return None if self.alias is None else self.alias.registered(self.frame.model_version)
+
+    def earlier(self, context: MonitorContext, round_: Round) -> list[PastRound]:
+        """Read the rounds of the history before this one."""
+        if self.known is None:
+            return []
+        with context.database.read() as connection:
+            return read_past(connection, self.known.id, before=round_.slot)
 
 
 def version_of(frame: Frame, alias: WatchedAlias | None) -> str | None:

@@ -123,9 +123,9 @@ class PagesServer:
         board: Board,
         *,
         settings: PagesSettings,
-        setting: str,
-        name: str,
         notified: Callable[[str, str | None], None],
+        setting: str = "pages.listen",
+        name: str = "",
         folder: Path | None = None,
         tracking_uri: str = "",
     ) -> None:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from monitor.stats.core.arrays import Floats
 
 
+CERTAIN = 1e15
+"""Labels that fix a rate to the last digit of a float."""
+
+
 @dataclass(frozen=True, slots=True)
 class BetaMixture:
     r"""The density :math:`\sum_j w_j \prod_h \mathrm{Beta}(\pi_h; \alpha_{jh}, \beta_{jh})`.
@@ -57,6 +61,16 @@ class BetaMixture:
         r"""Variance to expect of a label of each stratum, :math:`E[\pi(1-\pi)]`, ``(H,)``."""
         both = self.alpha + self.beta
         return np.asarray(self.weight @ (self.alpha * self.beta / (both * (both + 1))))
+
+    def matched(self) -> tuple[Floats, Floats]:
+        r"""Find the Beta with the mean and the label variance of each stratum, ``(H,)`` each.
+
+        A Beta with mean m and :math:`E[\pi(1-\pi)] = v` has :math:`a + b = v / (m(1-m) - v)`.
+        """
+        mean, variance = self.mean(), self.label_variance()
+        binary = mean * (1 - mean)
+        both = variance / np.maximum(binary - variance, binary / CERTAIN)
+        return mean * both, (1 - mean) * both
 
 
 def prior_count(strata: int) -> float:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize
 
 from monitor.stats.core.levels import check_probability
-from monitor.stats.design.assurance import FutureWidths, drawn_rates
+from monitor.stats.design.assurance import FutureWidths, drawn_rates, mean_widths, shares_within
 from monitor.stats.design.neyman import (
     AllocationProblem,
     coefficients_of,
@@ -94,7 +93,7 @@ def without_bands(problem: AllocationProblem, prospect: Prospect) -> AllocationP
     return replace(
         problem,
         size=pooled.size.astype(np.float64),
-        available=pooled.available.astype(np.float64),
+        most=pooled.available.astype(np.float64),
         is_flagged=pooled.is_flagged,
         low=np.array(floors),
         coefficients=coefficients,
@@ -209,44 +208,43 @@ def allocate(
         labels, more = _even_split(problem, max_labels)
         cost = float(problem.cost @ labels)
         return Allocation(labels, {}, requested, None, notes + more, cost, {})
-    blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
+    by_scores = prior_rates.source == "scores"
+    blend = SCORE_BLEND if by_scores else 0.0
     design = BlendedDesign(problem, without_bands(problem, prospect) if blend > 0 else None, blend)
     plannable = {name: requested[name] for name in requested if name in problem.coefficients}
     over_cells = problem.uniform is not None
     future = FutureWidths.of(problem, prior_rates) if plannable or over_cells else None
-    # The variance at the expected rates is too small where many cells have few labels each.
-    expected = future.expected if future and over_cells else problem.half_widths
-    if future and assurance is not None:
-        quantiles = partial(future.quantiles, share=assurance)
-        least = _least_by_draws(design, plannable, quantiles)
-    elif over_cells:
-        least = _least_by_draws(design, plannable, expected)
-    else:
-        least = _within_margins(design, plannable)
+    least = _least(design, plannable, future, assurance)
     needed = int(least.labels.sum()) if requested else None
     if max_labels is None or (needed is not None and needed <= max_labels):
-        labels, more = least.labels, _out_of_reach(expected(problem.most), plannable)
+        narrowest = _expected(problem, future, problem.most)
+        labels, more = least.labels, _out_of_reach(narrowest, plannable)
     else:
         aims = least.aims or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
         labels, more = _within_budget(_under_doubt(design, prior_rates), aims, max_labels)
-    widths = expected(labels)
-    assured = {} if future is None else future.is_within(labels, plannable)
+    drawn = {} if future is None else future.half_widths(labels)
+    widths = mean_widths(drawn) if over_cells else problem.half_widths(labels)
+    assured = shares_within(drawn, plannable)
     if assurance is not None and needed is not None and needed > labels.sum():
         more += tuple(
-            BudgetShort(
-                name,
-                margin,
-                widths[name],
-                assured[name],
-                assurance,
-                needed,
-                by_scores=prior_rates.source == "scores",
-            )
+            BudgetShort(name, margin, widths[name], assured[name], assurance, needed, by_scores)
             for name, margin in plannable.items()
             if assured[name] < assurance
         )
     cost = float(problem.cost @ labels)
     return Allocation(labels, widths, requested, needed, notes + more, cost, assured)
+
+
+def _expected(
+    problem: AllocationProblem, future: FutureWidths | None, labels: Ints | Floats
+) -> dict[str, float]:
+    """Half-widths to expect of a plan; over cells those of the draws.
+
+    The variance at the expected rates is too small where many cells have few labels each.
+    """
+    if future is None or problem.uniform is None:
+        return problem.half_widths(labels)
+    return mean_widths(future.half_widths(labels))
 
 
 def assured_by(
@@ -255,7 +253,8 @@ def assured_by(
     """Return the probability with which given labels keep each margin that can be planned for."""
     problem, _ = AllocationProblem.of(prospect, level)
     plannable = {name: margins[name] for name in margins if name in problem.coefficients}
-    return FutureWidths.of(problem, prospect.prior_rates).is_within(labels, plannable)
+    future = FutureWidths.of(problem, prospect.prior_rates)
+    return shares_within(future.half_widths(labels), plannable)
 
 
 def _under_doubt(design: BlendedDesign, prior_rates: PriorRates) -> BlendedDesign:
@@ -342,6 +341,26 @@ class _WithinMargins:
 
     labels: Ints
     aims: Mapping[str, float]
+
+
+def _least(
+    design: BlendedDesign,
+    margins: Mapping[str, float],
+    future: FutureWidths | None,
+    assurance: float | None,
+) -> _WithinMargins:
+    """Fewest labels that keep the margins with an assurance, or without one as expected."""
+    problem = design.problem
+    if future is None or (assurance is None and problem.uniform is None):
+        return _within_margins(design, margins)
+
+    def widths(labels: Ints) -> Mapping[str, float]:
+        if assurance is None:
+            return _expected(problem, future, labels)
+        drawn = future.half_widths(labels)
+        return {name: float(np.quantile(half, assurance)) for name, half in drawn.items()}
+
+    return _least_by_draws(design, margins, widths)
 
 
 def _within_margins(design: BlendedDesign, margins: Mapping[str, float]) -> _WithinMargins:

@@ -33,14 +33,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 from scipy.stats import qmc
 
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.design.cell_counts import counts_of_the_rest, items_by_chance
+from monitor.stats.design.cell_counts import rest_of_class
 from monitor.stats.design.neyman import prior_counts
 from monitor.stats.design.prior import PriorRates
 
@@ -125,13 +125,6 @@ def _by_the_line(law: JointLogits, uniforms: Floats) -> Floats:
     return np.clip(rates, _TINY, 1 - _TINY)
 
 
-class _Positives(NamedTuple):
-    """Positives of a class by its labels: expected number and variance, shape ``(...)``."""
-
-    mean: Floats
-    variance: Floats
-
-
 def cell_half_widths(
     size: ArrayLike,
     is_flagged: ArrayLike,
@@ -145,25 +138,25 @@ def cell_half_widths(
 
     As ``cell_matrix`` has them, by the delta method: each class is one stratum of the plain labels
     that its cells are worth (``cell_counts``), with Jeffreys' prior. It is the items left that are
-    uncertain, a Beta-binomial number of positives among them (``counts_of_the_rest``). 1 where a
+    uncertain, a Beta-binomial number of positives among them (``rest_of_class``). 1 where a
     class with items has no answer. Sizes, classes and numbers of answers, which may be expected
     ones, have the shape ``(H,)``, the cells of a class in order of score; positives ``(..., H)``.
     ``z`` is the standard errors in a half-width.
     """
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)
-    hits, missed = (
+    (hits, of_hits), (missed, of_missed) = (
         _positives(
             items[members], n[members], y[..., members], first_phase and first_phase.taken(members)
         )
         for members in (up, ~up)
     )
-    flagged, all_positive = float(items[up].sum()), hits.mean + missed.mean
-    recall = hits.mean / np.maximum(all_positive, 1e-9)
-    spread = (1 - recall) ** 2 * hits.variance + recall**2 * missed.variance
+    flagged, all_positive = float(items[up].sum()), hits + missed
+    recall = hits / np.maximum(all_positive, 1e-9)
+    spread = (1 - recall) ** 2 * of_hits + recall**2 * of_missed
     blind = [bool(items[members].sum() > 0 and n[members].sum() == 0) for members in (up, ~up)]
     widths = {
-        "precision": z * np.sqrt(hits.variance) / max(flagged, 1.0),
+        "precision": z * np.sqrt(of_hits) / max(flagged, 1.0),
         "recall": z * np.sqrt(spread) / np.maximum(all_positive, 1e-9),
     }
     unknown = {"precision": blind[0], "recall": any(blind)}
@@ -175,16 +168,16 @@ def cell_half_widths(
 
 def _positives(
     size: Floats, labeled: Floats, positive: Floats, first_phase: FirstPhase | None
-) -> _Positives:
+) -> tuple[Floats, Floats]:
+    """Compute the expected positives of a class by its labels, and their variance, ``(...)``."""
     prior, unlabeled = prior_count(1), size - labeled
-    worth = counts_of_the_rest(unlabeled, labeled, positive, first_phase)
-    counted, items = positive.sum(axis=-1), float(unlabeled.sum())
-    by_chance = items_by_chance(unlabeled, labeled, positive, first_phase)
+    worth, by_chance = rest_of_class(unlabeled, labeled, positive, first_phase)
+    items = float(unlabeled.sum())
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
     both = alpha + beta
     variance = (items**2 + by_chance * both) * alpha * beta / (both**2 * (both + 1))
-    return _Positives(counted + items * alpha / both, variance)
+    return positive.sum(axis=-1) + items * alpha / both, variance
 
 
 ASSURANCE = 0.8
@@ -219,7 +212,10 @@ class FutureWidths:
         n = np.asarray(labels, dtype=np.float64)
         answers = _answers(self.uniforms, n, self.rates)
         if self.problem.uniform is not None:
-            return self._of_cells(n, answers)
+            widths = cell_half_widths(
+                size, up, n, answers, z=self.problem.z, first_phase=self.problem.first_phase
+            )
+            return {name: widths[name] for name in self.problem.coefficients}
         rate = (self.prior + answers) / np.maximum(2 * self.prior + n, 1e-9)
         unlabeled = 1 - n / np.maximum(size, 1)
         unseen = (n == 0) & (size > 0)
@@ -238,32 +234,15 @@ class FutureWidths:
             widths[name] = np.ones_like(half) if blind else np.minimum(half, 1.0)
         return widths
 
-    def _of_cells(self, labels: Floats, values: Floats) -> dict[str, Floats]:
-        problem = self.problem
-        widths = cell_half_widths(
-            problem.size,
-            problem.is_flagged,
-            labels,
-            values,
-            z=problem.z,
-            first_phase=problem.first_phase,
-        )
-        return {name: widths[name] for name in problem.coefficients}
 
-    def expected(self, labels: Ints | Floats) -> dict[str, float]:
-        """Mean half-width of each metric over the draws."""
-        return {name: float(half.mean()) for name, half in self.half_widths(labels).items()}
+def mean_widths(drawn: Mapping[str, Floats]) -> dict[str, float]:
+    """Mean of the drawn half-widths of each metric."""
+    return {name: float(half.mean()) for name, half in drawn.items()}
 
-    def quantiles(self, labels: Ints | Floats, share: float) -> dict[str, float]:
-        """Half-width of each metric that a share of the draws keeps."""
-        return {
-            name: float(np.quantile(half, share)) for name, half in self.half_widths(labels).items()
-        }
 
-    def is_within(self, labels: Ints | Floats, margins: Mapping[str, float]) -> dict[str, float]:
-        """Share of the draws whose half-width is within the margin, for each of the margins."""
-        widths = self.half_widths(labels)
-        return {name: float(np.mean(widths[name] <= margin)) for name, margin in margins.items()}
+def shares_within(drawn: Mapping[str, Floats], margins: Mapping[str, float]) -> dict[str, float]:
+    """Share of the drawn half-widths within the margin, for each of the margins."""
+    return {name: float(np.mean(drawn[name] <= margin)) for name, margin in margins.items()}
 
 
 def _answers(uniforms: Floats, labeled: Floats, rates: Floats) -> Floats:

@@ -40,8 +40,8 @@ part of V (``double_sampling``, at the rates :math:`\tilde\pi_g`).
 Of a window the labeled items are known, and the number of positives among the L others is
 :math:`\mathrm{Binomial}(L, \pi)`. That varies by :math:`L\pi(1-\pi)`, while strata let it vary by
 :math:`\sum_g L_g\pi_g(1-\pi_g)`, a share D of that; so its rate is known as well as by
-:math:`1/m' = 1/m - (1-D)/L` (``counts_of_the_rest``), or, where that is less than nothing, fewer
-items are left to chance (``items_by_chance``).
+:math:`1/m' = 1/m - (1-D)/L`, or, where that is less than nothing, fewer items are left to chance
+(``rest_of_class``).
 """
 
 from __future__ import annotations
@@ -90,31 +90,27 @@ def cell_counts(
     return _of_one_stratum(worth, rate)
 
 
-def counts_of_the_rest(
-    unlabeled: ArrayLike,
-    labeled: ArrayLike,
-    positive: ArrayLike,
-    first_phase: FirstPhase | None = None,
-) -> EffectiveCounts:
-    """Count the plain labels that know the rate of one class's unlabeled items as well.
+class RestOfClass(NamedTuple):
+    """What is known of one class's unlabeled items.
 
-    A binomial number of positives at its rate varies as the stratified estimate of the rest does.
-    ``MOST_LABELS`` of them at most; otherwise as for ``cell_counts``.
+    ``counts`` are the plain labels that know their rate as well, shape ``(..., 1)``, and
+    ``by_chance`` is how many of them have a number of positives that is left to chance, ``(...)``.
     """
-    groups = _grouped(unlabeled, labeled, positive, first_phase, of_the_rest=True)
-    worth, rate, within = _plain_labels(groups, PRIOR)
-    doubt = 1 / np.maximum(worth, 1e-9) - (1 - within) / max(groups.items, 1.0)
-    worth = np.where(worth > 0, 1 / np.maximum(doubt, 1 / MOST_LABELS), 0.0)
-    return _of_one_stratum(worth, rate)
+
+    counts: EffectiveCounts
+    by_chance: Floats
 
 
-def items_by_chance(
+def rest_of_class(
     unlabeled: ArrayLike,
     labeled: ArrayLike,
     positive: ArrayLike,
     first_phase: FirstPhase | None = None,
-) -> Floats:
-    r"""Count the unlabeled items of one class whose number of positives is left to chance.
+) -> RestOfClass:
+    r"""Count what answers are worth for one class's unlabeled items; otherwise as ``cell_counts``.
+
+    A binomial number of positives at their rate varies as the stratified estimate of the rest does.
+    ``MOST_LABELS`` plain labels at most. Of the L items there are left to chance
 
     .. math:: B = L \min\Big\{1,\ \frac{L}{m} + D\Big\}
 
@@ -124,15 +120,20 @@ def items_by_chance(
     the rest, :math:`L^2\pi(1-\pi)/m + DL\pi(1-\pi)`, and the window is known at least as well
     as the rate.
 
-    >>> float(items_by_chance([400, 70, 60], [30, 30, 40], [0, 3, 16]))
+    >>> float(rest_of_class([400, 70, 60], [30, 30, 40], [0, 3, 16]).by_chance)
     530.0
-    >>> float(items_by_chance([400, 400], [100, 100], [0, 100]).round())
+    >>> float(rest_of_class([400, 400], [100, 100], [0, 100]).by_chance.round())
     8.0
     """
     groups = _grouped(unlabeled, labeled, positive, first_phase, of_the_rest=True)
-    worth, _, within = _plain_labels(groups, PRIOR)
-    share = np.where(worth > 0, groups.items / np.maximum(worth, 1e-9) + within, 1.0)
-    return np.asarray(groups.items * np.minimum(share, 1.0))
+    worth, rate, within = _plain_labels(groups, PRIOR)
+    labels = np.maximum(worth, 1e-9)
+    doubt = np.maximum(1 / labels - (1 - within) / max(groups.items, 1.0), 1 / MOST_LABELS)
+    share = np.where(worth > 0, groups.items / labels + within, 1.0)
+    return RestOfClass(
+        counts=_of_one_stratum(np.where(worth > 0, 1 / doubt, 0.0), rate),
+        by_chance=np.asarray(groups.items * np.minimum(share, 1.0)),
+    )
 
 
 class Unseen(NamedTuple):

@@ -86,13 +86,15 @@ class AllocationProblem:
     ``doubt`` is d, in labels; ``cost`` is the cost of one label of each stratum, in any unit;
     ``share_by_size`` the share of the passed labels that is spread by size. ``uniform`` is u of
     the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
-    ``available`` is how many items of each can be labeled; None: all. Where ``first_phase``
-    estimated sizes, ``of_shares`` is the variance of each metric that labels do not take away.
+    ``most`` is how many items of each can be labeled, ``low`` how many are at least. Where
+    ``first_phase`` estimated sizes, ``of_shares`` is the variance of each metric that labels do not
+    take away.
     """
 
     size: Floats
     is_flagged: Bools
     low: Floats
+    most: Floats
     coefficients: dict[str, Floats]
     doubt: Floats
     cost: Floats
@@ -101,12 +103,6 @@ class AllocationProblem:
     uniform: float | None = None
     first_phase: FirstPhase | None = None
     of_shares: Mapping[str, float] = field(default_factory=dict)
-    available: Floats | None = None
-
-    @property
-    def most(self) -> Floats:
-        """Items of each stratum that can be labeled."""
-        return self.size if self.available is None else self.available
 
     @classmethod
     def of(cls, prospect: Prospect, level: float) -> tuple[AllocationProblem, tuple[Remark, ...]]:
@@ -122,7 +118,7 @@ class AllocationProblem:
         low = np.minimum(floor, most)
         problem = cls(
             size=items,
-            available=most,
+            most=most,
             is_flagged=up,
             low=low if prospect.is_free is None else np.where(prospect.is_free, most, low),
             coefficients=coefficients,

@@ -39,12 +39,12 @@ CURVE_POINTS = 81  # enough for a smooth line in a figure
 
 @dataclass(frozen=True, slots=True)
 class LabelsNeeded:
-    """Labels that margins need, by three designs; ``None`` where nothing is known."""
+    """Labels that margins need, by three designs."""
 
     margins: Mapping[str, float]
-    labels: int | None
-    two_strata: int | None
-    random: int | None
+    labels: int
+    two_strata: int
+    random: int
 
 
 @dataclass(frozen=True, slots=True)

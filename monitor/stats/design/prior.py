@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from monitor.stats.core.beta_mixture import CERTAIN
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -19,8 +21,6 @@ Source = Literal["rates", "reference", "scores", "rounds", "cells", "nothing"]
 SCORE_WEIGHT = 100.0
 """How many labels a band's mean score is worth as knowledge of its rate. Enough to follow the
 score; little enough that a band claimed to be pure keeps a rate of about 1/1000."""
-
-_CERTAIN = 1e15  # labels that fix a rate to the last digit of a float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +92,7 @@ class PriorRates:
     def of_rates(cls, rates: ArrayLike) -> PriorRates:
         """Knowledge of the rates themselves, each strictly between 0 and 1."""
         pi = np.asarray(rates, dtype=np.float64)
-        return cls(pi * _CERTAIN, (1 - pi) * _CERTAIN, "rates")
+        return cls(pi * CERTAIN, (1 - pi) * CERTAIN, "rates")
 
     @classmethod
     def of_reference(
@@ -136,16 +136,10 @@ class PriorRates:
 
     @classmethod
     def of_posterior(cls, posterior: JointPosterior) -> PriorRates:
-        r"""Knowledge from a posterior: Betas with its rate and its label variance per stratum.
-
-        A Beta with mean m and :math:`E[\pi(1-\pi)] = v` has :math:`a + b = v / (m(1-m) - v)`.
-        """
-        classes = (posterior.flagged, posterior.passed)
-        rate = np.concatenate([mixture.mean() for mixture in classes])
-        variance = np.concatenate([mixture.label_variance() for mixture in classes])
-        spread = np.maximum(rate * (1 - rate) - variance, rate * (1 - rate) / _CERTAIN)
-        both = variance / spread
-        return cls(rate * both, (1 - rate) * both, "rounds")
+        """Knowledge from a posterior: Betas with its rate and its label variance per stratum."""
+        flagged, passed = posterior.flagged.matched(), posterior.passed.matched()
+        alpha, beta = (np.concatenate(each) for each in zip(flagged, passed, strict=True))
+        return cls(alpha, beta, "rounds")
 
     def pooled(self, sizes: ArrayLike, is_flagged: ArrayLike) -> PriorRates:
         r"""Return the prior of each class as one stratum, flagged before passed.
@@ -166,7 +160,7 @@ class PriorRates:
         rate = np.array([weight @ self.rate[members] for weight, members in pairs])
         spread = self.rate * (1 - self.rate) - self.label_variance  # of each stratum's rate
         variance = np.array([weight**2 @ spread[members] for weight, members in pairs])
-        variance = np.maximum(variance, rate * (1 - rate) / _CERTAIN)
+        variance = np.maximum(variance, rate * (1 - rate) / CERTAIN)
         both = rate * (1 - rate) / variance - 1
         return PriorRates(rate * both, (1 - rate) * both, self.source)
 

@@ -169,11 +169,11 @@ class Prospect:
         up = self.is_flagged
         classes = [of for of in (up, ~up) if self.size[of].sum() > 0]
         return Prospect(
-            size=np.array([self.size[of].sum() for of in classes]),
-            is_flagged=np.array([bool(up[of][0]) for of in classes]),
+            size=np.array([self.size[of].sum() for of in classes], dtype=np.int64),
+            is_flagged=np.array([up[of][0] for of in classes], dtype=np.bool_),
             prior_rates=self.prior_rates.pooled(self.size, up),
             cost=np.array([np.average(self.cost[of], weights=self.size[of]) for of in classes]),
-            most=np.array([self.available[of].sum() for of in classes]),
+            most=np.array([self.available[of].sum() for of in classes], dtype=np.int64),
         )
 
     def judged(self, tpr: ArrayLike, fpr: ArrayLike, items: int | None = None) -> Prospect:

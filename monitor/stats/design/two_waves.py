@@ -41,11 +41,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
-from monitor.stats.core.beta_mixture import prior_count, round_priors
+from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import DEFAULT_MARGIN, LEAST_PASSED
 from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
 from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_log_odds
-from monitor.stats.design.neyman import FLOOR, PRIOR_PART
+from monitor.stats.design.neyman import FLOOR, PRIOR_PART, prior_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -241,7 +241,8 @@ def towards_optimum(
     as for :func:`second_wave`; no stratum is empty.
     """
     items, total = size.astype(np.float64), int(plan.sum())
-    doubt = _doubt(is_flagged) if uniform is None else np.zeros(len(size))
+    prior = prior_counts(size, is_flagged) if uniform is None else np.zeros(len(size))
+    doubt = 2 * PRIOR_PART * prior  # what it adds to a label's variance, times the labels
     expected = np.broadcast_to(plan.astype(np.float64), rates.shape)
     weight = learned[..., np.newaxis]
     for _ in range(_ROUNDS):
@@ -274,12 +275,6 @@ def _learned(is_flagged: Bools, labeled: Floats, positive: Floats) -> Floats:
         axis=0,
     )
     return np.asarray(LEARNED_SHARE * fewest / (fewest + RARER_ANSWERS))
-
-
-def _doubt(is_flagged: Bools) -> Floats:
-    """Give what the prior counts add to the variance of a label, times the stratum's labels."""
-    of_class = [round_priors(int(members.sum())).mean() for members in (is_flagged, ~is_flagged)]
-    return np.asarray(2 * PRIOR_PART * np.where(is_flagged, *of_class))
 
 
 def _optimum_shares(

@@ -29,7 +29,7 @@ Hoeffding 1963 (doi:10.1080/01621459.1963.10500830, Theorem 4).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -224,7 +224,7 @@ def log_threshold(every: float, watched: int) -> float:
 class Evidence:
     r"""Running evidence against one limit: log M of each alternative.
 
-    :math:`M = \sum_r w_r M_r`, the weights summing to 1, is compared with the threshold. The
+    :math:`M = \sum_r w_r M_r` with the weights ``WEIGHTS`` is compared with the threshold. The
     rounds' log e, which are finite, are what to store; :meth:`replay` makes the evidence from them.
 
     Every step adds 1 to M before the factor, so a step with e = 1 is a step all the same: leave
@@ -238,16 +238,10 @@ class Evidence:
     """
 
     log_m: tuple[float, ...] = (-math.inf,) * len(ERRORS)
-    weights: tuple[float, ...] = WEIGHTS
 
     def __post_init__(self) -> None:
-        if len(self.log_m) != len(self.weights) or any(math.isnan(value) for value in self.log_m):
-            message = (
-                f"evidence has {len(self.weights)} numbers, one per alternative; got {self.log_m}"
-            )
-            raise ValueError(message)
-        if min(self.weights) <= 0 or not math.isclose(sum(self.weights), 1, abs_tol=1e-9):
-            message = f"weights must be positive and sum to 1, got {self.weights}"
+        if len(self.log_m) != len(WEIGHTS) or any(math.isnan(value) for value in self.log_m):
+            message = f"evidence has {len(WEIGHTS)} numbers, one per alternative; got {self.log_m}"
             raise ValueError(message)
 
     @classmethod
@@ -261,12 +255,12 @@ class Evidence:
     @property
     def log_mean(self) -> float:
         """Log of M, the weighted mean over the alternatives."""
-        return float(log_mixed(np.array(self.log_m), self.weights))
+        return float(log_mixed(np.array(self.log_m)))
 
     def after(self, log_e: ArrayLike) -> Evidence:
         """Evidence after one more round with this log e, one number per alternative."""
         # In logs, since thousands of labels in one round can overflow a float.
-        return replace(self, log_m=tuple(update(self.log_m, log_e).tolist()))
+        return Evidence(tuple(update(self.log_m, log_e).tolist()))
 
     def fires(self, threshold: float) -> bool:
         """Whether log M has reached :func:`log_threshold`."""
@@ -278,7 +272,7 @@ class Evidence:
         >>> print(round(Evidence().highest([[1.0, 4.0, 5.0], [1.0, 2.0, 3.0]]), 3))
         4.074
         """
-        return float(log_mixed(update(self.log_m, path), self.weights).max())
+        return float(log_mixed(update(self.log_m, path)).max())
 
 
 def _with_missing(

@@ -18,7 +18,7 @@ from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, dr
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.quantiles import binomial_quantiles
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.design.cell_counts import PRIOR, cell_counts, counts_of_the_rest, items_by_chance
+from monitor.stats.design.cell_counts import PRIOR, cell_counts, rest_of_class
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def cell_matrix(
 
     For the ``window`` what is labeled is known, :math:`TP = \sum_+ y_h +
     \mathrm{Binomial}(\sum_+ (N_h-n_h), \pi)`, and the rate :math:`\pi` of the rest is that of
-    ``counts_of_the_rest``. Where cells are pure, fewer items are left to chance
-    (``items_by_chance``). The variance is then that of a sample without replacement.
+    ``rest_of_class``. Where cells are pure, fewer items are left to chance. The variance is then
+    that of a sample without replacement.
 
     ``law`` is the distribution of a class's rate, by whether it is flagged, the items of each cell
     that the rate is of, and the plain labels that its answers are worth; those alone if not given.
@@ -193,9 +193,9 @@ def _rest(
         return _Rest(0.0, 0.0, float(size.sum()), 0.0, law(size, cell_counts(*cells)))
     unlabeled = size - labeled
     counted = float(positive.sum()), float((labeled - positive).sum())
-    by_chance = float(np.ceil(items_by_chance(unlabeled, *cells[1:])))
-    rest_law = law(unlabeled, counts_of_the_rest(unlabeled, *cells[1:]))
-    return _Rest(*counted, float(unlabeled.sum()), by_chance, rest_law)
+    rest = rest_of_class(unlabeled, *cells[1:])
+    by_chance = float(np.ceil(rest.by_chance))
+    return _Rest(*counted, float(unlabeled.sum()), by_chance, law(unlabeled, rest.counts))
 
 
 def _of_answers(flagged: bool, size: Floats, answers: EffectiveCounts) -> BetaMixture:

@@ -147,7 +147,7 @@ def compare(
     items = _drawn(sample, cell, possible, rng=rng, draws=draws, estimand=estimand)
     if second_flagged is not None:
         items = _possible_draws(items, second_flagged)
-        items = _calibrated(items, sample, _SECOND_FLAGS, second_flagged)
+        items = _calibrated(items, sample, second_flagged)
     drawn = items.sum(axis=1)
     scaled = _scaled(sample, cell, possible, second_flagged)
     both = _matrices(drawn)
@@ -309,10 +309,10 @@ def _scaled(
     np.add.at(items[0], (sample.stratum, sample.positive.astype(np.int64), cell), sample.weight)
     items[0] += _unlabeled(sample, possible)
     if second_flagged is not None:
-        least, most = _flagged_range(items, _SECOND_FLAGS)
+        least, most = _flagged_range(items)
         if not least[0] <= second_flagged <= most[0]:
             return None
-        items = _calibrated(items, sample, _SECOND_FLAGS, second_flagged)
+        items = _calibrated(items, sample, second_flagged)
     return np.asarray(items.sum(axis=1))
 
 
@@ -325,7 +325,7 @@ def _unlabeled(sample: LabeledSample, possible: Bools) -> Floats:
 
 def _possible_draws(items: Floats, total: int) -> Floats:
     """Keep the draws in which so many can be flagged: the count rules out the others."""
-    least, most = _flagged_range(items, _SECOND_FLAGS)
+    least, most = _flagged_range(items)
     possible = (least <= total) & (total <= most)
     if possible.mean() < LEAST_POSSIBLE:
         message = (
@@ -336,19 +336,18 @@ def _possible_draws(items: Floats, total: int) -> Floats:
     return items[possible]
 
 
-def _flagged_range(items: Floats, flags: Bools) -> tuple[Floats, Floats]:
-    """Fewest and most items that can be flagged in each draw: strata that do both may move.
-
-    Items of actual classes and cells have the shape ``(draws, H, 2, K)``, ``flags`` ``(K,)``.
-    """
+def _flagged_range(items: Floats) -> tuple[Floats, Floats]:
+    """Fewest and most items that can be flagged in each draw: strata that do both may move."""
+    flags = _SECOND_FLAGS
     flagged, passed = (items[..., side].sum(axis=(2, 3)) for side in (flags, ~flags))
     least = np.where(passed == 0, flagged, 0).sum(axis=1)
     most = np.where(flagged > 0, flagged + passed, 0).sum(axis=1)
     return least, most
 
 
-def _calibrated(items: Floats, sample: LabeledSample, flags: Bools, total: int) -> Floats:
+def _calibrated(items: Floats, sample: LabeledSample, total: int) -> Floats:
     """Move each draw to the counted number of flagged items, one in its range."""
+    flags = _SECOND_FLAGS
     flagged, passed = (items[..., side].sum(axis=(2, 3)) for side in (flags, ~flags))
     # The fewer of its items are labeled, the less sure a stratum is, and the further it moves.
     pull = sample.size / np.maximum(sample.labeled, 1)

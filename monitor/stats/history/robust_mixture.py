@@ -26,8 +26,6 @@ from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from monitor.stats.core.arrays import Floats
-
 
 ROBUST_WEIGHT = 0.3
 """Share of the weight that the round alone keeps. A pooled 95 % interval then always holds the
@@ -66,17 +64,9 @@ def with_robust_weight(
     if share == 0 or not n.any():
         return mixture
     prior = prior_count(n.size)
-    other_alpha, other_beta = _matched(mixture)
+    other_alpha, other_beta = mixture.matched()
     return BetaMixture(
         weight=np.append((1 - share) * mixture.weight, share),
         alpha=np.vstack([mixture.alpha, np.where(n > 0, prior + y, other_alpha)]),
         beta=np.vstack([mixture.beta, np.where(n > 0, prior + n - y, other_beta)]),
     )
-
-
-def _matched(mixture: BetaMixture) -> tuple[Floats, Floats]:
-    """Betas with the mean and the variance of each stratum of the mixture, shape ``(H,)``."""
-    mean, label_variance = mixture.mean(), mixture.label_variance()
-    spread = mean * (1 - mean) - label_variance
-    total = label_variance / spread
-    return mean * total, (1 - mean) * total

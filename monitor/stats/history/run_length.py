@@ -8,7 +8,7 @@ all its replicates together, the product has none.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -161,7 +161,8 @@ def _enter(run: Run, t: int, settings: RunLength) -> Run:
         shift[:, np.newaxis],
     )
     shape = (*run.log_weight.shape[:-1], len(shift))
-    return Run(
+    return replace(
+        run,
         log_weight=np.concatenate(
             [run.log_weight + math.log1p(-settings.hazard), np.broadcast_to(entering, shape)],
             axis=-1,
@@ -169,9 +170,6 @@ def _enter(run: Run, t: int, settings: RunLength) -> Run:
         alpha=np.concatenate([run.alpha, alpha], axis=-2),
         beta=np.concatenate([run.beta, beta], axis=-2),
         started=np.concatenate([run.started, np.full(shape, t)], axis=-1),
-        history_alpha=run.history_alpha,
-        history_beta=run.history_beta,
-        is_informed=True,
     )
 
 

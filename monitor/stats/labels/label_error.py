@@ -237,10 +237,8 @@ def _right_draws(class_: _LatentClass, seed: int, points: int) -> _PartDraws:
     """Draw the rates of a class whose labels count as right."""
     sobol = qmc.Sobol(1 + class_.posterior.strata, scramble=True, rng=seed).random(points)
     ones = np.ones(points)
-    _, rates = class_rates(
-        class_.posterior,
-        class_.positive,
-        class_.labeled,
+    _, rates = _class_rates(
+        class_,
         ones,
         ones,
         weight=ones,
@@ -283,16 +281,8 @@ def _weighed(
     first = 2 + len(classes)
     for index, class_ in enumerate(classes):
         last = first + class_.posterior.strata
-        by_class, drawn = class_rates(
-            class_.posterior,
-            class_.positive,
-            class_.labeled,
-            s,
-            t,
-            weight=weight,
-            uniforms=sobol[:, first:last],
-            pick=sobol[:, 2 + index],
-        )
+        uniforms, pick = sobol[:, first:last], sobol[:, 2 + index]
+        by_class, drawn = _class_rates(class_, s, t, weight=weight, uniforms=uniforms, pick=pick)
         likely *= by_class
         rates.append(drawn)
         first = last
@@ -393,27 +383,20 @@ _FARTHEST = 12.0  # a rate of 6 in a million
 _BLOCK = 2**11  # proposals at a time, 7 MB an array
 
 
-def class_rates(
-    mixture: BetaMixture,
-    positive: Floats,
-    labeled: Floats,
-    s: Floats,
-    t: Floats,
-    *,
-    weight: Floats,
-    uniforms: Floats,
-    pick: Floats,
+def _class_rates(
+    class_: _LatentClass, s: Floats, t: Floats, *, weight: Floats, uniforms: Floats, pick: Floats
 ) -> tuple[Floats, Floats]:
     """Likelihood of each proposed s and t by one class's labels, and true rates given it.
 
     The prior of a rate, as in a round, piles up at 0 and 1, so rates are on a grid that is even in
     the log odds and holds the prior's exact mass in each cell; the likelihood is taken in the
     cell's middle. Its shape is ``(points,)``, and its mean is 1 over ``weight`` for each component
-    of the prior by itself; the rates have the shape ``(points, H)``. ``mixture`` is what the labels
-    would say of the rates if they did not err; ``s``, ``t`` and ``weight`` are proposed sensitivity
-    and specificity and their weight without these labels, ``(points,)``. ``uniforms``, ``(points,
-    H)``, choose the rates and ``pick``, ``(points,)``, the component; in (0, 1).
+    of the prior by itself; the rates have the shape ``(points, H)``. ``s``, ``t`` and ``weight``
+    are proposed sensitivity and specificity and their weight without these labels, ``(points,)``.
+    ``uniforms``, ``(points, H)``, choose the rates and ``pick``, ``(points,)``, the component; in
+    (0, 1).
     """
+    mixture, positive, labeled = class_.posterior, class_.positive, class_.labeled
     components, strata = mixture.alpha.shape
     log_likely = np.zeros((components, len(s)))
     drawn = np.empty((components, len(s), strata))

@@ -4,7 +4,6 @@ import json
 import shutil
 import signal
 import subprocess
-import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from tests.servers import LocalServer, QuietHandler, cannot_start, free_port
+from tests.workers import eventually
 
 KEYS = {"labels", "annotations", "startsAt", "endsAt", "generatorURL"}
 CONFIG = """
@@ -95,7 +95,7 @@ class Real:
     def start(self):
         with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
-        wait_until(lambda: self.process.poll() is not None or self._ready(), "it is ready")
+        eventually(lambda: self.process.poll() is not None or self._ready())
         assert self.process.poll() is None, (self.folder / "log").read_text()[-2000:]
 
     def stop(self):
@@ -128,13 +128,6 @@ def real_alertmanager(folder, receiver):
         yield one
     finally:
         one.stop()
-
-
-def wait_until(holds, what, within=20):
-    deadline = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < deadline, f"in vain waited until {what}"
-        time.sleep(0.05)
 
 
 def now():

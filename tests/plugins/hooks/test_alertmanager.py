@@ -10,7 +10,8 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.hooks.context import HookContext
 from monitor.plugins.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings, as_alert
 from tests.hooks.receivers import Receiver, effect, notice
-from tests.plugins.hooks.alertmanagers import StandIn, now, real_alertmanager, wait_until
+from tests.plugins.hooks.alertmanagers import StandIn, now, real_alertmanager
+from tests.workers import eventually
 
 pytestmark = pytest.mark.server
 
@@ -191,14 +192,14 @@ def test_the_real_one_opens_forgets_is_told_again_and_ends(tmp_path):
         firing = moved("alert.firing", now() - HOUR, **link)
 
         assert handler.deliver(effect(**firing)) == "HTTP 200"
-        wait_until(lambda: real.open() == [LABELS | {"team": "ml"}], "the alert is open")
-        wait_until(lambda: pages() == ["firing"], "somebody is paged")
+        eventually(lambda: real.open() == [LABELS | {"team": "ml"}])
+        eventually(lambda: pages() == ["firing"])
 
         real.restart()
         assert real.open() == []
         handler.keep([notice(**firing).model_dump(mode="json")])
-        wait_until(lambda: len(real.open()) == 1, "the alert is open again")
+        eventually(lambda: len(real.open()) == 1)
 
         handler.deliver(effect(**moved("alert.resolved", now())))
-        wait_until(lambda: real.open() == [], "the alert has ended")
-        wait_until(lambda: pages()[-1] == "resolved", "somebody is told of the end")
+        eventually(lambda: real.open() == [])
+        eventually(lambda: pages()[-1] == "resolved")

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -15,6 +14,7 @@ from monitor.domain.notice import Notice
 from monitor.hooks.context import HookContext
 from monitor.plugins.hooks.command import CommandHandler, CommandSettings
 from tests.hooks.receivers import effect, notice
+from tests.workers import ROOT, eventually, has_ended
 
 
 @pytest.fixture
@@ -77,21 +77,6 @@ def test_a_program_that_fails_is_told_with_the_end_of_its_standard_error(run, co
     assert (failure.value.sink_down, failure.value.lasting) == (down, lasting)
 
 
-def outlives_its_parent(folder):
-    """Whether the child whose process id stands in a file is still there after a while."""
-    pid = int((folder / "child").read_text())
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-            return False
-        time.sleep(0.01)
-    return True
-
-
 FORKS = (
     "import os, time\n"
     "pid = os.fork()\n"
@@ -100,17 +85,23 @@ FORKS = (
 )
 
 
+def child_ends(folder):
+    """Wait for the end of the child whose process id stands in a file."""
+    pid = int((folder / "child").read_text())
+    eventually(lambda: has_ended(pid))
+
+
 def test_a_program_that_hangs_is_killed_with_all_that_it_started(run, tmp_path):
     with pytest.raises(DeliveryFailed, match="did not end within 1 s") as failure:
         run(FORKS + "time.sleep(600)", timeout="1s")
 
-    assert not outlives_its_parent(tmp_path)
+    child_ends(tmp_path)
     assert failure.value.sink_down
 
 
 def test_what_a_program_leaves_behind_is_ended_with_it(run, tmp_path):
     assert run(FORKS) == "exit code 0"
-    assert not outlives_its_parent(tmp_path)
+    child_ends(tmp_path)
 
 
 RUNS = (
@@ -124,14 +115,14 @@ def test_a_program_ends_with_the_process_that_ran_it_even_if_that_is_killed(tmp_
     with subprocess.Popen(
         [sys.executable, "-c", RUNS, FORKS + "time.sleep(600)"],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
     ) as process:
         written = tmp_path / "child"
         while process.poll() is None and not (written.exists() and written.read_text()):
             time.sleep(0.01)
         process.kill()
 
-    assert not outlives_its_parent(tmp_path)
+    child_ends(tmp_path)
 
 
 def test_a_program_that_a_signal_ended_is_told_so(run):

@@ -31,10 +31,7 @@ class AskingScene(Scene):
         return self.rows("select * from judgings where round_id = :id", id=self.round(number).id)[0]
 
     def close(self):
-        for _ in range(3):
-            self.answer()
-            self.run()
-        assert self.round(1).state is RoundState.CLOSED
+        assert self.finish(1).state is RoundState.CLOSED
         return self.report(1)["judge"]
 
 
@@ -55,14 +52,37 @@ def http_settings(folder, url, prompt=PROMPT, **changes):
     return HttpSettings.model_validate(asked | changes)
 
 
-def asking(database, judge_settings, model=None, **changes):
+class Model:
+    """A judge in the process: a reply to each item by its text."""
+
+    batch = 10
+
+    def __init__(self, reply):
+        self.reply = reply
+
+    def resolved(self):
+        return None
+
+    def ask(self, items, _):
+        return [self.reply(item["text"]) for item in items]
+
+
+def asking(database, judge_settings, model=None, *, sample=CELLS, count=1200, **changes):
     model = HttpJudge(judge_settings) if model is None else model
     scene = AskingScene(
         database,
-        settings(judge=judge_settings.frozen(), sample=CELLS, **changes),
+        settings(judge=judge_settings.frozen(), sample=sample, **changes),
         judge=JudgeClient(judge_settings, model),
     )
-    scene.week(1, count=1200, share=0.15)
+    scene.week(1, count=count, share=0.15)
+    return scene
+
+
+def asking_within(database, folder, reply, *, items=30, **more):
+    """A scene whose judge is a function of the scene and an item's text."""
+    scene: Any = None
+    judge = http_settings(folder, "http://127.0.0.1:1/v1", items=items)
+    scene = asking(database, judge, Model(lambda text: reply(scene, text)), **more)
     return scene
 
 

@@ -187,15 +187,18 @@ def test_a_slow_judge_is_waited_for_no_longer_than_the_config_says(database, tmp
     assert "its time was over" in scene.concerns(1)["judge"]
 
 
+def do_again(scene):
+    scene.execute("update rounds set state = 'abandoned'")
+    redo_abandoned(scene.context, scene.round(1).slot, scene.settings, "again")
+    scene.run()
+
+
 def test_what_is_stored_is_not_asked_again_when_the_round_is_done_again(database, tmp_path):
     with endpoint(lambda *_: verdict("no")) as judge:
         scene: Any = asking(database, http_settings(tmp_path, judge.url))
         scene.run(1)
         asked = len(judge.asked)
-        with database.write() as connection:
-            connection.exec_driver_sql("update rounds set state = 'abandoned'")
-        redo_abandoned(scene.context, scene.round(1).slot, scene.settings, "again")
-        scene.run()
+        do_again(scene)
 
     assert asked == len(judge.asked) == 90
     assert scene.round(1).state is RoundState.LABELING
@@ -211,10 +214,7 @@ def test_an_item_is_judged_anew_where_its_text_was_corrected(database, tmp_path)
         for row in scene.source.rows:
             row["text"] += " corrected" * (row["id"] in changed)
             row["sender"] = "not shown"
-        with database.write() as connection:
-            connection.exec_driver_sql("update rounds set state = 'abandoned'")
-        redo_abandoned(scene.context, scene.round(1).slot, scene.settings, "again")
-        scene.run()
+        do_again(scene)
 
     assert len(judge.asked) == 90 + 20
     assert all("corrected" in text for text in judge.asked[90:])

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -14,26 +13,32 @@ from monitor.domain.errors import TryLater
 from monitor.domain.state import RoundState
 from tests.plugins.judges.asking import asking, http_settings
 from tests.plugins.judges.endpoint import endpoint, verdict
+from tests.workers import ROOT, eventually, has_ended, worker
 
-ROOT = Path(__file__).parents[3]
 GROUP = 16
 BUDGET = 100
 
 
+LIFE = """
+from pathlib import Path
+
+from monitor.domain import crashpoint
+from monitor.storage.database import Database
+from tests.plugins.judges.asking import asking, http_settings
+
+store, folder, url, at, number = sys.argv[1:]
+kill = killed_at(int(number))
+scene = asking(Database(store), http_settings(Path(folder), url, budget={"calls": 100}))
+crashpoint.hook = lambda name: name == at and kill()
+scene.run(1)
+"""
+
+
 def killed(database, folder, url, point, number):
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "tests.plugins.judges.killed"),
-            *(database.engine.url.render_as_string(hide_password=False), str(folder), url),
-            *(point, str(number)),
-        ],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == -9, done.stderr
+    store = database.engine.url.render_as_string(hide_password=False)
+    with worker(LIFE, store, folder, url, point, number) as life:
+        code, _, errors = life.end()
+    assert code == -9, errors
 
 
 @pytest.mark.parametrize(
@@ -103,17 +108,4 @@ def test_ctrl_c_waits_for_no_program_and_leaves_none_behind(tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == -signal.SIGINT
 
-    assert has_ended(int(pid.read_text().rstrip(".")))
-
-
-def has_ended(pid):
-    """Whether a process ends soon, or waits to be taken note of."""
-    for _ in range(1000):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.01)
-    return False
+    eventually(lambda: has_ended(int(pid.read_text().rstrip("."))))

@@ -9,50 +9,16 @@ import pytest
 
 from monitor.domain.errors import TryLater
 from monitor.domain.judging import JudgeFailed, Reply
-from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Cells, Sample
 from monitor.domain.state import RoundState
 from monitor.judges.ask import JudgeClient
 from monitor.plugins.judges.command import CommandJudge, CommandJudgeSettings
-from tests.plugins.judges.asking import AskingScene, asking, http_settings
+from tests.plugins.judges.asking import Model, asking, asking_within, http_settings, is_positive
 from tests.plugins.judges.endpoint import endpoint, said
-from tests.rounds.scene import settings
-
-
-class Model:
-    """A judge in the process: a reply to each item by its text."""
-
-    batch = 10
-
-    def __init__(self, reply):
-        self.reply = reply
-
-    def resolved(self):
-        return None
-
-    def ask(self, items, _):
-        return [self.reply(item["text"]) for item in items]
-
-
-def scene_of(database, folder, reply, *, items=30, sample=None, count=1200, **changes):
-    judge = http_settings(folder, "http://127.0.0.1:1/v1", items=items)
-    sample = sample or Sample(max_labels=200, cells=Cells(flagged=2, passed=4))
-    scene = AskingScene(database, settings(judge=judge.frozen(), sample=sample, **changes))
-    scene.judge = JudgeClient(judge, Model(lambda text: reply(scene, text)))
-    scene.week(1, count=count, share=0.15)
-    return scene
 
 
 def right(scene, text):
-    number = text.split()[1]
-    item = next(row["id"] for row in scene.source.rows if row["text"].split()[1] == number)
-    return Reply("yes" if scene.truth[item] is Answer.POSITIVE else "no")
-
-
-def finish(scene):
-    for _ in range(3):
-        scene.answer()
-        scene.run()
+    return Reply("yes" if is_positive(scene, text) else "no")
 
 
 def reply_of(content, tokens: Any):
@@ -93,7 +59,7 @@ def test_a_judge_with_a_fault_of_its_own_gives_no_verdict_and_its_failures_are_n
         message = f"of {text}"
         raise ZeroDivisionError(message)
 
-    scene = scene_of(database, tmp_path, fails)
+    scene = asking_within(database, tmp_path, fails)
     scene.run(1)
 
     assert scene.round(1).state is RoundState.LABELING
@@ -104,11 +70,10 @@ def test_a_judge_with_a_fault_of_its_own_gives_no_verdict_and_its_failures_are_n
 
 def test_a_class_that_is_labeled_whole_beside_one_that_is_judged_in_part_closes(database, tmp_path):
     sample = Sample(max_labels=400, cells=Cells(flagged=2, passed=4))
-    scene = scene_of(database, tmp_path, right, items=60, sample=sample, count=1000)
+    scene = asking_within(database, tmp_path, right, items=60, sample=sample, count=1000)
     scene.run(1)
-    finish(scene)
 
-    assert scene.round(1).state is RoundState.CLOSED
+    assert scene.finish(1).state is RoundState.CLOSED
     rows = scene.rows("select stratum, size, labeled, judged from strata join counts using"
                       " (round_id, stratum) where size > 0")  # fmt: skip
     assert any(row["labeled"] == row["judged"] for row in rows)
@@ -116,7 +81,7 @@ def test_a_class_that_is_labeled_whole_beside_one_that_is_judged_in_part_closes(
 
 def test_the_second_wave_hands_out_all_that_the_plan_had(database, tmp_path):
     sample = Sample(max_labels=200, cells=Cells(flagged=4, passed=8))
-    scene = scene_of(database, tmp_path, right, items=40, sample=sample, count=4000)
+    scene = asking_within(database, tmp_path, right, items=40, sample=sample, count=4000)
     scene.run(1)
     before = scene.rows("select sum(planned) as n from strata")[0]["n"]
     scene.answer()
@@ -127,7 +92,7 @@ def test_the_second_wave_hands_out_all_that_the_plan_had(database, tmp_path):
 
 
 def test_a_round_done_again_whose_judge_is_silent_now_is_planned_anew(database, tmp_path):
-    scene = scene_of(database, tmp_path, right)
+    scene = asking_within(database, tmp_path, right)
     scene.run(1)
     rows = scene.rows("select stratum, planned from strata")
     planned = {row["stratum"]: row["planned"] for row in rows}
@@ -136,7 +101,7 @@ def test_a_round_done_again_whose_judge_is_silent_now_is_planned_anew(database, 
         message = "the connection failed"
         raise JudgeFailed(message)
 
-    again = scene_of(database, tmp_path, silent, planned=planned)
+    again = asking_within(database, tmp_path, silent, planned=planned)
     again.name = "again"
     again.run(1)
 
@@ -153,15 +118,13 @@ def test_a_judge_that_is_asked_and_changes_is_noticed_by_what_it_judged(database
     def reply(scene, text):
         return Reply("yes") if changed else right(scene, text)
 
-    scene = scene_of(database, tmp_path, reply, items=100, count=3000)
+    scene = asking_within(database, tmp_path, reply, items=100, count=3000)
     scene.run(1)
-    finish(scene)
+    scene.finish(1)
     for number in (2, 3):
         if number == 3:
             changed.append(True)
-        scene.week(number, count=3000, share=0.15)
-        scene.run(number)
-        finish(scene)
+        scene.play(number, count=3000, share=0.15)
 
     assert [row for row in scene.report(2)["notices"] if row["kind"] == "judge"] == []
     [notice] = [row for row in scene.report(3)["notices"] if row["kind"] == "judge"]
@@ -181,14 +144,14 @@ class Versioned(Model):
 
 
 def versioned_scene(database, folder):
-    scene = scene_of(database, folder, right)
+    scene = asking_within(database, folder, right)
     scene.judge = JudgeClient(scene.judge.settings, Versioned(scene.judge.model.reply))
     return scene
 
 
 def second_round_without_registry(scene):
     scene.run(1)
-    finish(scene)
+    scene.finish(1)
     scene.week(2, count=1200, share=0.15)
     scene.judge.model.there = False
     with pytest.raises(
@@ -207,7 +170,7 @@ def test_a_registry_that_is_away_for_a_minute_holds_up_a_round_and_changes_nothi
     scene.judge.model.there = True
     scene.now += timedelta(minutes=1)
     scene.run()
-    finish(scene)
+    scene.finish(2)
 
     assert scene.round(1).history_id == scene.round(2).history_id
     assert scene.report(2)["judge"]["first_phase"] == 90
@@ -233,7 +196,7 @@ def test_a_registry_that_stays_away_leaves_a_round_with_the_last_version_in_its_
 
 @pytest.mark.parametrize("reply", [None, "yes", Reply("yes", "", None)])  # type: ignore[arg-type]
 def test_what_is_no_reply_at_all_stops_no_round(database, tmp_path, reply):
-    scene = scene_of(database, tmp_path, lambda *_: reply)
+    scene = asking_within(database, tmp_path, lambda *_: reply)
     scene.run(1)
 
     assert scene.round(1).state is RoundState.LABELING

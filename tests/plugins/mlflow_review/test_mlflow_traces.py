@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from monitor.domain.model import Task
+from monitor.domain.shown import text_batches
 from monitor.domain.visible import visible_lines
 from monitor.plugins.mlflow_review import traces
-from monitor.plugins.mlflow_review.traces import as_markdown, batches, message_of, trace, trace_id
+from monitor.plugins.mlflow_review.traces import as_markdown, message_of, trace, trace_id
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 HARMLESS = {"p", "br"}
@@ -96,12 +97,13 @@ def test_an_empty_text_and_the_end_of_a_long_one_are_named():
 
 
 def test_no_request_is_larger_than_what_a_server_takes():
+    most = traces.BATCH, traces.BATCH_TEXT
     many = {f"t{n}": "x" for n in range(2 * traces.BATCH + 1)}
-    large = {f"t{n}": "x" * (traces.MOST_BYTES // 2) for n in range(3)}
+    large = {f"t{n}": "x" * (traces.BATCH_TEXT // 2) for n in range(3)}
 
-    assert [len(batch) for batch in batches(many)] == [traces.BATCH, traces.BATCH, 1]
-    assert [len(batch) for batch in batches(large)] == [2, 1]
-    assert list(batches({})) == []
+    assert [len(batch) for batch in text_batches(many, *most)] == [traces.BATCH, traces.BATCH, 1]
+    assert [len(batch) for batch in text_batches(large, *most)] == [2, 1]
+    assert list(text_batches({}, *most)) == []
 
 
 def test_a_trace_says_when_it_was_posted_and_nothing_of_the_order_of_tasks():

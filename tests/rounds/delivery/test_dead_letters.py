@@ -13,7 +13,7 @@ from monitor.domain.notice import Notice
 from monitor.presentation.delivery import waiting_sentence
 from monitor.rounds.delivery import deliver, notify_recovered, retire_orphans
 from monitor.storage.outbox import effect_admin, effect_store
-from monitor.storage.tables import effects, rounds
+from monitor.storage.tables import rounds
 from tests.rounds.scene import MONDAY, Scene, settings
 from tests.rounds.sinks import Sink
 from tests.storage.rows import add_effect, add_round
@@ -38,6 +38,13 @@ class World:
                 update(rounds).where(rounds.c.id == round_id).values(settings=frozen)
             )
         return round_id
+
+    def two_rounds(self):
+        return self.round(), add_round(self.database, number=2, monitor="mail-travel")
+
+    def add(self, round_id, *keys, **of_each):
+        for key in keys:
+            add_effect(self.database, round_id, key, now=self.now, **of_each)
 
     def deliver(self, **changes):
         return deliver(self.database, self.sinks | changes, lambda: self.now)
@@ -76,9 +83,7 @@ def refused():
 
 
 def test_an_outage_of_a_day_is_told_once_and_all_goes_on_by_itself_in_order(world):
-    round_id = world.round()
-    for key in ("alert-1", "alert-2"):
-        add_effect(world.database, round_id, key)
+    world.add(world.round(), "alert-1", "alert-2")
     ops = world.sinks["ops"]
     ops.error = down()
 
@@ -110,7 +115,7 @@ def test_an_outage_of_a_day_is_told_once_and_all_goes_on_by_itself_in_order(worl
 
 
 def test_a_reason_that_lasts_is_told_after_three_tries_and_then_tried_less_and_less(world):
-    add_effect(world.database, world.round(), "alert-1")
+    world.add(world.round(), "alert-1")
     ops = world.sinks["ops"]
     ops.error = refused()
 
@@ -128,7 +133,7 @@ def test_a_reason_that_lasts_is_told_after_three_tries_and_then_tried_less_and_l
 
 
 def test_a_blip_after_days_of_waiting_for_its_turn_kills_nothing(world):
-    add_effect(world.database, world.round(), "alert-1")
+    world.add(world.round(), "alert-1")
     world.now += 5 * DAY
     world.sinks["ops"].error = down()
 
@@ -142,9 +147,7 @@ def test_a_blip_after_days_of_waiting_for_its_turn_kills_nothing(world):
 
 
 def test_a_turn_begins_when_the_effect_before_is_done(world):
-    round_id = world.round()
-    add_effect(world.database, round_id, "alert-1")
-    add_effect(world.database, round_id, "alert-2")
+    world.add(world.round(), "alert-1", "alert-2")
     world.now += 5 * DAY
     world.sinks["ops"].failing = {"alert-2": down()}
     world.deliver()
@@ -157,7 +160,7 @@ def test_a_turn_begins_when_the_effect_before_is_done(world):
 
 def test_of_many_monitors_each_other_hook_hears_once_a_day(world):
     for number in range(6):
-        add_effect(world.database, world.round(f"m{number:02}"), f"alert-{number}")
+        world.add(world.round(f"m{number:02}"), f"alert-{number}")
     world.sinks["ops"].error = refused()
 
     world.deliver()
@@ -170,7 +173,7 @@ def test_of_many_monitors_each_other_hook_hears_once_a_day(world):
 def test_two_hooks_that_are_both_dead_do_not_write_to_each_other_for_ever(world):
     round_id = world.round()
     for name in ("ops", "mail"):
-        add_effect(world.database, round_id, f"alert-{name}", sink=name)
+        world.add(round_id, f"alert-{name}", sink=name)
         world.sinks[name].error = DeliveryFailed(f"hook {name}: no", lasting=True)
 
     with capture_logs() as logs:
@@ -185,37 +188,24 @@ def test_two_hooks_that_are_both_dead_do_not_write_to_each_other_for_ever(world)
 
 def test_mlflow_that_is_dead_is_told_to_the_hooks_and_delays_no_notice(world):
     round_id = world.round()
-    add_effect(world.database, round_id, "run-1", sink="mlflow", kind=EffectKind.ROUND_RUN)
+    world.add(round_id, "run-1", sink="mlflow", kind=EffectKind.ROUND_RUN)
     world.sinks["mlflow"].error = DeliveryFailed("MLflow refuses it", lasting=True)
     world.deliver()
     world.pass_time(DAY)
-    add_effect(world.database, round_id, "alert-1", sink="ops", now=world.now)
+    world.add(round_id, "alert-1")
     world.deliver()
 
-    assert [
-        payload.get("event", payload.get("key")) for payload in world.sinks["ops"].payloads
-    ] == [
-        "delivery.dead",
-        "alert-1",
-    ]
+    told = [each.get("event", each.get("key")) for each in world.sinks["ops"].payloads]
+    assert told == ["delivery.dead", "alert-1"]
     assert "MLflow has taken nothing since" in world.sinks["ops"].payloads[0]["sentence"]
-
-
-def with_alert(world, round_id, key, alert):
-    add_effect(world.database, round_id, key, now=world.now)
-    with world.database.write() as connection:
-        connection.execute(
-            update(effects).where(effects.c.key == key).values(payload={"key": key, "alert": alert})
-        )
 
 
 def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_rounds_go_on(world):
     run, point = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
-    first, second = world.round(), add_round(world.database, number=2, monitor="mail-travel")
-    add_effect(world.database, first, "run-1", sink="mlflow", kind=run)
-    add_effect(world.database, first, "point-1", sink="mlflow", kind=point)
-    add_effect(world.database, first, "run-1-corrected", sink="mlflow", kind=run)
-    add_effect(world.database, second, "run-2", sink="mlflow", kind=run)
+    first, second = world.two_rounds()
+    for key, kind in (("run-1", run), ("point-1", point), ("run-1-corrected", run)):
+        world.add(first, key, sink="mlflow", kind=kind)
+    world.add(second, "run-2", sink="mlflow", kind=run)
     mlflow = world.sinks["mlflow"] = Sink(failing={"run-1": ModuleNotFoundError()})
 
     world.deliver()
@@ -233,22 +223,18 @@ def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_roun
     assert 5 <= asked <= 14  # more and more rarely
     assert mlflow.got == ["point-1", "run-2", "run-1", "run-1-corrected"]
     assert world.sinks["ops"].events() == ["delivery.dead", "delivery.recovered"]
-    assert (
-        world.sinks["ops"]
-        .payloads[0]["sentence"]
-        .startswith(
-            "mail-travel, round 1: one delivery to MLflow failed 3 times and steps aside, so that "
-            "other rounds go on: mlflow did not take round_run: its handler broke with "
-            "ModuleNotFoundError"
-        )
+    dead, _ = world.sinks["ops"].payloads
+    assert dead["sentence"].startswith(
+        "mail-travel, round 1: one delivery to MLflow failed 3 times and steps aside, so that "
+        "other rounds go on: mlflow did not take round_run: its handler broke with "
+        "ModuleNotFoundError"
     )
 
 
 def test_what_steps_aside_is_listed_by_itself_and_gets_back_into_its_queue_when_retried(world):
     round_id = world.round()
-    for number in (1, 2, 3):
-        kind = EffectKind.ROUND_RUN if number == 1 else EffectKind.FLEET_POINT
-        add_effect(world.database, round_id, f"run-{number}", sink="mlflow", kind=kind)
+    world.add(round_id, "run-1", sink="mlflow", kind=EffectKind.ROUND_RUN)
+    world.add(round_id, "run-2", "run-3", sink="mlflow", kind=EffectKind.FLEET_POINT)
     world.sinks["mlflow"] = Sink(failing={"run-1": ModuleNotFoundError()})
     world.deliver()
     world.pass_time(timedelta(minutes=5), timedelta(minutes=1))
@@ -263,11 +249,9 @@ def test_what_steps_aside_is_listed_by_itself_and_gets_back_into_its_queue_when_
 
 
 def test_no_notice_of_an_alert_overtakes_an_earlier_one_of_it(world):
-    first, second = world.round(), add_round(world.database, number=2, monitor="mail-travel")
-    with_alert(world, first, "a-fires", "a")
-    with_alert(world, first, "b-fires", "b")
-    with_alert(world, second, "a-ends", "a")
-    with_alert(world, second, "b-ends", "b")
+    for round_id, event in zip(world.two_rounds(), ("fires", "ends"), strict=True):
+        for alert in "ab":
+            world.add(round_id, f"{alert}-{event}", alert=alert)
     ops = world.sinks["ops"] = Sink(failing={"a-fires": ModuleNotFoundError()})
 
     world.deliver()
@@ -281,11 +265,8 @@ def test_no_notice_of_an_alert_overtakes_an_earlier_one_of_it(world):
 
 
 def test_an_older_state_of_a_model_that_stepped_aside_never_replaces_a_newer_one(world):
-    rounds_ = [world.round(), add_round(world.database, number=2, monitor="mail-travel")]
-    for number, round_id in enumerate(rounds_, 1):
-        add_effect(
-            world.database, round_id, f"page-{number}", sink="mlflow", kind=EffectKind.MODEL_TAGS
-        )
+    for number, round_id in enumerate(world.two_rounds(), 1):
+        world.add(round_id, f"page-{number}", sink="mlflow", kind=EffectKind.MODEL_TAGS)
     mlflow = world.sinks["mlflow"] = Sink(failing={"page-1": ModuleNotFoundError()})
 
     world.deliver()
@@ -298,12 +279,8 @@ def test_an_older_state_of_a_model_that_stepped_aside_never_replaces_a_newer_one
 
 
 def test_what_mlflow_refuses_for_a_day_for_what_it_holds_steps_aside_too(world):
-    first, second = world.round(), add_round(world.database, number=2, monitor="mail-travel")
-    for number, round_id in ((1, first), (2, second)):
-        add_effect(
-            world.database, round_id, f"run-{number}", sink="mlflow", kind=EffectKind.ROUND_RUN
-        )
-
+    for number, round_id in enumerate(world.two_rounds(), 1):
+        world.add(round_id, f"run-{number}", sink="mlflow", kind=EffectKind.ROUND_RUN)
     refusal = DeliveryFailed("MLflow did not take it: too long", sink_down=False)
     world.sinks["mlflow"].failing = {"run-1": refusal}
     world.deliver()
@@ -337,8 +314,8 @@ def test_status_says_what_since_when_why_and_what_to_do(database):
 
 
 def test_what_waits_for_a_removed_hook_dies_after_an_hour_and_who_knows_the_hook_takes_it(world):
-    add_effect(world.database, world.round(), "alert-1", sink="pager")
-    add_effect(world.database, world.round("spam"), "alert-2", sink="pager")
+    world.add(world.round(), "alert-1", sink="pager")
+    world.add(world.round("spam"), "alert-2", sink="pager")
 
     world.now += HOUR
     retire_orphans(world.database, world.sinks, lambda: world.now)
@@ -367,7 +344,7 @@ def test_what_waits_for_a_removed_hook_dies_after_an_hour_and_who_knows_the_hook
 def test_what_is_revived_is_tried_at_once_and_what_is_dropped_lets_the_next_go(world):
     """And a second outage is told as the first."""
     round_id = world.round()
-    add_effect(world.database, round_id, "alert-1")
+    world.add(round_id, "alert-1")
     ops = world.sinks["ops"]
     ops.error = refused()
     world.deliver()
@@ -387,8 +364,7 @@ def test_what_is_revived_is_tried_at_once_and_what_is_dropped_lets_the_next_go(w
     world.pass_time(HOUR)
     assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"]
 
-    for key in ("alert-2", "alert-3"):
-        add_effect(world.database, round_id, key, now=world.now)
+    world.add(round_id, "alert-2", "alert-3")
     ops.error = refused()
     world.pass_time(HOUR, timedelta(minutes=5))
     [bad, _] = world.open(sink="ops")

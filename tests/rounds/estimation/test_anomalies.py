@@ -1,24 +1,24 @@
 """Notices say what is unusual about a round, in the report and the log, and wake nobody."""
 
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from scipy import stats
 
-from monitor.domain.model import Answer
-from monitor.domain.notice import Notice
+from monitor.domain.model import Answer, Verdict
 from monitor.domain.report import NoticeRow, RoundReport
+from monitor.domain.settings import ThresholdTarget
 from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.rounds.delivery import deliver
-from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_anomalies
-from monitor.storage.results import report_store
-from monitor.storage.tables import effects
+from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_anomalies, threshold_notices
+from monitor.rounds.estimation.tally import Tally
 from monitor.tracking.describe import describe
 from monitor.tracking.values import tags
-from tests.rounds.estimation.tallies import known_of, tally_of
+from tests.rounds.estimation.tallies import known_of, tally_by_class, tally_of
 from tests.rounds.scene import Scene, settings
 from tests.tracking.reports import make_report as made_up_report
 
@@ -45,54 +45,49 @@ def news(now, earlier=QUIET, reference=None, seed=7):
 
 
 def told(found):
-    return [(row.kind, row.subject) for row in found.notices]
+    return [(row.kind, row.subject) for row in found]
 
 
-def test_an_ordinary_round_has_none_and_its_distances_are_there():
-    found = news(tally())
-
-    assert found.notices == []
-    assert sorted(found.distances) == ["ks", "psi"]
-    assert 0 < found.distances["psi"] < 0.001
-    assert 0 < found.distances["ks"] < 0.01
+TWICE = tally((1220, 60, 48), (9000, 70, 0), (1000, 80, 8))
 
 
-def test_the_first_round_has_neither():
-    assert news(tally(), earlier=[]) == news(tally((1, 1, 1)), earlier=[])
-    assert (news(tally(), earlier=[]).notices, news(tally(), earlier=[]).distances) == ([], {})
-    assert news(tally(), earlier=QUIET[:2]).distances == {}
+@pytest.mark.parametrize(("now", "earlier"), [(tally(), QUIET), (TWICE, []), (TWICE, QUIET[:2])])
+def test_an_ordinary_round_and_the_first_ones_whatever_they_hold_have_none(now, earlier):
+    assert news(now, earlier) == []
 
 
 def test_twice_the_flags_are_told_as_other_items():
-    found = news(tally((1220, 60, 48), (9000, 70, 0), (1000, 80, 8)))
+    [notice] = news(TWICE)
 
-    assert told(found) == [("frame", "population")]
-    [notice] = found.notices
-    assert notice.value == found.distances["psi"]
+    assert told([notice]) == [("frame", "population")]
     psi, ks, flagged = notice.sentence.split("; ")
     assert psi.startswith(
         f"the window holds other items than usual: population stability index {notice.value:.3f}, "
         "where ordinary windows stay under 0.0"
     )
-    assert ks.startswith(
-        "Kolmogorov-Smirnov distance of the scores "
-        f"{found.distances['ks']:.3f}, where ordinary windows stay under 0.0"
-    )
+    assert 0.03 < distance_of_scores(ks) < 0.06
+    assert ks.endswith(", where ordinary windows stay under 0.020")
     assert flagged == "10.9 % of the items are flagged, before 5.7 %"
 
 
 def test_the_distance_of_scores_runs_from_the_lowest_to_the_highest():
     """600 items leave the lowest for the highest stratum and pass all between them."""
-    found = news(tally((1200, 60, 48), (8400, 70, 0), (1000, 80, 8)))
+    [notice] = news(tally((1200, 60, 48), (8400, 70, 0), (1000, 80, 8)))
 
-    assert found.distances["ks"] == pytest.approx(1200 / 10600 - 2420 / 42490, abs=0.004)
+    _, ks, _ = notice.sentence.split("; ")
+    wanted = 1200 / 10600 - 2420 / 42490
+    assert distance_of_scores(ks) == pytest.approx(wanted, abs=0.004)
+
+
+def distance_of_scores(text):
+    return float(text.removeprefix("Kolmogorov-Smirnov distance of the scores ").split(",")[0])
 
 
 def test_a_drop_of_precision_is_told_with_what_was_expected_and_what_changed():
     found = news(tally((600, 60, 24)))
 
     assert told(found) == [("predictive", "precision"), ("changed", "flagged")]
-    outside, changed = found.notices
+    outside, changed = found
     assert (outside.value, LEVEL) == (0.4, 0.995)
     low, high = map(float, outside.sentence.split("outside ")[1].split(",")[0].split(" to "))
     assert 0.55 < low < 0.7
@@ -110,7 +105,7 @@ def test_a_drop_of_recall_is_seen_in_the_passed_class():
     found = news(tally(low=(9000, 70, 9), high=(1000, 80, 40)))
 
     assert told(found) == [("predictive", "recall"), ("changed", "passed")]
-    changed = found.notices[1].sentence
+    changed = found[1].sentence
     assert changed.startswith("the passed items seem to have changed")
     assert ": 0.166 of them are positive, before 0.01" in changed
 
@@ -118,15 +113,14 @@ def test_a_drop_of_recall_is_seen_in_the_passed_class():
 def test_a_change_is_told_from_nine_tenths_on():
     values = [(y, news(tally((600, 60, y)))) for y in range(24, 49, 2)]
     probabilities = [
-        next((row.value for row in found.notices if row.kind == "changed"), None)
-        for _, found in values
+        next((row.value for row in found if row.kind == "changed"), None) for _, found in values
     ]
 
     given = [value for value in probabilities if value is not None]
     assert min(given) >= CHANGED == 0.9
     assert 0.9 < min(given) < 0.99
-    two_digits = next(v for v in values if v[1].notices and v[1].notices[-1].value == min(given))
-    assert f"(probability {min(given):.2f}, had" in two_digits[1].notices[-1].sentence
+    two_digits = next(v for v in values if v[1] and v[1][-1].value == min(given))
+    assert f"(probability {min(given):.2f}, had" in two_digits[1][-1].sentence
     assert given == sorted(given, reverse=True)
     assert probabilities[-1] is None
 
@@ -140,64 +134,105 @@ def test_a_reference_is_enough_for_the_first_round():
 
 
 def test_a_window_without_items_or_labels_has_nothing_to_tell():
-    assert news(tally((0, 0, 0), (0, 0, 0), (0, 0, 0))).notices == []
+    assert news(tally((0, 0, 0), (0, 0, 0), (0, 0, 0))) == []
     assert told(news(tally((600, 0, 0), (9000, 0, 0), (1000, 0, 0)))) == []
+
+
+# --- whether the threshold in use is allowed --------------------------------------------------
+
+ROUND = tally_by_class(86, 14, 5, 95, flagged=1000, passed=9000)
+
+
+def target_notices(*rounds, **target):
+    *earlier, now = rounds
+    asked = settings(threshold=0.5, threshold_target=ThresholdTarget(**target))
+    return threshold_notices(now, earlier, asked)
+
+
+def test_the_threshold_is_allowed_where_an_exact_binomial_test_is_sure():
+    assert stats.binomtest(86, 100, 0.75, alternative="greater").pvalue < 0.01
+    assert stats.binomtest(86, 100, 0.84, alternative="greater").pvalue > 0.3
+
+    assert target_notices(ROUND, precision=0.75) == []
+    [row] = target_notices(ROUND, precision=0.84)
+    assert (row.kind, row.subject) == ("threshold", "precision")
+    assert row.value > 0.3
+    assert "threshold 0.5 is not allowed: the labels of this round" in row.sentence
+
+
+def test_recall_can_be_the_target():
+    assert target_notices(ROUND, recall=0.3) == []
+    assert [row.subject for row in target_notices(ROUND, recall=0.9)] == ["recall"]
+
+
+def test_earlier_rounds_are_pooled_up_to_the_number_that_the_target_names():
+    """One round leaves .79 open; four of them do not. A bad one before them does not count."""
+    bad = tally_by_class(0, 100, 5, 95, flagged=1000, passed=9000)
+
+    assert target_notices(ROUND, precision=0.79) != []
+    assert target_notices(bad, *[ROUND] * 4, precision=0.79, rounds=4) == []
+    [row] = target_notices(bad, *[ROUND] * 4, precision=0.79, rounds=5)
+    assert "the labels of the last 5 rounds" in row.sentence
+    assert "--rounds 5" in row.sentence
+
+
+def test_a_higher_confidence_allows_less():
+    assert target_notices(ROUND, precision=0.78) == []
+    assert target_notices(ROUND, precision=0.78, confidence=0.999) != []
+
+
+@pytest.mark.parametrize("change", [{"verdict": Verdict.YES}, {"unscored": True}])
+def test_strata_without_an_order_by_score_are_reported_and_not_tested(change):
+    parts = [
+        replace(part, stratum=replace(part.stratum, **change)) if h == 0 else part
+        for h, part in enumerate(ROUND.strata)
+    ]
+
+    [row] = target_notices(Tally(tuple(parts)), precision=0.1)
+
+    assert "is not tested for precision 0.1" in row.sentence
+
+
+def test_a_window_without_flagged_items_is_reported_and_not_tested():
+    empty = tally_by_class(0, 0, 5, 95, flagged=0, passed=9000)
+
+    assert "is not tested" in target_notices(empty, precision=0.1)[0].sentence
 
 
 # --- where it is told -------------------------------------------------------------------------
 
 
-def payloads(scene, kind):
-    query = select(effects).where(effects.c.kind == kind).order_by(effects.c.id)
-    with scene.database.read() as connection:
-        rows = connection.execute(report_store.with_report(query)).all()
-        return [{**row._mapping, "payload": report_store.payload_of(row)} for row in rows]
-
-
-def reports(scene):
-    return [RoundReport.model_validate(row["payload"]) for row in payloads(scene, "round_run")]
-
-
-def logged(scene):
-    rows = payloads(scene, "notice")
-    return [(row["sink"], Notice.model_validate(row["payload"]).event) for row in rows]
-
-
-def test_a_real_round_tells_its_report_the_log_and_status_but_no_hook(database):
+def test_a_real_round_tells_its_report_the_log_and_status_but_no_hook(database, monkeypatch):
     scene = Scene(database, settings(hooks=("ops",)))
     for number in (1, 2, 3):
         scene.play(number)
-    assert logged(scene) == []
+    assert scene.notices() == []
 
     scene.play(4, share=0.15, precision=0.3, recall=0.15)
     lines: list[tuple[str, str]] = []
     logger: Any = SimpleNamespace(info=lambda text, **keys: lines.append((text, keys["notice"])))
-    deliver(
-        database, {"log": LogHandler(LogSettings(), HookContext("log"), logger)}, lambda: scene.now
-    )
+    monkeypatch.setattr("monitor.hooks.log._stderr_logger", lambda: logger)
+    deliver(database, {"log": LogHandler(LogSettings(), HookContext("log"))}, lambda: scene.now)
 
     kinds = ["frame", "predictive", "predictive", "changed", "changed"]
-    last = reports(scene)[-1]
+    last = RoundReport.model_validate(scene.reports()[-1])
     assert [row.kind for row in last.notices] == kinds
-    assert logged(scene) == [("log", f"notice.{kind}") for kind in kinds]
+    assert [each["event"] for each in scene.notices()] == [f"notice.{kind}" for kind in kinds]
+    assert scene.notices("ops") == []
     assert lines == [
         (f"mail, round 4: {row.sentence}.", f"notice.{row.kind}") for row in last.notices
     ]
     notes = scene.overview().notes
     assert notes[-5:] == [f"round 4: {row.sentence}" for row in last.notices]
-    with database.read() as connection:
-        found = scene.round(4).id
-        assert report_store.read_report(connection, found, 1)["notices"] == [
-            row.model_dump() for row in last.notices
-        ]
-        assert report_store.read_report(connection, found, 2) == {}
+    assert scene.round_report(4).notices == last.notices
+    assert scene.report(4, version=2) == {}
 
 
 def test_late_labels_change_notices_in_the_report_and_repeat_nothing_in_the_log(database):
     scene = Scene(database, settings())
     scene.play(1)
     scene.play(2, precision=0.2, recall=0.27)
-    before = logged(scene)
+    before = scene.notices()
     flagged = scene.flagged()
     right = [item for item in scene.items(2) if item in flagged][: len(flagged) // 3]
 
@@ -205,11 +240,11 @@ def test_late_labels_change_notices_in_the_report_and_repeat_nothing_in_the_log(
     scene.now += timedelta(days=1)
     scene.run()
 
-    first, second = reports(scene)[1:]
-    assert (first.version, second.version) == (1, 2)
-    assert ("predictive", "precision") in [(row.kind, row.subject) for row in first.notices]
-    assert first.notices != second.notices
-    assert logged(scene) == before != []
+    assert scene.round(2).version == 2
+    first, second = (scene.report(2, version)["notices"] for version in (1, 2))
+    assert ("predictive", "precision") in [(row["kind"], row["subject"]) for row in first]
+    assert first != second
+    assert scene.notices() == before != []
 
 
 def test_mlflow_gets_kinds_as_a_tag_and_the_sentences():

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.settings import POOLED_COVERAGE
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
@@ -25,12 +24,8 @@ def scene(database):
     return scene
 
 
-def reports(scene):
-    return [RoundReport.model_validate(each) for each in scene.reports()]
-
-
 def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scene):
-    report, _ = reports(scene)
+    report = scene.round_report(1)
 
     curves, p3 = report.curves, report.p3
     assert curves.labeled == sum(row.labeled for row in report.strata) == 300
@@ -62,7 +57,7 @@ def test_the_sample_of_a_round_has_its_items_bounds_and_sizes(scene):
 
 
 def test_the_second_round_says_why_precision_differs(scene):
-    cause = reports(scene)[1].cause
+    cause = scene.round_report(2).cause
 
     assert cause.rounds == 1
     assert cause.sentence.startswith("precision fell from 0.")
@@ -76,7 +71,7 @@ def test_the_next_round_is_as_the_settings_ask(scene):
     scene.settings = settings(sample=sample, limits=LIMITS)
     scene.play(3, share=0.0)
 
-    report = reports(scene)[-1]
+    report = scene.round_report(3)
 
     assert report.next_round.slot == MONDAY + 3 * WEEK
     assert report.next_round.max_labels == 300
@@ -87,7 +82,7 @@ def test_the_next_round_is_as_the_settings_ask(scene):
 def test_the_alert_on_precision_says_the_cause(scene):
     scene.play(3, precision=0.2)
 
-    told = [each for each in scene.notices() if each["event"] == "alert.firing"]
+    told = scene.alert_notices()
     [sentence] = [each["sentence"] for each in told if each["metric"] == "precision"]
     assert " with earlier rounds. Precision fell from 0." in sentence
     assert re.search(r"a worse classifier \(TPR, FPR\) -0.* to [-+]0\.\d\d\)\. Fired ", sentence)
@@ -99,9 +94,9 @@ def test_a_round_that_only_carries_a_late_label_keeps_the_curves_it_has(scene):
     scene.turn(item)
     scene.run()
 
-    first, second = reports(scene)[-2:]
+    first, second = scene.round_report(1), scene.round_report(2)
 
-    assert (first.round, second.round) == (1, 2)
+    assert [each["round"] for each in scene.reports()[-2:]] == [1, 2]
     assert first.version == second.version == 2
     assert first.curves is not None
     assert second.curves is None

@@ -54,15 +54,8 @@ def alerts(scene):
     return [(a.metric, a.state) for a in scene.alerts()]
 
 
-def points(scene, number):
-    found = scene.round(number)
-    rows = scene.rows(
-        "select metric, point from estimates where round_id = :id and version = :version"
-        " and basis = 'round' and estimand = 'rate'",
-        id=found.id,
-        version=found.version,
-    )
-    return {row["metric"]: row["point"] for row in rows}
+def precision(scene, number):
+    return scene.estimates(number)["precision", "round", "rate"].point
 
 
 def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_firing_alert(scene):
@@ -72,7 +65,7 @@ def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_f
     say_yes(scene, 2, to=scene.flagged().__contains__)
     scene.run()
 
-    assert points(scene, 2)["precision"] > 0.9  # of the few on which all agree
+    assert precision(scene, 2) > 0.9  # of the few on which all agree
     assert alerts(scene) == [("precision", AlertState.FIRING)]
     said = scene.concerns(2)["disputed precision"]
     assert said.startswith("people contradict each other on ")
@@ -84,7 +77,7 @@ def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_f
     say_yes(scene, 3, to=scene.flagged().__contains__)
     scene.run()
 
-    assert points(scene, 3)["precision"] > 0.9
+    assert precision(scene, 3) > 0.9
     [row] = scene.rows(
         "select log_r from evidence where metric = 'precision' and recovery_rounds = 1"
     )
@@ -102,7 +95,7 @@ def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence
     scene.run()
 
     assert scene.round(2).state == "closed"
-    assert points(scene, 2)["precision"] is None
+    assert precision(scene, 2) is None
     assert ("precision", AlertState.FIRING) in alerts(scene)
     assert "disputed precision" in scene.concerns(2)
 

@@ -1,6 +1,8 @@
-"""Estimates corrected for label errors, and what is told of missing answers, in whole rounds."""
+"""Estimates corrected for label errors that audits and checks find, and missing answers."""
 
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -9,40 +11,26 @@ from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
 from monitor.domain.settings import AuditCounts, ClassAuditCounts
 from monitor.presentation.round_document import answers_sentence
+from monitor.rounds.estimation.label_errors import ROUNDS, checked_labels
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
-from monitor.stats.labels.audit import LabelAudit
+from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import corrected_estimates
-from monitor.storage.results import estimate_store
+from monitor.storage.labels.check_store import CheckCounts, PastChecks
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.tallies import estimated
-from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
 AUDIT = AuditCounts(tp=96, fn=4, tn=1990, fp=10)
 
 
-def rows_of(scene, found, basis):
-    rows = scene.read(estimate_store.read_estimates, found.id, found.version)
-    return [row for row in rows if row.basis == basis]
-
-
 def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(database):
     scene = Scene(database, settings(audit=AUDIT))
     found = scene.play(1)
-    counted = scene.rows(
-        "select s.size, c.labeled, c.positive, s.flagged from strata s join counts c on "
-        "c.round_id = s.round_id and c.stratum = s.stratum where s.round_id = :id "
-        "order by s.position",
-        id=found.id,
-    )
-    counts = Counts.of_arrays(
-        **{name: [row[name] for row in counted] for name in ("size", "labeled", "positive")},  # type: ignore[arg-type]
-        is_flagged=[True, False],
-    )
+    counts = scene.tally(1).counts
 
-    rows = rows_of(scene, found, "corrected")
+    rows = [row for row in scene.estimates(1).values() if row.basis == "corrected"]
 
     wanted = corrected_estimates(
         counts, LabelAudit(**AUDIT.model_dump()), metrics=tuple(METRICS), seed=found.sobol_seed
@@ -54,7 +42,7 @@ def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(
         "corrected for label errors: posterior of labels and audit"
     }
     assert len(rows) == 2 * len(METRICS)
-    answers = report_of(scene, found).answers
+    answers = scene.round_report(1).answers
     assert (answers.missing, answers_sentence(answers)) == (0, None)
 
 
@@ -131,7 +119,7 @@ def test_missing_answers_are_told_with_their_share_and_when_the_others_came(data
     scene.now = opened + timedelta(days=5)
     scene.run()
 
-    found = report_of(scene, scene.round(1)).answers
+    found = scene.round_report(1).answers
 
     assert (found.wanted, found.labeled, found.declined, found.missing) == (200, 186, 4, 14)
     assert (found.half_hours, found.most_hours, found.last_hours) == (10, 60, 60)
@@ -144,15 +132,88 @@ def test_missing_answers_are_told_with_their_share_and_when_the_others_came(data
 
 
 def test_missing_answers_without_any_time_are_told_all_the_same():
-    answers_row = AnswersRow(
-        wanted=10,
-        labeled=8,
-        declined=2,
-        half_hours=None,
-        most_hours=None,
-        last_hours=None,
-        open_hours=5,
-    )
+    never = AnswersRow(wanted=10, labeled=8, declined=2, open_hours=5)
 
     told = "2 of 10 answers are missing (20 %): 0 not given, 2 “cannot tell”"
-    assert answers_sentence(answers_row) == told
+    assert answers_sentence(never) == told
+
+
+# --- which rounds' checks of a column's labels count together --------------------------------
+
+
+COUNTS = CheckCounts(tp=20, fn=2, tn=15, fp=3)
+
+
+def list_of(*columns):
+    """Labelers of which each column is checked by the files at the end."""
+    parts = [{"kind": "column", "checks": 40, **column} for column in columns]
+    return {"kind": "several", "parts": [*parts, {"for": "passed", "kind": "files"}]}
+
+
+CASES = list_of({"for": "flagged", "path": "cases.csv"})
+
+
+def checked(labeling, own, past=()):
+    """Count the checks of a round after others."""
+    round_: Any = SimpleNamespace(id=7, settings=SimpleNamespace(labeling=labeling))
+    labels: Any = {7: SimpleNamespace(check_counts=own)}
+    return checked_labels([round_], labels, past)[7]
+
+
+def test_the_last_rounds_with_the_same_column_count_together():
+    before = PastChecks(CASES, {True: COUNTS})
+    other = PastChecks(list_of({"for": "flagged", "path": "old.csv"}), {True: COUNTS})
+    more = PastChecks(list_of({"for": "flagged", "path": "cases.csv", "checks": 9}), {True: COUNTS})
+
+    of_all = checked(CASES, {True: COUNTS}, [other, before, more])
+    of_many = checked(CASES, {True: COUNTS}, [before] * 30)
+
+    assert (of_all.rounds, of_all.pooled[True]) == (3, CheckCounts(60, 6, 45, 9))
+    assert (of_many.rounds, of_many.pooled[True].tp) == (ROUNDS, ROUNDS * 20)
+
+
+@pytest.mark.parametrize(
+    ("labeling", "of_flagged", "of_passed"),
+    [
+        (CASES, LabelAudit(20, 2, 15, 3), None),
+        (
+            list_of({"for": "flagged", "path": "a.csv"}, {"for": "passed", "path": "b.csv"}),
+            LabelAudit(20, 2, 15, 3),
+            LabelAudit(9, 1, 90, 1),
+        ),
+    ],
+)
+def test_each_class_has_the_audit_of_its_own_column(labeling, of_flagged, of_passed):
+    own = {True: COUNTS, False: CheckCounts(9, 1, 90, 1)}
+
+    assert checked(labeling, own).audit() == ClassAudits(of_flagged, of_passed)
+
+
+OF_ALL = list_of({"for": "otherwise", "path": "a.csv"})
+
+
+def test_a_column_of_both_classes_has_an_audit_and_a_row_for_each():
+    both = checked(OF_ALL, {True: COUNTS, False: CheckCounts(9, 1, 90, 1)})
+
+    assert both.audit() == ClassAudits(LabelAudit(20, 2, 15, 3), LabelAudit(9, 1, 90, 1))
+    assert [(row.labels, row.items) for row in both.rows()] == [("flagged", 40), ("passed", 101)]
+
+
+def test_a_class_that_nobody_has_checked_yet_does_not_count_as_right():
+    with pytest.raises(NoBetterThanChance, match="0 of 0 positive"):
+        checked(OF_ALL, {True: COUNTS}).audit()
+
+
+def test_a_column_that_misses_positives_among_the_passed_alone_is_corrected_there():
+    # Of 760 flagged positives it has .95, of 230 passed ones .3: recall is 760 / 990.
+    counts = Counts.of_matrix(
+        tp=722, fp=278, fn=69, tn=18_931, flagged_size=1000, passed_size=19_000
+    )
+    own = {True: CheckCounts(361, 19, 120, 0), False: CheckCounts(9, 21, 220, 0)}
+
+    audit = checked(OF_ALL, own).audit()
+
+    rows: Any = corrected_estimates(counts, audit, metrics=("recall",), estimands=("window",))
+    [recall] = rows
+    assert recall.low < 760 / 990 < recall.high
+    assert recall.point < 0.9

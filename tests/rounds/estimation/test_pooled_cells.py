@@ -87,7 +87,7 @@ def test_a_drop_is_followed_within_the_bounds_of_the_round_alone():
     own, pooled = rows(found, basis="round")["precision"], rows(found)["precision"]
     assert abs(pooled.point - own.point) < 0.02
     assert pooled.low < own.point < pooled.high
-    assert [row.subject for row in news.notices if row.kind == "changed"] == ["flagged"]
+    assert [row.subject for row in news if row.kind == "changed"] == ["flagged"]
 
 
 def test_scores_that_move_while_each_cell_keeps_its_rate_are_no_change_of_the_class():
@@ -103,7 +103,7 @@ def test_scores_that_move_while_each_cell_keeps_its_rate_are_no_change_of_the_cl
     mean = float(before.mean()[0])
     usual = float(SIZE[4:] @ RATE[4:] / SIZE[4:].sum())
     assert abs(mean - truth) < 0.2 * (truth - usual)
-    assert "changed" not in [row.kind for row in news.notices]
+    assert "changed" not in [row.kind for row in news]
     precision, recall = (rows(found)[name] for name in ("precision", "recall"))
     assert precision.point == pytest.approx(0.75, abs=0.08)
     found_positive = float(moved[:4] @ RATE[:4])

@@ -7,22 +7,15 @@ import pytest
 
 from monitor.domain.label_parts import AssignedLabeler, Rule
 from monitor.domain.model import Answer
-from monitor.domain.report import RoundReport
 from monitor.domain.segments import MOST_VALUES, OTHER
 from monitor.presentation.round_document import SectionKind, round_sections
 from monitor.storage.results import segment_store
-from monitor.testing import MemorySource
 from tests.rounds.played import played
 from tests.rounds.restatements import restate_precision
-from tests.rounds.scene import THRESHOLD, Scene, settings
+from tests.rounds.scene import THRESHOLD, Scene, segmented
 
 COUNTRIES = ("CZ", "SK", "DE", "AT", "PL")
 SINGLES = [("country", name) for name in COUNTRIES if name != "SK"]
-
-
-def segmented(database, kind=Scene, **changes):
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country", "client"])
-    return kind(database, settings(labels=300, **changes), source)
 
 
 def closed(scene, number, *, wrong=None, countries=COUNTRIES):
@@ -40,24 +33,20 @@ def closed(scene, number, *, wrong=None, countries=COUNTRIES):
 
 @played
 def scene(database):
-    scene = segmented(database)
+    scene = segmented(database, labels=300)
     for number in (1, 2):
         closed(scene, number, wrong="SK")
     return scene
 
 
-def report_of(scene, number):
-    return RoundReport.model_validate(scene.report(number))
-
-
 def search_of(scene, number):
-    search = report_of(scene, number).segment_search
+    search = scene.round_report(number).segment_search
     assert search is not None
     return search
 
 
 def test_the_segment_with_more_errors_is_named_with_its_counts_and_noted_without_an_alert(scene):
-    report = report_of(scene, 2)
+    report = scene.round_report(2)
 
     search = report.segment_search
     assert search is not None
@@ -90,10 +79,10 @@ def test_labels_of_the_rounds_are_pooled_so_that_evidence_grows(scene):
 
 
 def test_without_a_worse_segment_the_page_says_that_none_is_named(database):
-    scene = segmented(database)
+    scene = segmented(database, labels=300)
     closed(scene, 1)
 
-    report = report_of(scene, 1)
+    report = scene.round_report(1)
 
     assert search_of(scene, 1).worse == []
     assert "segment" not in {row.kind for row in report.notices}
@@ -120,7 +109,7 @@ def test_late_labels_of_an_earlier_round_search_again_in_all_later_ones(scene):
 
 
 def test_what_a_person_restates_is_no_evidence(database):
-    scene = segmented(database, late_labels=timedelta(days=1))
+    scene = segmented(database, labels=300, late_labels=timedelta(days=1))
     for number in (1, 2):
         closed(scene, number, wrong="SK")
     before = search_of(scene, 2)
@@ -132,7 +121,7 @@ def test_what_a_person_restates_is_no_evidence(database):
 
 
 def test_items_that_nobody_can_tell_count_neither_for_their_segment_nor_for_the_rest(database):
-    scene = segmented(database)
+    scene = segmented(database, labels=300)
     scene.week(1, share=0.2)
     for place, row in enumerate(scene.source.rows):
         row |= {"country": COUNTRIES[place % 5], "client": None}
@@ -151,7 +140,7 @@ def test_items_that_nobody_can_tell_count_neither_for_their_segment_nor_for_the_
 
 
 def test_values_that_are_too_small_to_be_told_apart_are_no_segment(database):
-    scene = segmented(database)
+    scene = segmented(database, labels=300)
     many = tuple(f"c{place:02}" for place in range(MOST_VALUES + 5))
     closed(scene, 1, countries=many)
 
@@ -174,7 +163,7 @@ class ByCountry(Scene):
 
 def test_a_segment_that_has_a_labeler_of_its_own_is_not_compared_with_other_labelers(database):
     parts = [{"kind": "files", "for": rule} for rule in ({"country": "SK"}, "otherwise")]
-    scene = segmented(database, ByCountry, labeling={"kind": "several", "parts": parts})
+    scene = segmented(database, ByCountry, labels=300, labeling={"kind": "several", "parts": parts})
     closed(scene, 1, wrong="SK")
 
     [evidence] = scene.read(segment_store.read_evidence, [scene.round(1).id]).values()

@@ -3,7 +3,6 @@
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.segments import NO_VALUE
 from monitor.stats.core.counts import Counts
@@ -11,16 +10,10 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 from monitor.storage.results import segment_store
-from monitor.testing import MemorySource
 from tests.rounds.played import played
-from tests.rounds.scene import THRESHOLD, WEEK, Scene, settings
+from tests.rounds.scene import WEEK, segmented
 
 COUNTRIES = ("CZ", "CZ", "CZ", "SK", "SK", None)
-
-
-def segmented(database):
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country", "client"])
-    return Scene(database, settings(), source)
 
 
 @played
@@ -62,27 +55,15 @@ def counts_of(cells):
     )
 
 
-def report_of(scene, found):
-    return RoundReport.model_validate(scene.report(found.number))
-
-
 def test_labels_count_for_the_value_of_their_item_and_add_up_to_those_of_the_stratum(scene):
     found = scene.round(1)
 
-    strata = {
-        row["stratum"]: (row["size"], row["labeled"], row["positive"])
-        for row in scene.rows(
-            "select s.stratum, s.size, c.labeled, c.positive from strata s join counts c "
-            "on c.round_id = s.round_id and c.stratum = s.stratum where s.round_id = :id",
-            id=found.id,
-        )
-    }
     cells = cells_of(scene, found)
     for segment in ("country", "client"):
-        for stratum, wanted in strata.items():
-            mine = [c for c in cells if (c.segment, c.stratum) == (segment, stratum)]
-            sums = tuple(sum(getattr(c, n) for c in mine) for n in ("size", "labeled", "positive"))
-            assert sums == wanted
+        for part in scene.tally(1).strata:
+            mine = [c for c in cells if (c.segment, c.stratum) == (segment, part.stratum.name)]
+            for name in ("size", "labeled", "positive"):
+                assert sum(getattr(c, name) for c in mine) == getattr(part, name)
     assert {c.value for c in cells if c.segment == "country"} == {"CZ", "SK", NO_VALUE}
     of = {row["id"]: row["country"] or NO_VALUE for row in scene.source.rows}
     drawn = scene.rows("select id, stratum from items where round_id = :id", id=found.id)
@@ -100,12 +81,7 @@ def test_a_version_says_of_each_segment_what_the_statistics_say(scene):
 
     cells = [cell for cell in cells_of(scene, found) if cell.segment == "client"]
     part = counts_of([cell for cell in cells if cell.value == "client 1"])
-    whole = Counts.of_arrays(
-        size=[sum(c.size for c in cells if c.flagged is up) for up in (True, False)],
-        labeled=[sum(c.labeled for c in cells if c.flagged is up) for up in (True, False)],
-        positive=[sum(c.positive for c in cells if c.flagged is up) for up in (True, False)],
-        is_flagged=[True, False],
-    )
+    whole = scene.tally(1).counts
     wanted = segment_estimates(part, whole, seed=found.sobol_seed)
     rows = [row for row in rows_of(scene, found) if row.value == "client 1"]
     assert [(r.metric, r.point, r.low, r.high) for r in rows] == [
@@ -126,15 +102,14 @@ def test_a_version_says_of_each_segment_what_the_statistics_say(scene):
         )
         assert row.size == part.size.sum()
         assert (row.flagged, row.labeled) == (part.size[0], part.labeled.sum())
-    segments = report_of(scene, found).segments
+    segments = scene.round_report(1).segments
     assert segments == rows_of(scene, found)
     assert len(segments) == 2 * (3 + 2)
 
 
 def test_the_margin_is_the_configs_own_where_it_names_one(database):
     asked = Sample(max_labels=200, margin=Margin(precision=0.2), bands=Bands(flagged=1, passed=1))
-    source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country"])
-    scene = Scene(database, settings(sample=asked), source)
+    scene = segmented(database, columns=["country"], sample=asked)
 
     found = closed(scene)
 
@@ -188,7 +163,7 @@ def test_a_correction_of_an_earlier_round_leaves_the_segments_of_later_ones(scen
     first = scene.round(1)
     second = closed(scene, 2)
     before = rows_of(scene, second)
-    answered = next(i for i, a in scene.labeler.answers.items() if i in ids_of(scene, first))
+    answered = next(i for i, a in scene.labeler.answers.items() if i in scene.items(1))
     scene.labeler.answers[answered] = Answer.CANNOT_TELL
 
     scene.run()
@@ -199,17 +174,13 @@ def test_a_correction_of_an_earlier_round_leaves_the_segments_of_later_ones(scen
     assert scene.round(1).version == first.version + 1
 
 
-def ids_of(scene, found):
-    return {r["id"] for r in scene.rows("select id from items where round_id = :i", i=found.id)}
-
-
 def test_a_window_in_which_nothing_is_flagged_still_shows_its_segments(database):
     scene = segmented(database)
     with_countries(scene, 1)
     for row in scene.source.rows:
         row["score"] = 0.1
     scene.run(1)
-    scene.labeler.answers |= dict.fromkeys(ids_of(scene, scene.round(1)), Answer.NEGATIVE)
+    scene.labeler.answers |= dict.fromkeys(scene.items(1), Answer.NEGATIVE)
     scene.run()
 
     rows = rows_of(scene, scene.round(1))

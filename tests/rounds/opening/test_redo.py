@@ -20,20 +20,15 @@ from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, Scene, settings
 
 AT_ONCE = {"grace": timedelta(0), "hooks": ("ops",)}
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings(**AT_ONCE))
+SETTINGS = settings(**AT_ONCE)
 
 
 @played
 def unlabeled(database):
     """A round that was drawn and abandoned since no answer came by its deadline."""
-    scene = Scene(database, settings(**AT_ONCE))
+    scene = Scene(database, SETTINGS)
     scene.draw(1)
-    scene.now += timedelta(days=5)
-    scene.run()
+    scene.run(later=timedelta(days=5))
     assert scene.round(1).state == "abandoned"
     return scene
 
@@ -165,11 +160,10 @@ def test_what_a_slow_worker_puts_away_is_not_what_is_out_now(unlabeled):
 @pytest.fixture
 def folder(database, tmp_path):
     """A round labeled through files, abandoned since no answer came by its deadline."""
-    scene: Any = Scene(database, settings(**AT_ONCE))
+    scene: Any = Scene(database, SETTINGS)
     scene.labeler = FilesLabeler(FilesSettings(), tmp_path)
     scene.draw(1)
-    scene.now += timedelta(days=5)
-    scene.run()
+    scene.run(later=timedelta(days=5))
     assert scene.round(1).state == "abandoned"
     return scene
 

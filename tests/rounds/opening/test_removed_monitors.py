@@ -28,10 +28,6 @@ def end(scene, *names):
     return [alert.state for alert in scene.alerts()]
 
 
-def told(scene, sink):
-    return [each for each in scene.notices(sink) if each["event"].startswith("alert.")]
-
-
 def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_told_once(scene):
     scene.now += WEEK + UNWATCHED
 
@@ -42,11 +38,10 @@ def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_t
     assert states == [AlertState.RESOLVED]
     assert alert.ended_why == "the monitor is no longer in the config"
     for sink in ("log", "ops"):
-        events = told(scene, sink)
+        events = scene.alert_notices(sink)
         assert [each["event"] for each in events] == ["alert.firing", "alert.resolved"]
         assert "has ended: the monitor is no longer in the config." in events[-1]["sentence"]
-    with scene.database.read() as connection:
-        assert removed_monitors(connection, ["other"]) == []
+    assert scene.read(removed_monitors, ["other"]) == []
 
 
 def test_an_alert_waits_for_a_slot_that_another_config_would_open_and_for_its_own_monitor(scene):
@@ -69,9 +64,8 @@ def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene
     scene.now += WEEK
     due.open_due(scene.context)
 
-    with scene.database.read() as connection:
-        [removed] = removed_monitors(connection, ["other"])
-        known = removed_monitors(connection, ["other", "mail"])
+    [removed] = scene.read(removed_monitors, ["other"])
+    known = scene.read(removed_monitors, ["other", "mail"])
 
     [alert] = scene.alerts()
     assert known == []

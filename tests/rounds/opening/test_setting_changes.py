@@ -35,9 +35,8 @@ def ahead(scene, **changes):
 
 
 def between(scene):
-    with scene.database.read() as connection:
-        rounds = round_store.find_rounds(connection, scene.name)
-        changes = read_changes(connection, rounds)
+    rounds = scene.read(round_store.find_rounds, scene.name)
+    changes = scene.read(read_changes, rounds)
     return {
         round_.number: [change_sentence(c) for c in changes.get(round_.id, [])] for round_ in rounds
     }

@@ -123,9 +123,7 @@ def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene
     scene.label()
 
     assert scene.round(3).state == "closed"
-    [concern] = [
-        concern for concern in scene.overview().concerns if "positives have lower" in concern
-    ]
+    [concern] = [each for each in scene.overview().concerns if "positives have lower" in each]
     assert concern.startswith("round 3: by the labels of this round, positives have lower scores")
     assert len([sink for sink, sentence in told(scene) if "positives have lower" in sentence]) == 2
 
@@ -143,9 +141,7 @@ def test_few_labels_a_round_tell_of_a_turned_score_together(database):
         told_after.append(any("positives have lower" in sentence for _, sentence in told(scene)))
 
     assert (told_after[0], told_after[-1]) == (False, True)
-    [concern] = [
-        concern for concern in scene.overview().concerns if "positives have lower" in concern
-    ]
+    [concern] = [each for each in scene.overview().concerns if "positives have lower" in each]
     assert "by the labels of the last" in concern
 
 

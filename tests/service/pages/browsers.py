@@ -23,6 +23,7 @@ from selenium.common.exceptions import StaleElementReferenceException, WebDriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from tests.servers import cannot_start, free_port
 from tests.workers import worker
@@ -41,6 +42,7 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--window-size=1000,760",
 )
+DOWN, ENTER, ESCAPE, TAB = Keys.ARROW_DOWN, Keys.ENTER, Keys.ESCAPE, Keys.TAB
 PATIENCE = 60.0  # seconds; a busy machine is slow, and nobody waits where nothing is wrong
 
 LABEL = """

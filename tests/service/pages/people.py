@@ -29,7 +29,6 @@ from monitor.service.pages.serving import PagesServer, pages_app
 from monitor.service.pages.status.addresses import Board
 from monitor.storage.pages.page_tables import page_tasks
 from tests.rounds.scene import Scene, settings
-from tests.servers import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -242,21 +241,13 @@ def hand(database: Database, key: str, who: str) -> None:
 
 def put_on_screen(place: Place, task: str, shown: dict[str, str] | None) -> None:
     """Let a task show these texts; None of what was deleted."""
-    with place.scene.database.write() as connection:
-        connection.execute(update(page_tasks).where(page_tasks.c.key == task).values(shown=shown))
+    place.scene.execute(update(page_tasks).where(page_tasks.c.key == task).values(shown=shown))
 
 
 @contextmanager
-def served(place: Place, *, host: str = HOST, name: str = "", notified: Any) -> Iterator[None]:
-    """Serve the page on a free port, under http."""
-    server = PagesServer(
-        lambda: [place.scene.name],
-        place.board(),
-        settings=PagesSettings(listen=f"{host}:{free_port()}"),
-        setting="--port",
-        name=name,
-        notified=notified,
-    )
+def served(board: Board, settings: PagesSettings, *, notified: Any, **more: Any) -> Iterator[None]:
+    """Serve pages by a real server."""
+    server = PagesServer(lambda: ["mail"], board, settings=settings, notified=notified, **more)
     server.start()
     try:
         yield

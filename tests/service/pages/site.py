@@ -12,14 +12,14 @@ from sqlalchemy import text
 from monitor.config.pages import PagesSettings
 from monitor.domain.people import Role
 from monitor.service.pages.labeling.task_queue import TaskQueue
-from monitor.service.pages.serving import PagesServer, pages_app
+from monitor.service.pages.serving import pages_app
 from monitor.service.pages.sign_in import SignIn, SignInAttempts
 from monitor.service.pages.status.addresses import Board
 from monitor.storage.pages import accounts as tokens
 from monitor.storage.pages import people_store
 from monitor.storage.pages.accounts import StoreUsers
 from tests.servers import free_port
-from tests.service.pages.people import Client, Reader
+from tests.service.pages.people import Client, Reader, served
 
 if TYPE_CHECKING:
     from monitor.storage.database import Database
@@ -100,17 +100,5 @@ def serving(site, folder, **more):
     """The pages on a free port, under https; yields their address."""
     settings = reachable(listen=f"127.0.0.1:{free_port()}", names=["localhost"], **more)
     told = []
-    server = PagesServer(
-        lambda: ["mail"],
-        site.board(),
-        settings=settings,
-        setting="pages.listen",
-        name="",
-        notified=lambda at, _: told.append(at),
-        folder=folder,
-    )
-    server.start()
-    try:
+    with served(site.board(), settings, notified=lambda at, _: told.append(at), folder=folder):
         yield told[0]
-    finally:
-        server.stop()

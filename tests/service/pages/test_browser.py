@@ -21,7 +21,7 @@ from monitor.storage.pages import page_store
 from monitor.storage.pages.page_tables import page_tasks
 from monitor.wiring import build
 from tests.service.pages.browsers import LabelCommand, chromium
-from tests.small_config import configure, rows, write_predictions
+from tests.small_config import configure, rows, stored, write_predictions
 
 pytestmark = pytest.mark.server
 
@@ -94,22 +94,14 @@ def run_once(folder):
     application.database.close()
 
 
-def asked_of(folder, query):
-    database = Database(f"sqlite:///{folder}/monitor.db")
-    try:
-        return rows(database, query)
-    finally:
-        database.close()
-
-
 def said(folder, columns="task_key, annotator, answer"):
     """All that stands in the store, in its order."""
-    return asked_of(folder, f"select {columns} from page_answers order by id")
+    return stored(folder, f"select {columns} from page_answers order by id")
 
 
 def labels(folder):
     """What the rounds have got, by task."""
-    found = asked_of(folder, "select external_id, answer from label_events order by at, id")
+    found = stored(folder, "select external_id, answer from label_events order by at, id")
     return {of.partition("/")[0]: answer for of, answer in found}
 
 

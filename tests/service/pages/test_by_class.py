@@ -4,12 +4,8 @@ import re
 
 import pytest
 
-from monitor.config.pages import PagesSettings
-from monitor.service.pages.link_login import LinkLogin
-from monitor.service.pages.serving import pages_app
-from monitor.service.pages.status.addresses import Board
 from tests.rounds.class_page import CLASSES, ClassPage
-from tests.service.pages.people import HOST, PORT, Client, Person
+from tests.service.pages.people import Place
 
 WHAT_IS_LEFT = re.compile(r'<p id="progress".*?</p>')
 MANY = ("<b>News</b>", *(f"c{place}" for place in range(11)))
@@ -27,13 +23,19 @@ def drawn(database, folder, classes=CLASSES, **more):
     return found
 
 
+class OfBlock(Place):
+    """The page of a block, without its status."""
+
+    def desk(self, **_):
+        return self.scene.desk()
+
+    def settings(self):
+        return []
+
+
 def person(block, name="ada"):
     """Let somebody in."""
-    board = Board(block.database, lambda: block.now, list, lambda *_: None)
-    entrance = LinkLogin("account", lambda _: None)
-    application = pages_app(block.desk(), entrance, board, PagesSettings(listen=f"{HOST}:{PORT}"))
-    one = Person(Client(application)).get(f"/enter?key={entrance.key}")
-    return one.post("/enter", name=name)
+    return OfBlock(block).person(name)
 
 
 def offers(one):

@@ -1,17 +1,11 @@
 """One answer for several classes, in a real browser, served by the real command."""
 
 import csv
-import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-if os.environ.get("CI") != "true":
-    pytest.importorskip("selenium", reason="selenium is not installed (requirements/dev.lock)")
-
-from selenium.webdriver.common.keys import Keys
-
-from tests.service.pages.browsers import LabelCommand, chromium
+from tests.service.pages.browsers import DOWN, ENTER, ESCAPE, LabelCommand, chromium
 from tests.service.pages.test_browser import run_once, said
 
 pytestmark = pytest.mark.server
@@ -65,14 +59,14 @@ def test_letters_find_a_class_among_many_and_enter_answers(shop):
     with shop.running() as link, chromium() as browser:
         browser.enter(link).until(browser.is_ready)
         buttons = [button.text for button in browser.all("#answers .choices button")]
-        browser.press(Keys.ENTER)  # chooses nothing
-        given = {press_on(browser, "c", "tra", Keys.ENTER): "class 1"}
-        given[press_on(browser, "TRA", Keys.ARROW_DOWN, Keys.ENTER)] = "class 2"
+        browser.press(ENTER)  # chooses nothing
+        given = {press_on(browser, "c", "tra", ENTER): "class 1"}
+        given[press_on(browser, "TRA", DOWN, ENTER)] = "class 2"
         browser.press("none")
         matching = browser.text("#matching")
-        given[press_on(browser, Keys.ENTER)] = "0"
-        browser.press(Keys.ENTER)
-        given[press_on(browser, Keys.ESCAPE, "?")] = "cannot tell"
+        given[press_on(browser, ENTER)] = "0"
+        browser.press(ENTER)
+        given[press_on(browser, ESCAPE, "?")] = "cannot tell"
         wrong = press_on(browser, "0")
         browser.press("u")
         browser.until(lambda: browser.task == wrong)

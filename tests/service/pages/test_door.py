@@ -7,12 +7,20 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from sqlalchemy import event, text
+from sqlalchemy import event
 
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages.guard import HEADERS, MOST_BYTES
 from monitor.service.pages.sessions import SESSION
-from tests.service.pages.people import BASE, PORT, Person, place_of, put_on_screen, sent_to
+from tests.service.pages.people import (
+    BASE,
+    PORT,
+    Person,
+    Reader,
+    place_of,
+    put_on_screen,
+    sent_to,
+)
 
 COOKIE = f"pr_monitor_{PORT}"
 FORMS = ("/label/answer", "/label/undo", "/label/mine", "/label/conflicts", "/leave")
@@ -261,11 +269,12 @@ def test_page_source_and_requests_are_the_same_whatever_was_predicted(place, ada
 
     ada.answer("1")
     before = seen()
-    with place.scene.database.write() as connection:
-        flags = "case when predicted then false else true end"
-        connection.execute(text(f"update items set score = 1 - score, predicted = {flags}"))
-        connection.execute(text("update items set challenged = predicted"))
-        connection.execute(text("update strata set size = size + 7, low = 0.25, high = 0.75"))
+    flags = "case when predicted then false else true end"
+    place.scene.execute(
+        f"update items set score = 1 - score, predicted = {flags}",
+        "update items set challenged = predicted",
+        "update strata set size = size + 7, low = 0.25, high = 0.75",
+    )
     after = seen()
 
     assert before == after
@@ -305,10 +314,13 @@ def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place
 def test_texts_of_strangers_are_texts(place):
     ada = place.person("<img src=x onerror=alert(1)>")
     hostile = "</div><script>alert(1)</script><img src=x onerror=alert(1)>\u202egnp\x1b[31m"
-    put_on_screen(place, ada.task, {"subject <b>": hostile})
+    put_on_screen(place, ada.task, {"subject <b>\udfff": f"{hostile} \ud800"})
 
+    script = ada.client.get("/label/next").text
     ada.get()
 
+    for half in ("\\udfff", "\\ud800"):
+        assert (half in script, half in ada.page.text) == (True, True)
     assert "Labeling as <img" in ada.page.text
     assert "</div><script>alert(1)" in ada.page.text
     assert "\\u202egnp\\x1b[31m" in ada.page.text
@@ -344,3 +356,50 @@ def test_no_telemetry_of_the_process_learns_what_is_asked(place, monkeypatch):
     place.person("ada").answer("1")
 
     assert spans.get_finished_spans() == ()
+
+
+# Roles
+
+PARTS = ("/label/picture", "/label/html")
+
+
+def test_the_labeling_page_is_for_labelers_and_admins(ada, as_role):
+    for role, status in (("labeler", 200), ("viewer", 403), ("admin", 200)):
+        as_role(role)
+
+        codes = [ada.client.get(path).status_code for path in ("/label", "/label/next", *PARTS)]
+        assert codes == [status, status, *[404 if status == 200 else 403] * 2]
+
+
+def test_a_viewer_answers_nothing_and_reads_why(place, ada, as_role):
+    form = {**ada.page.forms["/label/answer"], "answer": "1"}
+    as_role("viewer")
+
+    answer = ada.client.post("/label/answer", data=form)
+
+    assert answer.status_code == 403
+    assert "not for you: your role here is viewer" in Reader(answer.text).text
+    assert place.said == []
+
+
+def test_a_sentence_leads_to_the_pages_of_the_role_only(ada, as_role):
+    for role, leads_to in (("labeler", ["/label"]), ("viewer", ["/"]), ("admin", ["/label", "/"])):
+        as_role(role)
+
+        answer = ada.client.post("/leave", data={"form_token": "of another visit"})
+
+        assert answer.status_code == 403
+        assert links(answer) == leads_to
+
+
+def test_who_left_or_never_came_in_is_led_to_no_page_that_is_closed(place, ada):
+    left = ada.client.post("/leave", data={"form_token": ada.form_token})
+    stranger = place.client().get("/enter?key=x")
+
+    assert "You have left" in left.text
+    assert stranger.status_code == 403
+    assert links(left) == links(stranger) == []
+
+
+def links(answer):
+    return [named["href"] for tag, named in Reader(answer.text).elements if tag == "a"]

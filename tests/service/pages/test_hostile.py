@@ -6,21 +6,12 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from monitor.config.pages import PagesSettings
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages import guard
 from monitor.service.pages.labeling.task_queue import HELD
-from tests.service.pages.people import PORT, hand, place_of, put_on_screen, sent_to, served
-
-
-def test_half_a_character_is_shown_as_its_code(place, ada):
-    put_on_screen(place, ada.task, {"sub\udfffject": "a\ud800b"})
-
-    for path in ("/label", "/label/next"):
-        answer = ada.client.get(path)
-
-        assert answer.status_code == 200
-        assert "\\ud800" in answer.text
-        assert "\\udfff" in answer.text
+from tests.servers import free_port
+from tests.service.pages.people import PORT, hand, place_of, sent_to, served
 
 
 def test_a_form_that_never_comes_to_its_end_is_given_up(place, monkeypatch):
@@ -116,7 +107,8 @@ def test_who_came_in_is_in_also_where_nobody_reads_what_is_printed(place):
         data = {"key": key, "name": "ada"}
         return httpx.post(address, data=data, trust_env=False, follow_redirects=False)
 
-    with served(place, host="localhost", notified=told):
+    settings = PagesSettings(listen=f"localhost:{free_port()}")
+    with served(place.board(), settings, notified=told):
         answer = come_in()
 
     assert links[0].startswith("http://127.0.0.1:"), "the address that is listened on"

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.domain.shown import no_picture, picture
 from tests.pictures import png
-from tests.service.pages.browsers import chromium, listening
+from tests.service.pages.browsers import ENTER, ESCAPE, chromium, listening
 from tests.service.pages.hostile import HOSTILE, OUT
 from tests.service.pages.test_browser import normal, said, shop_of, show
 
@@ -116,10 +116,10 @@ def test_what_is_looked_for_is_marked_in_a_long_text_and_a_broken_picture_says_s
         browser.press("/")
         browser.press("TRAIN")
         found = browser.text("#found")
-        browser.press("\ue007")  # Enter
+        browser.press(ENTER)
         at = browser.text("#found")
         marks = len(on_screen(browser, "mark"))
-        browser.press("\ue00c")  # Escape
+        browser.press(ESCAPE)
         browser.answer("1")
         next_marks = len(on_screen(browser, "mark"))
         browser.find("#term").clear()

@@ -1,10 +1,12 @@
-"""What the page says of margins comes from the plan, whatever is answered."""
+"""What the page says of the rest: how long it takes, and margins that come from the plan."""
 
 import re
+from datetime import timedelta
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
-from tests.rounds.scene import REFERENCE, Scene, settings
+from monitor.service.pages.labeling.pace import AT_FIRST, seconds_each
+from tests.rounds.scene import MONDAY, REFERENCE, Scene, settings
 from tests.service.pages.people import Place, on_page
 
 MARGIN = Margin(precision=0.2, recall=0.2)
@@ -68,3 +70,22 @@ def test_a_first_wave_promises_nothing_and_both_together_do(database, tmp_path):
     assert scene.round(1).second_wave_at is None
     assert "then" not in first
     assert "; then precision within ±" in place.desk().progress("ada").text
+
+
+def times(*gaps):
+    """Times of answers with these seconds between them, in no order."""
+    found = [MONDAY]
+    for gap in gaps:
+        found.append(found[-1] + timedelta(seconds=gap))
+    return found[::-1]
+
+
+def test_the_pace_is_that_of_the_last_items_and_pauses_are_none():
+    assert seconds_each(times(3, 4, 5, 6, 3600, 4)) == 4
+    assert seconds_each(times(4, 4, 4, 4, 4, 119)) == 4
+
+
+def test_until_enough_is_known_a_usual_pace_is_assumed():
+    assert seconds_each([]) == AT_FIRST
+    assert seconds_each(times(1, 1, 1, 1)) == AT_FIRST
+    assert seconds_each(times(1, 1, 1, 1, 1)) == 1

@@ -55,9 +55,8 @@ def test_each_person_has_an_order_of_their_own_within_a_block_of_the_common_one(
     orders = []
     for name in ("ada", "bob"):
         orders.append([*place.answer_all(name, "1")])
-        with place.scene.database.write() as connection:
-            connection.exec_driver_sql("delete from page_answers")
-            connection.exec_driver_sql("update page_tasks set held_by = null, held_until = null")
+        forgotten = "update page_tasks set held_by = null, held_until = null"
+        place.scene.execute("delete from page_answers", forgotten)
 
     assert orders[0] != orders[1]
     for said in orders:

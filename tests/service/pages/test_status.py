@@ -1,14 +1,12 @@
 """The status pages: the same as `pr-monitor status`, `rounds` and `show`, for who may see it."""
 
 import re
-import shutil
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import update
 
 from monitor.cli.views.rounds_page import echo_round
 from monitor.cli.views.status_page import echo_overview
@@ -16,15 +14,18 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
 from monitor.domain.people import Role
 from monitor.domain.settings import MonitorSettings
+from monitor.domain.visible import clean
+from monitor.presentation.classes import block_lines
 from monitor.rounds.delivery import deliver
 from monitor.rounds.round_page import read_page
 from monitor.service.pages.sessions import WebSession
 from monitor.service.pages.status.addresses import Board, first_page
-from monitor.storage.database import Database
 from monitor.storage.results import alert_store
-from monitor.storage.tables import effects, store
-from tests.faults.few_points import few_points
-from tests.rounds.scene import LIMITS, REFERENCE, Log, Scene, overview, settings
+from monitor.storage.tables import effects, round_events, rounds
+from tests.rounds.played import played
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
+from tests.rounds.sinks import Sink
+from tests.rounds.test_classes import Blocks
 from tests.service.pages.people import Person, Place, Reader
 
 REPORT = "/monitors/mail/rounds/2/report"
@@ -37,36 +38,15 @@ def scene(database):
     return Scene(database, settings(limits=LIMITS, reference=REFERENCE))
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory, store_tables):
+@played
+def alarmed(scene):
     """A monitor with an open alert, whose notice is in the log, and a round that waits."""
-    path = tmp_path_factory.mktemp("played") / "monitor.db"
-    shutil.copy(store_tables, path)
-    scene = Scene(Database(f"sqlite:///{path}"), settings(limits=LIMITS, reference=REFERENCE))
-    with scene.database.write() as connection:
-        connection.execute(
-            update(store).values(id="of this test")
-        )  # so that every draw is the same
-    with few_points(2**9):
-        scene.play(1)
-        scene.play(2, precision=0.1)
-        scene.week(3)
-        scene.run(3)
-        scene.answer(0.4)
-        scene.run()
-    deliver(scene.database, {"log": Log()}, lambda: scene.now)
-    scene.database.close()
-    return path, scene
-
-
-@pytest.fixture
-def alarmed(played, tmp_path):
-    """A copy of that store."""
-    path, scene = played
-    shutil.copy(path, tmp_path / "copy.db")
-    copy = replace(scene, database=Database(f"sqlite:///{tmp_path}/copy.db"))
-    yield copy
-    copy.database.close()
+    scene.play(1)
+    scene.play(2, precision=0.1)
+    scene.draw(3)
+    scene.label(0.4)
+    deliver(scene.database, {"log": Sink()}, lambda: scene.now)
+    return scene
 
 
 def visitor(scene, **more):
@@ -114,8 +94,7 @@ def nothing_to_find_and_a_dead_letter(scene):
     scene.truth = dict.fromkeys(scene.truth, Answer.NEGATIVE)
     scene.answer()
     scene.run()
-    with scene.database.write() as connection:
-        connection.execute(update(effects).values(status="dead", tries=4, last_error="it is down"))
+    scene.execute(update(effects).values(status="dead", tries=4, last_error="it is down"))
 
 
 STORIES = {
@@ -154,12 +133,31 @@ def assert_pages_say_what_commands_say(scene, state, capsys):
             assert words(sentence) in page
     assert [part for line in status[1:] for part in cells(line) if part not in one] == []
     for number in rounds_of(scene):
-        with scene.database.read() as connection:
-            echo_round(read_page(connection, scene.name, number, None))
+        echo_round(scene.read(read_page, scene.name, number, None))
         printed = capsys.readouterr().out.splitlines()
         page = ada.get(f"/monitors/mail/rounds/{number}").page.text
         said = [part for line in printed if not line.startswith("--") for part in cells(line)]
         assert [part for part in said if part not in page] == [], number
+
+
+def test_the_pages_of_classes_say_what_status_and_show_say_and_their_names_are_text(
+    database, monkeypatch
+):
+    block = Blocks(database, classes=("travel", "finance", HOSTILE.replace("\x1b[31m", "")))
+    block.week()
+    block.play()
+    monitors = [scene.context.settings for scene in block.monitors.values()]
+    monkeypatch.setattr(Place, "settings", lambda _: monitors)
+    said = [words(clean(line)) for line in block_lines(block.overview)]
+
+    for path in ("/", "/monitors/mail-travel/rounds/1"):
+        person = shown(block["travel"], path)
+        text = words(person.page.text)
+
+        assert len(said) >= 5
+        assert [line for line in said if line not in text] == []
+        assert "<script>alert" not in person.response.text
+        assert "\u202e" not in person.response.text
 
 
 def rounds_of(scene):
@@ -300,11 +298,10 @@ def test_what_is_not_there_is_said_in_a_sentence(alarmed):
 
 
 def test_texts_of_strangers_are_texts(alarmed):
-    with alarmed.database.write() as connection:
-        [alert] = alert_store.find_alerts(connection, state=AlertState.FIRING)
-        alert_store.end(connection, alert.id, AlertState.RESOLVED, why=HOSTILE, now=alarmed.now)
-        connection.execute(text("update rounds set reason = :why"), {"why": HOSTILE})
-        connection.execute(text("update round_events set reason = :why"), {"why": HOSTILE})
+    [alert] = alarmed.read(alert_store.find_alerts, state=AlertState.FIRING)
+    resolved = {"why": HOSTILE, "now": alarmed.now}
+    alarmed.write(alert_store.end, alert.id, AlertState.RESOLVED, **resolved)
+    alarmed.execute(*(update(table).values(reason=HOSTILE) for table in (rounds, round_events)))
 
     ada = visitor(alarmed)
     for path in ALL[:3]:
@@ -347,8 +344,8 @@ def test_a_monitor_lists_its_newest_rounds_and_leads_to_the_older_ones(alarmed, 
         assert listed(f"{page}{oldest}") == ([], [], True)
         assert f"No rounds before round {oldest}." in ada.page.text
         assert f"What round {newest} asked of each stratum" in ada.page.text
-        with alarmed.database.write() as connection:  # as a backfill of earlier slots counts
-            connection.execute(text("update rounds set number = number - 2"))
+        # as a backfill of earlier slots counts
+        alarmed.execute("update rounds set number = number - 2")
 
 
 def test_no_page_shows_an_item(alarmed):

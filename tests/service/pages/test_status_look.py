@@ -1,16 +1,11 @@
 """The status pages in a real browser: on a phone, enlarged, in light and dark, by keyboard."""
 
-import os
-
 import pytest
 
-if os.environ.get("CI") != "true":
-    pytest.importorskip("selenium", reason="selenium is not installed (requirements/dev.lock)")
-
-from selenium.webdriver.common.keys import Keys
-
+from monitor.config.pages import PagesSettings
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
-from tests.service.pages.browsers import chromium
+from tests.servers import free_port
+from tests.service.pages.browsers import ENTER, TAB, chromium
 from tests.service.pages.people import Place, served
 
 pytestmark = pytest.mark.server
@@ -45,7 +40,9 @@ def address(database):
     scene.week(3)
     scene.run(3)
     links: list[str] = []
-    with served(Place(scene), name="ada", notified=lambda link, _: links.append(link)):
+    where = PagesSettings(listen=f"127.0.0.1:{free_port()}")
+    entered = {"name": "ada", "notified": lambda link, _: links.append(link)}
+    with served(Place(scene).board(), where, **entered):
         yield links[0]
 
 
@@ -74,7 +71,7 @@ def test_the_status_pages_fit_and_are_named_and_load_nothing_from_elsewhere(addr
         scrollable = len(browser.all(".scroll[tabindex='0']"))
         browser.driver.get(f"{base}/")
         outline = reach(browser, "mail").value_of_css_property("outline-width")
-        browser.press(Keys.ENTER)
+        browser.press(ENTER)
         browser.until(lambda: browser.driver.current_url.endswith("/monitors/mail"))
         asked = {url.partition("?")[0] for url in browser.requests()}
         complaints = browser.log()
@@ -93,5 +90,5 @@ def reach(browser, word):
     for _ in range(10):
         if (focused := browser.driver.switch_to.active_element).text == word:
             return focused
-        browser.press(Keys.TAB)
+        browser.press(TAB)
     raise AssertionError(word)

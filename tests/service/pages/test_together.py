@@ -163,8 +163,7 @@ def test_who_is_not_the_adjudicator_reads_who_is_and_decides_nothing(
 def test_a_conflict_that_was_settled_meanwhile_is_not_decided(doubled):
     eve = doubled.person("eve").get("/label/conflicts")
     form = {**eve.page.forms["/label/conflicts"], "answer": "1"}
-    with doubled.scene.database.write() as connection:
-        connection.exec_driver_sql("update page_answers set answer = '1'")
+    doubled.scene.execute("update page_answers set answer = '1'")
 
     late = eve.client.post("/label/conflicts", data=form)
 
@@ -260,10 +259,8 @@ def test_labelers_see_their_own_answers_and_nobody_elses(ada, as_role):
 def test_texts_and_names_of_strangers_stay_texts_on_every_page(database, tmp_path):
     judge = "<img src=x onerror=alert(1)>"
     place = Place(on_page(answered_twice(database, judge), tmp_path))
-    with place.scene.database.write() as connection:
-        keys = [key for (key,) in connection.exec_driver_sql("select key from page_tasks")]
-    for key, text in zip(keys, HOSTILE, strict=False):
-        put_on_screen(place, key, {"subject": text, text[:200]: "b"})
+    for row, text in zip(place.scene.rows("select key from page_tasks"), HOSTILE, strict=False):
+        put_on_screen(place, row["key"], {"subject": text, text[:200]: "b"})
     place.person("<script>alert(1)</script>")
     judge = place.person(judge)
     ada = place.person("ada")

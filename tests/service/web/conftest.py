@@ -12,4 +12,5 @@ def place(folder):
     """A folder with a config that says where to listen."""
     place = Place(folder, free_port())
     configure(folder, more=place.web)
-    return place
+    yield place
+    place.store.close()

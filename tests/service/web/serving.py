@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from monitor.storage.database import Database
+from tests.small_config import rows
 from tests.workers import worker
 
 if TYPE_CHECKING:
@@ -47,6 +49,13 @@ def samples(text):
     }
 
 
+def change(path, before, after):
+    """Put another text into a config."""
+    text = path.read_text()
+    assert text.count(before) == 1, before
+    path.write_text(text.replace(before, after))
+
+
 @dataclass
 class Place:
     """A folder with a config, and where its service listens."""
@@ -55,6 +64,9 @@ class Place:
     port: int
     process: Any = None
     logged: list[str] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.store = Database(f"sqlite:///{self.folder}/monitor.db")
 
     @property
     def web(self):
@@ -78,6 +90,9 @@ class Place:
     def get(self, path):
         return httpx.get(f"http://127.0.0.1:{self.port}{path}", timeout=30, trust_env=False)
 
+    def rows(self, query):
+        return rows(self.store, query)
+
     def metrics(self):
         return samples(self.get("/metrics").text)
 
@@ -90,11 +105,7 @@ class Place:
             time.sleep(0.05)
 
     def change(self, before, after):
-        """Put another text into the config."""
-        path = self.folder / "config.yaml"
-        text = path.read_text()
-        assert text.count(before) == 1, before
-        path.write_text(text.replace(before, after))
+        change(self.folder / "config.yaml", before, after)
 
     def reload(self, word="config "):
         """Ask for the config to be read again; returns the first line that tells of it."""

@@ -18,6 +18,8 @@ from tests.servers import free_port
 class HeldPages:
     """What the pages show; the metrics come when a test lets them."""
 
+    server: WebServer
+
     def __init__(self):
         self.asked = threading.Semaphore(0)
         self.come = threading.Event()
@@ -38,13 +40,13 @@ def serving(pages):
     """Start the pages, for this machine alone or for all; they are stopped in the end."""
     with ExitStack() as stack:
 
-        def serving(*, remote=False, host="127.0.0.1"):
-            address = Address(host, free_port())
+        def serving(*, remote=False):
+            address = Address("127.0.0.1", free_port())
             listen = None if remote else address.host
             app = watchers_app(lambda: None, lambda: None, pages.metrics, listen=listen)
-            server = WebServer(app, address)
-            server.start()
-            stack.callback(server.stop)
+            pages.server = WebServer(app, address)
+            pages.server.start()
+            stack.callback(pages.server.stop)
             stack.callback(pages.come.set)
             return address
 
@@ -159,29 +161,19 @@ def test_a_request_without_a_host_is_of_no_browser(serving):
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")
 
 
-def test_a_request_that_a_stop_cuts_off_is_answered_as_for_later_and_not_as_a_bug(monkeypatch):
+def test_a_request_that_a_stop_cuts_off_is_answered_as_for_later_and_not_as_a_bug(
+    serving, pages, monkeypatch
+):
     """uvicorn says 500 to what still waits for the store some seconds after the stop."""
     monkeypatch.setattr(server_module, "_STOP", 1)
-    is_asked, may_end = threading.Event(), threading.Event()
-
-    def waits_for_the_store():
-        is_asked.set()
-        may_end.wait(30)
-
-    address = Address("127.0.0.1", free_port())
-    app = watchers_app(lambda: None, waits_for_the_store, str)
-    server = WebServer(app, address)
-    server.start()
+    address = serving()
     answers: list[int] = []
-    asking = threading.Thread(
-        target=lambda: answers.append(httpx.get(f"http://{address}/ready", timeout=30).status_code)
-    )
+    asking = threading.Thread(target=lambda: answers.append(status(address, "/metrics")))
     asking.start()
-    assert is_asked.wait(30)
-    threading.Timer(3, may_end.set).start()
+    assert pages.asked.acquire(timeout=30)
+    threading.Timer(3, pages.come.set).start()
 
-    server.stop()
+    pages.server.stop()
     asking.join(30)
-    may_end.set()
 
     assert answers == [503]

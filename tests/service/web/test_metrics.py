@@ -8,7 +8,7 @@ from sqlalchemy import event
 
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage.outbox import effect_store
-from monitor.storage.tables import effects
+from monitor.storage.tables import effects, payloads
 from tests.pages import page
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, Scene, overview, settings
@@ -72,10 +72,7 @@ def test_what_waits_is_told_per_sink(database):
     add_round(database)
     for key in ("a", "b"):
         add_effect(database, 1, key, sink="ops")
-    with database.write() as connection:
-        connection.execute(
-            effects.update().where(effects.c.key == "b").values(status=effect_store.DEAD)
-        )
+    scene.execute(effects.update().where(effects.c.key == "b").values(status=effect_store.DEAD))
     scene.now = MONDAY + timedelta(minutes=5)
 
     text = told(scene)
@@ -114,10 +111,11 @@ def test_names_follow_the_conventions_are_those_of_the_docs_and_no_text_of_a_str
 ):
     """As promtool has it: our prefix, base units at the end, a help text, plain labels."""
     add_effect(alerting.database, 1, "waits")
-    with alerting.database.write() as connection:
-        connection.exec_driver_sql('update payloads set shown = \'{"text": "canary"}\'')
-        connection.exec_driver_sql("update rounds set reason = 'canary'")
-        connection.exec_driver_sql("update effects set last_error = 'canary'")
+    alerting.execute(
+        payloads.update().values(shown={"text": "canary"}),
+        "update rounds set reason = 'canary'",
+        "update effects set last_error = 'canary'",
+    )
     text = told(alerting)
     found = families(text)
 

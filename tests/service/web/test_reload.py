@@ -10,7 +10,7 @@ from monitor.config.load import load_config
 from monitor.rounds.opening import due
 from monitor.service.runtime import Running
 from monitor.service.web.health import Heartbeat
-from tests.service.web.serving import samples
+from tests.service.web.serving import change, samples
 from tests.small_config import HOOKS, configure
 
 SUCCESSFUL = ("pr_monitor_config_last_reload_successful",)
@@ -34,12 +34,6 @@ def running(path):
     application.database.close()
 
 
-def change(path, before, after):
-    text = path.read_text()
-    assert text.count(before) == 1, before
-    path.write_text(text.replace(before, after))
-
-
 def reload(running):
     """Ask for it; returns whether the config was taken and all that was logged."""
     with capture_logs() as logs:
@@ -47,15 +41,20 @@ def reload(running):
     return taken, logs
 
 
-def test_changed_settings_are_told_old_and_new_and_are_in_force(path, running):
+def test_changed_settings_are_told_old_and_new_those_of_hooks_by_name_and_are_in_force(
+    path, running
+):
     change(path, "{precision: 0.5}", "{precision: 0.6, recall: 0.4}")
+    change(path, "allow_private: true", "timeout: 5s")
 
     taken, logs = reload(running)
 
     assert taken
-    assert [line["event"] for line in logs] == ["config reloaded", "config changed"]
-    assert logs[1]["monitor"] == "mail"
-    assert logs[1]["settings"] == "limits.precision: 0.5 -> 0.6; limits.recall: not set -> 0.4"
+    assert [line["event"] for line in logs] == ["config reloaded", *["config changed"] * 2]
+    assert {line.get("monitor"): line["settings"] for line in logs[1:]} == {
+        "mail": "limits.precision: 0.5 -> 0.6; limits.recall: not set -> 0.4",
+        None: "hooks.ops.allow_private changed; hooks.ops.timeout changed",
+    }
     assert running.application.config.monitor("mail").limits.bounds["recall"].at_least == 0.4
 
 
@@ -104,14 +103,6 @@ def test_a_changed_secret_is_noticed_and_not_told(path, running):
 
     assert line["changed"] == "only what it names: a variable, or a file with a secret"
     assert "canary" not in str(line)
-
-
-def test_of_hooks_only_the_names_of_changed_settings_are_told(path, running):
-    change(path, "allow_private: true", "timeout: 5s")
-
-    _, logs = reload(running)
-
-    assert logs[-1]["settings"] == "hooks.ops.allow_private changed; hooks.ops.timeout changed"
 
 
 def test_what_other_settings_mean_for_the_next_round_is_told(path, running):

@@ -7,11 +7,10 @@ import socket
 import httpx
 import pytest
 
-from monitor.storage.database import Database
 from tests.servers import free_port
 from tests.service.pages.test_commands import come_in
 from tests.service.web.serving import COMMAND, OFTEN
-from tests.small_config import fill_labels, rows, runs
+from tests.small_config import fill_labels, runs
 
 SERVE = f"""
 from datetime import timedelta
@@ -26,11 +25,10 @@ SUCCESSFUL = ("pr_monitor_config_last_reload_successful",)
 
 def test_the_command_takes_a_round_to_mlflow_answers_has_pages_reloads_and_stops(place):
     port = next(port for port in iter(free_port, None) if port != place.port)
-    database = Database(f"sqlite:///{place.folder}/monitor.db")
 
     def all_is_done():
         queries = ("select state from rounds", "select distinct status from effects")
-        return [rows(database, query) for query in queries] == [[("closed",)], [("done",)]]
+        return [*map(place.rows, queries)] == [[("closed",)], [("done",)]]
 
     with (place.folder / "config.yaml").open("a") as config:
         config.write(f"pages: {{listen: 127.0.0.1:{port}}}\n")
@@ -62,7 +60,6 @@ def test_the_command_takes_a_round_to_mlflow_answers_has_pages_reloads_and_stops
     assert "event=stopped" in place.logged[-1]
     assert any("signal=SIGTERM" in line for line in place.logged)
     assert [len(runs(place.folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
-    database.close()
     for ended in (place.port, port):
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"http://127.0.0.1:{ended}/", trust_env=False)
@@ -92,11 +89,9 @@ def test_a_step_in_flight_is_finished_before_the_service_stops(place):
         serving.go()
         code, _, errors = serving.end()
 
-    database = Database(f"sqlite:///{place.folder}/monitor.db")
-    left = rows(database, "select state, claimed_by from rounds")
-    database.close()
     assert "signal=SIGINT" in stopping
-    assert (code, left) == (0, [("labeling", None)])
+    assert code == 0
+    assert place.rows("select state, claimed_by from rounds") == [("labeling", None)]
     assert "event=stopped" in errors.splitlines()[-1]
 
 
@@ -129,14 +124,12 @@ def test_a_step_that_takes_too_long_is_abandoned_and_taken_up_by_the_next_pass(p
     with place.serving(OFTEN.format(patch=ENDLESS, grace=0.3)) as serving:
         serving.wait_for("scanning")
         code = place.stop()
-    database = Database(f"sqlite:///{place.folder}/monitor.db")
-    left = rows(database, "select state, claimed_by is not null from rounds")
+    left = place.rows("select state, claimed_by is not null from rounds")
 
     with place.serving(OFTEN.format(patch="", grace=60)):
-        place.eventually(lambda: rows(database, "select state from rounds") == [("labeling",)])
+        place.eventually(lambda: place.rows("select state from rounds") == [("labeling",)])
         again = place.stop()
 
-    database.close()
     assert (code, again) == (75, 0)  # 0 would say that nothing was left
     [told] = [line for line in place.logged if "abandoned what took too long" in line]
     assert "monitor mail" in told
@@ -192,9 +185,7 @@ def test_a_process_whose_imports_broke_ends_and_the_next_one_goes_on(place):
     with place.serving(OFTEN.format(patch=BROKEN_IMPORT, grace=60)):
         code, _, errors = place.process.end()
     with place.serving(OFTEN.format(patch="", grace=60)):
-        database = Database(f"sqlite:///{place.folder}/monitor.db")
-        place.eventually(lambda: rows(database, "select state from rounds") == [("labeling",)])
-        database.close()
+        place.eventually(lambda: place.rows("select state from rounds") == [("labeling",)])
         again = place.stop()
 
     assert (code, again) == (1, 0)

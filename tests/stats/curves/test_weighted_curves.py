@@ -104,12 +104,14 @@ def bands_of(sample, threshold=0.6):
     return (sample.score >= threshold).astype(np.int64), sample.possible_at(threshold)
 
 
+def drawn(items, cell, possible, *, seed=1, **asked):
+    return cell_draws(items, np.asarray(cell), possible, rng=np.random.default_rng(seed), **asked)
+
+
 def test_the_positives_of_all_cells_have_the_posterior_of_the_round():
     cell, possible = bands_of(SAMPLE)
     totals = np.zeros((20_000, 2, 2))
-    for h, _, items in cell_draws(
-        SAMPLE.items, cell, possible, rng=np.random.default_rng(1), draws=20_000
-    ):
+    for h, _, items in drawn(SAMPLE.items, cell, possible, draws=20_000):
         totals[:, int(h >= 2)] += items.sum(axis=2)
 
     recall = totals[:, 0, 1] / totals[:, :, 1].sum(axis=1)
@@ -126,14 +128,8 @@ def test_cells_share_the_prior_of_their_stratum_unless_one_is_given():
     items = LabeledSample([0, 0, 0, 1], [1, 1, 1, 0], size=[1000, 10], flagged=1)
 
     def mean(prior):
-        found = cell_draws(
-            items,
-            np.array([0, 0, 0, 0]),
-            np.ones((2, 2), dtype=bool),
-            prior=prior,
-            rng=np.random.default_rng(2),
-            draws=40_000,
-        )
+        possible = np.ones((2, 2), dtype=bool)
+        found = drawn(items, [0, 0, 0, 0], possible, prior=prior, seed=2, draws=40_000)
         return next(iter(found))[2].mean(axis=0) / 1000
 
     # alpha: negatives .25 + .25, positives 3.25 + .25
@@ -149,15 +145,8 @@ def test_the_minds_of_the_two_classes_are_balanced_against_each_other():
     prior = np.stack([np.full((2, 1), 1e-3), np.full((2, 1), 1e6)])
 
     found = [
-        drawn[:, 1, 0] > 75
-        for *_, drawn in cell_draws(
-            items,
-            np.array([0, 0]),
-            np.ones((2, 1), dtype=bool),
-            prior=prior,
-            rng=np.random.default_rng(1),
-            draws=8,
-        )
+        positive[:, 1, 0] > 75
+        for *_, positive in drawn(items, [0, 0], np.ones((2, 1), dtype=bool), prior=prior, draws=8)
     ]
 
     assert found[0].tolist() == [True, False] * 4
@@ -168,17 +157,9 @@ def test_cells_that_cannot_be_are_refused():
     cell, possible = bands_of(SAMPLE)
 
     with pytest.raises(ValueError, match="a labeled item lies in a cell that its stratum cannot"):
-        next(cell_draws(SAMPLE.items, 1 - cell, possible, rng=np.random.default_rng(1)))
+        next(drawn(SAMPLE.items, 1 - cell, possible))
     with pytest.raises(ValueError, match="no estimand is called 'next'; there are rate, window"):
-        next(
-            cell_draws(
-                SAMPLE.items,
-                cell,
-                possible,
-                rng=np.random.default_rng(1),
-                estimand="next",  # type: ignore[arg-type]
-            )
-        )
+        next(drawn(SAMPLE.items, cell, possible, estimand="next"))
 
 
 # Bands
@@ -227,8 +208,8 @@ def test_curves_and_areas_are_scikit_learns_with_weights(seed, prevalence):
     found = bands.roc_area, bands.average_precision, bands.gain_area
     for interval, area in zip(found, areas(sample, prevalence), strict=True):
         assert interval.point == pytest.approx(np.clip(area, interval.low, interval.high), abs=2e-5)
-    drawn = np.interp(bands.roc.x, fpr, tpr)
-    assert bands.roc.point == pytest.approx(np.clip(drawn, bands.roc.low, bands.roc.high))
+    own = np.interp(bands.roc.x, fpr, tpr)
+    assert bands.roc.point == pytest.approx(np.clip(own, bands.roc.low, bands.roc.high))
     assert bands.roc.x[[0, -1]] == pytest.approx([fpr[fpr > 0].min() / 2, 1])
 
 

@@ -1,13 +1,11 @@
 """Labels per stratum: published sizes, other solvers, invariants, refusals."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special
 
@@ -17,10 +15,11 @@ from monitor.stats.design.neyman import FLOOR, AllocationProblem, coefficients_o
 from monitor.stats.design.notes import FloorsLowered, Remark
 from monitor.stats.design.planning import random_sampling_labels
 from monitor.stats.design.prior import JointLogits, PriorRates
-from monitor.stats.design.prospect import Prospect
+from monitor.stats.design.prospect import SHARE_BY_SIZE, Prospect
 from monitor.stats.design.rounding import at_most_total, rounded_up
+from tests.stats.samples import reference
 
-SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
+SEED = reference("seed_formulas")
 TABLE_4 = {case["name"]: case for case in SEED["sample_size_margin_0_05"]}
 UP = np.array([True, False])
 Z = float(special.ndtri(0.975))
@@ -35,9 +34,9 @@ RATES = np.array([0.96, 0.8, 0.55, 0.0005, 0.006, 0.03, 0.09, 0.2])
 def problem(sizes, is_flagged, prior_rates, floor=10.0):
     """The inner problem without rounding."""
     coefficients, _ = coefficients_of(sizes, is_flagged, prior_rates)
-    low = np.minimum(floor, sizes)
+    low, size = np.minimum(floor, sizes), sizes.astype(float)
     one, none = np.ones(len(sizes)), np.zeros(len(sizes))
-    return AllocationProblem(sizes.astype(float), is_flagged, low, coefficients, none, one, Z)
+    return AllocationProblem(size, is_flagged, low, size, coefficients, none, one, Z)
 
 
 def two_strata(k, prior_rates):
@@ -130,6 +129,7 @@ def test_a_plan_keeps_its_margins(window, margins):
 
 @settings(max_examples=30, deadline=None)
 @given(windows(), margin_sets | st.none(), st.integers(0, 5000))
+@example(([0, 0], UP, PriorRates(np.ones(2), np.ones(2), "scores")), None, 10)
 def test_a_budget_is_never_passed_and_never_left_without_need(window, margins, budget):
     sizes, is_flagged, prior_rates = window
 
@@ -266,9 +266,11 @@ def test_with_nothing_known_a_class_too_small_for_half_leaves_the_rest_to_the_ot
 # --- refused inputs -------------------------------------------------------------------------
 
 
-def plan_of(sizes=(100, 1000), known=None, cost=1.0, **asked):
+def plan_of(sizes=(100, 1000), known=None, **asked):
     known = known or PriorRates.of_rates([0.8, 0.1])
-    return allocate(Prospect.of(sizes, UP, known, cost), **asked)
+    names = {"cost", "uniform", "share_by_size"} & set(asked)
+    window = Prospect.of(sizes, UP, known, **{name: asked.pop(name) for name in names})
+    return allocate(window, **asked)
 
 
 @pytest.mark.parametrize(
@@ -286,6 +288,18 @@ def plan_of(sizes=(100, 1000), known=None, cost=1.0, **asked):
         *[
             ({"cost": cost}, "cost must be one positive number, or one for each")
             for cost in (0.0, [1.0, 1.0, 1.0], np.inf)
+        ],
+        *[
+            ({"margins": BOTH, "assurance": share}, "assurance must lie strictly between 0 and 1")
+            for share in (0, 1, -0.2, np.nan)
+        ],
+        *[
+            ({"max_labels": 100, "uniform": chance}, "uniform must lie in")
+            for chance in (-0.1, 1.0, np.nan)
+        ],
+        *[
+            ({"max_labels": 100, "share_by_size": share}, "share_by_size must lie in")
+            for share in (-0.1, 0.51, np.nan)
         ],
     ],
 )
@@ -359,9 +373,6 @@ def test_a_census_has_no_width_and_no_labels_all_of_it():
     assert doubting.half_width("recall", np.array([50.0, 200.0])) == 0
     assert doubting.half_width("recall", np.array([50.0 * (1 + 1e-15), 200.0])) == 0
     assert doubting.half_width("recall", np.array([0.0, 200.0])) == 1
-
-
-# --- costs ----------------------------------------------------------------------------------
 
 
 # --- what the prior and wrong scores cost ---------------------------------------------------
@@ -438,3 +449,67 @@ def test_free_strata_are_labeled_whole_and_the_budget_is_for_the_others(prior_ra
     assert plan.labels[FLAGGED_OF_8].tolist() == [200, 140, 120]
     assert plan.labels[~FLAGGED_OF_8].sum() == 400
     assert plan.margins.get("precision", 0.0) == 0
+
+
+# --- the share of the passed labels that is spread over the passed strata by size -----------------
+
+SIX = np.array([8_000, 9_000, 700_000, 60_000, 20_000, 9_000])
+UP_OF_SIX = np.arange(6) < 2
+SIX_RATES = np.array([0.6, 0.9, 0.0004, 0.01, 0.08, 0.35])
+PASSED_SHARE = SIX[~UP_OF_SIX] / SIX[~UP_OF_SIX].sum()
+
+
+def shared_plan(share_by_size: float = SHARE_BY_SIZE, **asked: Any) -> Any:
+    known = PriorRates.of_rates(SIX_RATES)
+    return allocate(Prospect.of(SIX, UP_OF_SIX, known, share_by_size=share_by_size), **asked)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"max_labels": 1200}, {"margins": BOTH}, {"margins": {"recall": 0.04}}]
+)
+def test_a_quarter_of_the_passed_labels_goes_by_size_and_the_rest_as_the_optimum_has_it(asked):
+    plan, passed = shared_plan(**asked), slice(2, None)
+
+    rest = plan.labels[passed] - 0.25 * plan.labels[passed].sum() * PASSED_SHARE
+
+    # The rest is shared out as the plan without the share shares out the same number of labels.
+    without = shared_plan(**asked, share_by_size=0).labels[passed]
+    assert rest / rest.sum() == pytest.approx(without / without.sum(), abs=0.02)
+
+
+def test_a_stratum_that_the_optimum_labels_whole_stays_whole():
+    sizes = np.array([160, 4_500, 250, 60, 30])
+    up = np.array([True, False, False, False, False])
+    known = PriorRates.of_rates([0.86, 0.001, 0.05, 0.3, 0.5])
+
+    plans = [
+        allocate(Prospect.of(sizes, up, known, share_by_size=share), margins={"recall": 0.03})
+        for share in (0, 0.25)
+    ]
+
+    assert plans[0].labels[3:].tolist() == plans[1].labels[3:].tolist() == [60, 30]
+
+
+def test_a_blend_with_less_by_size_is_filled_up_to_the_share_and_one_with_more_is_left(monkeypatch):
+    claimed, plans = PriorRates.of_scores(SIX_RATES, UP_OF_SIX), {}
+    for blend in (0.1, 0.3):
+        monkeypatch.setattr(allocation, "SCORE_BLEND", blend)
+        for share in (0, 0.25):
+            window = Prospect.of(SIX, UP_OF_SIX, claimed, share_by_size=share)
+            plans[blend, share] = allocate(window, max_labels=2000).labels[2]
+
+    assert plans[0.1, 0.25] > 1.04 * plans[0.1, 0]
+    assert plans[0.3, 0.25] == plans[0.3, 0]
+
+
+def test_the_floor_stays_and_strata_of_fewer_items_are_taken_whole():
+    sizes = np.array([500, 900_000, 9_000, 2_000, 6])
+    up = np.array([True, False, False, False, False])
+    known = PriorRates.of_rates([0.9, 0.001, 0.001, 0.001, 0.5])
+
+    plan = allocate(Prospect.of(sizes, up, known), max_labels=300)
+
+    assert plan.labels[4] == 6
+    assert plan.labels.min() == 6
+    assert np.all(plan.labels[:4] >= FLOOR)
+    assert plan.total == 300

@@ -97,12 +97,6 @@ def test_random_sampling_is_asked_for_the_same_assurance():
     assert 6700 < mostly < 7500
 
 
-@pytest.mark.parametrize("assurance", [0, 1, -0.2, float("nan")])
-def test_an_assurance_outside_its_range_is_refused(assurance):
-    with pytest.raises(ValueError, match="assurance must lie strictly between 0 and 1"):
-        allocate(Prospect.of(SIZES, UP, KNOWN), margins=BOTH, assurance=assurance)
-
-
 def test_rates_that_are_unsure_together_are_drawn_together():
     mean = np.array([0.5, 1.5, -8.0, -4.0, -2.0, -1.0])
     loadings = np.array([[0.3, 0.2, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.9, 0.5, 0.2, 0.1]]).T

@@ -61,11 +61,3 @@ def test_one_round_over_cells_is_the_same_alone_and_among_many():
     alone = [second(first, one, chance).tolist() for one, chance in zip(found, u, strict=True)]
 
     assert second(first, found, u).tolist() == alone
-
-
-@pytest.mark.parametrize("uniform", [-0.1, 1.0, float("nan")])
-def test_a_chance_outside_of_0_and_1_is_refused(uniform):
-    first = first_wave(PLAN, 0.3)
-
-    with pytest.raises(ValueError, match="uniform must lie in"):
-        second(first, np.zeros(CELLS, dtype=int), uniform)

@@ -13,7 +13,7 @@ from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.judge_rates import judge_rates
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.agreement import disagreement
-from tests.stats.samples import of_strata
+from tests.stats.samples import known, of_strata
 
 PARENT = np.array([0, 1, 0, 1, 2, 3, 2, 3])  # two cells a class, no before yes
 UP = np.arange(8) < 4
@@ -29,19 +29,23 @@ def planned(first_phase, **asked):
     return allocate(window, **asked)
 
 
-def test_a_plan_labels_only_what_was_judged_and_expects_the_widths_that_come():
-    plan = planned(SAMPLE, max_labels=300)
-
-    rng, halves = np.random.default_rng(2), []
-    for _ in range(60):
+def widths_that_come(plan, rounds, seed):
+    """Half-widths of precision and recall in rounds labeled by a plan, a row each."""
+    rng, halves = np.random.default_rng(seed), []
+    for _ in range(rounds):
         counts = of_strata(SIZE, plan.labels, rng.binomial(plan.labels, RATE), UP, SAMPLE)
         rows = estimates(
             counts, metrics=("precision", "recall"), estimands=("window",), cells=True, points=2**9
         )
-        halves.append([(row.interval.high - row.interval.low) / 2 for row in rows])  # type: ignore[union-attr]
+        halves.append([(known(row).high - known(row).low) / 2 for row in rows])
+    return np.array(halves)
+
+
+def test_a_plan_labels_only_what_was_judged_and_expects_the_widths_that_come():
+    plan = planned(SAMPLE, max_labels=300)
 
     assert (plan.labels <= SAMPLE.judged).all()
-    found = np.mean(halves, axis=0)
+    found = np.mean(widths_that_come(plan, rounds=60, seed=2), axis=0)
     assert found == pytest.approx(list(plan.margins.values()), rel=0.15)
     counted = planned(None, max_labels=300)
     assert plan.margins["recall"] > 1.2 * counted.margins["recall"]
@@ -49,19 +53,12 @@ def test_a_plan_labels_only_what_was_judged_and_expects_the_widths_that_come():
 
 def test_a_margin_within_reach_takes_no_more_labels_than_it_needs():
     both = {"precision": 0.15, "recall": 0.15}
-    rng = np.random.default_rng(3)
 
     plan = planned(SAMPLE, margins=both, assurance=0.8)
 
     assert plan.total < 110  # all 950 judged items: recall .075
-    halves = []
-    for _ in range(150):
-        counts = of_strata(SIZE, plan.labels, rng.binomial(plan.labels, RATE), UP, SAMPLE)
-        rows = estimates(
-            counts, metrics=("precision", "recall"), estimands=("window",), cells=True, points=2**9
-        )
-        halves.append([(row.interval.high - row.interval.low) / 2 for row in rows])  # type: ignore[union-attr]
-    assert np.mean(np.array(halves) <= 0.15, axis=0).min() >= 0.7  # s.e. .03, and that of the plan
+    halves = widths_that_come(plan, rounds=150, seed=3)
+    assert np.mean(halves <= 0.15, axis=0).min() >= 0.7  # s.e. .03, and that of the plan
 
 
 def test_a_margin_that_the_shares_put_out_of_reach_is_named():

@@ -27,9 +27,11 @@ MARGINS = {"precision": 0.05, "recall": 0.05}
 LEARNED = np.full(7, LEARNED_SHARE)
 
 
-def second(found, **other):
-    asked = {"plan": PLAN, "first": FIRST, "labeled": FIRST, "positive": found} | other
-    return second_wave(SIZE, UP, PLACE, **asked)
+def second(found, plan=PLAN, *, size=SIZE, up=UP, place=PLACE, **other):
+    """Wave 2 after a first one that all answered."""
+    first = other.pop("first", first_wave(plan))
+    asked = {"plan": plan, "first": first, "labeled": first, "positive": found} | other
+    return second_wave(size, up, place, **asked)
 
 
 def simulated(rounds=200, rates=CLAIM):
@@ -52,9 +54,7 @@ def test_no_stratum_falls_under_ten_labels_or_a_census():
     plan = np.array([10, 10, 10, 600, 10, 10, 7])
     first = first_wave(plan)
 
-    more = second_wave(
-        size, UP, PLACE, plan=plan, first=first, labeled=first, positive=np.minimum(found, first)
-    )
+    more = second(np.minimum(found, first), plan, size=size)
 
     assert ((first + more) >= np.minimum(10, size)).all()
     assert (first + more)[:, -1].tolist() == [7] * 50
@@ -64,7 +64,7 @@ def test_a_good_score_moves_labels_from_the_pure_band_to_the_doubtful_ones():
     plan, first = 5 * PLAN, 5 * FIRST
     found = np.random.default_rng(1).binomial(first, CLAIM, (200, 7))
 
-    more = second(found, plan=plan, first=first, labeled=first)
+    more = second(found, plan, first=first)
 
     together = (first + more).mean(axis=0)
     assert together[3] < 0.8 * plan[3]
@@ -203,7 +203,7 @@ def test_enumerated_bias_is_a_fraction_of_what_own_answers_would_leave():
         error = chance @ ((found - first * rates) / n)
         return error / np.sqrt(rates * (1 - rates) / (chance @ n))
 
-    without = second_wave(size, up, place, plan=plan, first=first, labeled=first, positive=found)
+    without = second(found, plan, size=size, up=up, place=place)
     own = np.repeat(((found + 0.5) / (first + 1))[:, np.newaxis], 4, axis=1)
     learned = np.full(found.shape, LEARNED_SHARE)
     naive = towards_optimum(size, up, own, learned, plan=plan, first=first, margins=MARGINS)
@@ -213,21 +213,16 @@ def test_enumerated_bias_is_a_fraction_of_what_own_answers_would_leave():
 
 
 def test_an_empty_stratum_and_one_without_a_score_change_nothing_for_the_others_but_their_part():
-    size, plan = np.append(SIZE, 0), np.append(PLAN, 0)
-    first = first_wave(plan)
-    found = np.append(simulated(1)[0], 0)
+    found = simulated(1)[0]
+    one_more = {"size": np.append(SIZE, 0), "up": np.append(UP, False)}
 
-    more = second_wave(
-        size, np.append(UP, False), np.append(PLACE, np.nan), plan=plan, first=first,
-        labeled=first, positive=found,
-    )  # fmt: skip
+    more = second(
+        np.append(found, 0), np.append(PLAN, 0), **one_more, place=np.append(PLACE, np.nan)
+    )
 
-    assert more[:7].tolist() == second(found[:7]).tolist()
+    assert more[:7].tolist() == second(found).tolist()
     assert more[7] == 0
-    unscored = second_wave(
-        SIZE, UP, np.where(np.arange(7) == 5, np.nan, PLACE), plan=PLAN, first=FIRST,
-        labeled=FIRST, positive=found[:7],
-    )  # fmt: skip
+    unscored = second(found, place=np.where(np.arange(7) == 5, np.nan, PLACE))
     assert unscored.sum() == (PLAN - FIRST).sum()
 
 
@@ -242,10 +237,11 @@ def test_missing_answers_count_for_the_total_as_handed_out():
     [
         ({"positive": FIRST + 1}, "labeled is too small"),
         ({"labeled": FIRST + 1}, "first is too small"),
-        ({"plan": FIRST - 1}, "plan is too small"),
+        ({"plan": FIRST - 1, "first": FIRST}, "plan is too small"),
         ({"positive": [1, 2]}, "must end in the shape of sizes"),
         ({"margins": {"f1": 0.1}}, "margins are of precision and recall"),
         ({"margins": {}}, "margins are of precision and recall"),
+        *[({"uniform": chance}, "uniform must lie in") for chance in (-0.1, 1.0, np.nan)],
     ],
 )
 def test_impossible_numbers_are_refused_by_name(other, said):
@@ -261,9 +257,9 @@ def test_a_verdict_that_tells_the_positives_gets_its_items_more_of_the_second_wa
     plan = np.array([20, 20, 20, 20, 200, 20, 200, 20])
     first = first_wave(plan)
     found = np.random.default_rng(3).binomial(first, rates, (200, 8))
-    asked: dict[str, Any] = {"plan": plan, "first": first, "labeled": first, "positive": found}
+    window = {"size": size, "up": up, "place": place}
 
-    blind = second_wave(size, up, place, **asked).mean(axis=0)
-    told = second_wave(size, up, place, **asked, terms=verdict[:, np.newaxis]).mean(axis=0)
+    blind = second(found, plan, **window).mean(axis=0)
+    told = second(found, plan, **window, terms=verdict[:, np.newaxis]).mean(axis=0)
 
     assert told[[5, 7]].sum() > 1.3 * blind[[5, 7]].sum()

@@ -26,6 +26,9 @@ FIVE = Scenario(SIZE, LABELED, IS_FLAGGED, RATES)
 TWO = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
 EMPTY = Scenario.of([0, 4840], [0, 400], [True, False], [0.5, 0.02])
 SOME = Scenario.of([100, 900], [50, 50], [True, False], [0.8, 0.1])  # 17 % positive
+FEW_PASSED = Scenario.of(
+    [4_400, 100, 5_600], [200, 50, 400], [True, False, False], [0.79, 0.01, 0.2]
+)
 PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.35, "at_least")
 NAMES = [*WATCHABLE, "f2"]
 
@@ -174,6 +177,14 @@ def test_a_moved_stratum_keeps_the_items_that_labels_are_asked_of_and_an_empty_o
         (
             lambda: FIVE.dropped("specificity", 0.5),
             "^specificity cannot fall by 0.5 from 0.9989: it would still be 0.9949 with 99.9% ",
+        ),
+        (
+            lambda: FEW_PASSED.dropped("recall", 0.3, "in_lowest_band"),
+            "by misses in the lowest band: it holds 100 items",
+        ),
+        (
+            lambda: TWO.dropped("recall", 0.1, "in_lowest_band"),
+            "by misses in one of several bands",
         ),
     ],
 )

@@ -19,7 +19,7 @@ from monitor.stats.detection.recovery import (
     opposite,
 )
 from monitor.stats.detection.scenario import Scenario
-from tests.stats.samples import of_matrix, of_strata
+from tests.stats.samples import of_answers, of_strata
 
 PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.62, "at_least")
 TWO = np.array([True, False])
@@ -31,10 +31,6 @@ ENUMERATED = [
 QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 
 log_factors = st.lists(st.floats(-40, 40), min_size=1, max_size=30)
-
-
-def matrix(y1, n1, y0, n0, *, flagged_size=46_000, passed_size=1_000_000):
-    return of_matrix(y1, n1 - y1, y0, n0 - y0, flagged_size, passed_size)
 
 
 def written_out(factors):
@@ -57,7 +53,7 @@ def enumerated_factors(limit, labels, sizes, rates):
             [
                 log_recovery_factor(
                     limit,
-                    matrix(y1, n1, y0, n0, flagged_size=flagged_size, passed_size=passed_size),
+                    of_answers(y1, n1, y0, n0, flagged_size=flagged_size, passed_size=passed_size),
                     rates,
                 )
                 for y0 in range(n0 + 1)
@@ -87,7 +83,7 @@ def test_an_alert_ends_at_twenty_and_not_before():
 
 def test_the_factor_of_a_single_stratum_is_the_ratio_of_two_binomials():
     # precision alone: the projection of any alternative within the limit is the limit itself
-    counts, rates = matrix(50, 60, 0, 0), np.array([0.7, 0.02])
+    counts, rates = of_answers(50, 60, 0, 0), np.array([0.7, 0.02])
     error = math.sqrt(0.76 * 0.24 / 60)
     alternative = 1 - 0.24 / (1 + ERRORS * error / 0.24)
 
@@ -99,7 +95,7 @@ def test_the_factor_of_a_single_stratum_is_the_ratio_of_two_binomials():
 
 @pytest.mark.parametrize("missing", [None, np.array([20, 7])])
 def test_the_factor_is_that_of_the_detector_against_the_opposite_limit(missing):
-    counts, rates = matrix(214, 307, 60, 4410), np.array([0.79, 0.02])
+    counts, rates = of_answers(214, 307, 60, 4410), np.array([0.79, 0.02])
     upper = Limit("recall", 0.62, "at_most")
 
     for limit, other in ((RECALL, upper), (upper, RECALL)):

@@ -50,22 +50,6 @@ def test_a_precision_falls_the_same_way_wherever_misses_appear():
     assert here.rates.tolist() == there.rates.tolist()
 
 
-def test_more_misses_than_the_band_holds_are_refused():
-    small = Scenario.of(
-        [4_400, 100, 5_600], [200, 50, 400], [True, False, False], [0.79, 0.01, 0.2]
-    )
-
-    with pytest.raises(ValueError, match=r"by misses in the lowest band: it holds 100 items"):
-        small.dropped("recall", 0.3, "in_lowest_band")
-
-
-def test_without_bands_there_is_no_lowest_one_to_miss_in():
-    two = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-
-    with pytest.raises(ValueError, match="by misses in one of several bands"):
-        two.dropped("recall", 0.1, "in_lowest_band")
-
-
 def test_a_plan_foretells_drops_of_recall_by_misses_in_both_places_where_there_are_bands():
     known = PriorRates.of_rates(BANDED.rates)
     prospect = Prospect.of(BANDED.size, BANDED.is_flagged, known)

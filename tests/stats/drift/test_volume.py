@@ -8,15 +8,9 @@ from scipy import stats
 
 from monitor.stats.drift.rare_events import rates_differ
 from monitor.stats.drift.volume import SLOPE, expected_count
+from tests.stats.samples import known
 
 WEEKS = [5200, 5050, 5480, 5300]
-
-
-def placed(now, earlier):
-    """Return what is expected, of which there is something here."""
-    found = expected_count(now, earlier)
-    assert found is not None
-    return found
 
 
 def test_agrees_with_a_regression_of_the_logs_with_the_prior_as_a_further_observation():
@@ -35,7 +29,7 @@ def test_agrees_with_a_regression_of_the_logs_with_the_prior_as_a_further_observ
     error = np.sqrt(scale * (1 + ahead @ inverse @ ahead))
     wanted = stats.t.cdf((np.log(4400.5) - ahead @ beta) / error, 4 - used)
 
-    found = placed(4400, WEEKS)
+    found = known(expected_count(4400, WEEKS))
 
     assert found.count == pytest.approx(np.exp(ahead @ beta) - 0.5)
     assert found.probability == pytest.approx(wanted)
@@ -47,8 +41,8 @@ def test_few_windows_and_small_counts_say_nothing():
 
 
 def test_a_segment_that_disappears_is_certain_and_a_holiday_does_not_hide_it():
-    assert placed(0, [900, 950, 910, 930]).probability < 1e-4
-    assert placed(650, [930, 950, 910, 300, 940, 920, 935]).probability < 0.005
+    assert known(expected_count(0, [900, 950, 910, 930])).probability < 1e-4
+    assert known(expected_count(650, [930, 950, 910, 300, 940, 920, 935])).probability < 0.005
 
 
 @pytest.mark.simulation
@@ -62,7 +56,7 @@ def test_an_ordinary_window_is_noticed_at_most_once_in_a_hundred(trend, spread, 
         5000 * np.exp(trend * time) * rng.gamma(spread**-2, spread**2, (800, windows + 1))
     )
 
-    noticed = [placed(row[-1], row[:-1]).probability < 0.005 for row in counts]
+    noticed = [known(expected_count(row[-1], row[:-1])).probability < 0.005 for row in counts]
 
     assert np.mean(noticed) <= 0.01 + 2 * np.sqrt(0.01 / 800)
 
@@ -72,7 +66,7 @@ def test_three_lost_rows_in_ten_are_noticed_after_twelve_windows():
     rng = np.random.default_rng(8)
     counts = rng.poisson(5000 * rng.gamma(400, 1 / 400, (400, 13)))
 
-    noticed = [placed(0.7 * row[-1], row[:-1]).probability < 0.005 for row in counts]
+    noticed = [known(expected_count(0.7 * row[-1], row[:-1])).probability < 0.005 for row in counts]
 
     assert np.mean(noticed) >= 0.95
 

@@ -10,8 +10,8 @@ from monitor.stats.design.cell_counts import (
     GROUP,
     PRIOR,
     cell_counts,
-    counts_of_the_rest,
     groups_of_cells,
+    rest_of_class,
     unseen_answers,
 )
 from monitor.stats.estimation.cell_matrix import cell_matrix, cell_posterior
@@ -128,8 +128,8 @@ def test_the_cells_of_a_window_have_the_variance_of_a_sample_without_replacement
 
 
 def test_the_rest_of_a_window_is_never_worth_more_than_it_can_be():
-    nearly_all = counts_of_the_rest([1, 1, 0], [300, 300, 300], [10, 150, 290])
-    nothing_left = counts_of_the_rest([0, 0], [30, 30], [3, 9])
+    nearly_all = rest_of_class([1, 1, 0], [300, 300, 300], [10, 150, 290]).counts
+    nothing_left = rest_of_class([0, 0], [30, 30], [3, 9]).counts
 
     assert 0 < nearly_all.labeled[0] <= 1e6
     assert nothing_left.labeled.tolist() == [0.0]

@@ -14,7 +14,7 @@ from monitor.stats.estimation.cell_matrix import cell_posterior, plain_counts
 from monitor.stats.estimation.missing import point_range
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import small_count_caution
-from tests.stats.samples import missing_bounds, of_strata
+from tests.stats.samples import known, missing_bounds, of_strata
 
 DESIGN = cut(scored("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)
@@ -50,11 +50,10 @@ def test_missing_answers_widen_by_the_cells_that_they_are_missing_from():
     missing = np.zeros(len(SIZE), dtype=np.int64)
     missing[20] = 2  # the lowest passed cell, which holds most items
 
-    bounds = missing_bounds(counts, missing, "recall", cells=True)
+    bounds = known(missing_bounds(counts, missing, "recall", cells=True))
 
     filled = of_strata(SIZE, counts.labeled + missing, counts.positive + missing, UP)
     plain, worst = of_cells(counts, "recall"), of_cells(filled, "recall")
-    assert bounds is not None
     assert (bounds.point, bounds.high) == (plain.point, plain.high)
     assert bounds.low == worst.low < plain.low
 
@@ -65,10 +64,8 @@ def test_a_caution_counts_what_the_labels_of_a_class_are_worth():
     positive[-3:] = 1  # three misses, all in cells close under the threshold
     counts = of_strata(SIZE, labeled, positive, UP)
 
-    found = small_count_caution(counts, "recall", cells=True)
+    [few] = known(small_count_caution(counts, "recall", cells=True)).classes
 
-    assert found is not None
-    [few] = found.classes
     law = cell_posterior(counts).passed
     assert (few.predicted, few.answer) == ("passed", "positive")
     assert few.worth == pytest.approx(law.alpha[0, 0] - 0.5)
@@ -90,22 +87,22 @@ def test_plain_counts_have_the_rates_of_the_cells_and_no_more_labels_than_items(
 
     assert plain.size.tolist() == [SIZE[UP].sum(), SIZE[~UP].sum()]
     assert np.all(plain.labeled <= plain.size)
-    for members, size, n, y in zip((UP, ~UP), *plain_columns(plain), strict=True):
+    columns = plain.size, plain.labeled, plain.positive
+    for members, size, n, y in zip((UP, ~UP), *columns, strict=True):
         found = counts.positive[members] / counts.labeled[members]
         assert y / n == pytest.approx(found @ SIZE[members] / size, abs=0.51 / n)
-
-
-def plain_columns(plain):
-    return plain.size, plain.labeled, plain.positive
 
 
 def every_estimate(counts):
     return estimates(counts, metrics=tuple(METRICS), points=2**10, cells=True)
 
 
+def columns_of(counts):
+    return {name: getattr(counts, name) for name in ("size", "labeled", "positive", "is_flagged")}
+
+
 def changed(counts, **columns):
-    given = {name: getattr(counts, name) for name in ("size", "labeled", "positive", "is_flagged")}
-    return Counts.of_arrays(**{**given, **columns})
+    return Counts.of_arrays(**(columns_of(counts) | columns))
 
 
 WHOLE = np.where(UP, SIZE, np.minimum(10, SIZE))
@@ -153,22 +150,19 @@ def test_a_cell_whose_items_all_stayed_without_an_answer_is_like_its_neighbours(
     declined[24] = 0
     lacking = changed(counts, labeled=declined, positive=np.where(declined > 0, counts.positive, 0))
 
-    [found] = estimates(lacking, metrics=("recall",), estimands=("rate",), cells=True)
+    found = known(of_cells(lacking, "recall"))
 
     full = of_cells(counts, "recall")
     assert found.low < full.point < found.high
     missing = np.where(np.arange(len(SIZE)) == 24, TEN, 0)
-    bounds = missing_bounds(lacking, missing, "recall", cells=True)
-    assert bounds is not None
-    assert found.interval is not None
-    assert bounds.low < found.interval.low
-    assert bounds.high >= found.interval.high
+    bounds = known(missing_bounds(lacking, missing, "recall", cells=True))
+    assert bounds.low < found.low
+    assert bounds.high >= found.high
 
 
 def test_a_cell_without_items_changes_nothing():
     counts = a_round()
-    columns = {of: getattr(counts, of) for of in ("size", "labeled", "positive", "is_flagged")}
-    emptier = Counts.of_arrays(**{of: np.insert(each, 30, 0) for of, each in columns.items()})  # type: ignore[arg-type]
+    emptier = changed(counts, **{of: np.insert(a, 30, 0) for of, a in columns_of(counts).items()})
 
     for with_it, without in zip(every_estimate(emptier), every_estimate(counts), strict=True):
         assert with_it.reason == without.reason
@@ -197,10 +191,8 @@ def test_cells_without_the_rarer_answer_that_decide_a_metric_are_named():
         for found in (0, 20)
     )
 
-    said = small_count_caution(pure, "recall", cells=True)
+    [few] = known(small_count_caution(pure, "recall", cells=True)).classes
 
-    assert said is not None
-    [few] = said.classes
     assert (few.predicted, few.answer, few.worth) == ("passed", "positive", 0.0)
     tp, fn = 375, 450  # of recall tp/(tp + fn), by one of 97,000/400 items
     assert few.moves == pytest.approx(tp / (tp + fn) ** 2 * 97_000 / 400, rel=0.05)

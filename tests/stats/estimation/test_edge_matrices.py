@@ -5,18 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.estimation.posterior import estimate, estimates, matrices_at_the_edge
+from tests.stats.samples import of_matrix
 
 DRAWN = Matrix(tp=[30.0, 20.0], fp=[10.0, 20.0], fn=[5.0, 9.0], tn=[95.0, 91.0])
-
-
-def of_matrix(tp, fp, fn, tn, flagged_size=40, passed_size=100):
-    return Counts.of_matrix(
-        tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size
-    )
 
 
 def cells(matrix):
@@ -25,11 +19,11 @@ def cells(matrix):
 
 @pytest.mark.parametrize("counts", [(1, 1, 1, 1), (0, 0, 3, 9)])
 def test_with_both_answers_seen_or_none_at_all_a_class_has_no_edge(counts):
-    assert matrices_at_the_edge(of_matrix(*counts), DRAWN) == []
+    assert matrices_at_the_edge(of_matrix(*counts, flagged_size=40, passed_size=100), DRAWN) == []
 
 
 def test_two_classes_at_an_edge_give_each_and_both():
-    matrices = matrices_at_the_edge(of_matrix(9, 0, 0, 9), DRAWN)
+    matrices = matrices_at_the_edge(of_matrix(9, 0, 0, 9, 40, 100), DRAWN)
 
     assert [cells(edge) for edge in matrices] == [
         [[40, 40], [0, 0], [5, 9], [95, 91]],

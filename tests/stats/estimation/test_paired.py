@@ -24,6 +24,11 @@ def compared(other, **asked) -> Any:
     return compare(SAMPLE.items, FLAGS, other, rng=rng(), **asked)
 
 
+def of_window(items, other, **asked) -> Any:
+    """Compare the same on the very items of a window."""
+    return compare(items, items.is_flagged, other, estimand="window", rng=rng(), **asked)
+
+
 def second(sample, seed=4, error=0.1):
     """Another classifier: the labels, mostly."""
     flips = np.random.default_rng(seed).random(len(sample.score)) < error
@@ -167,14 +172,11 @@ def test_draws_that_the_counted_number_rules_out_are_left_out():
         np.repeat([0, 1], [100, 100]), np.arange(200) < 90, size=[1000, 9000], flagged=1
     )
 
-    found: Any = compare(
+    found = of_window(
         items,
-        items.is_flagged,
         items.is_flagged,
         second_possible=np.array([[False, True], [True, True]]),
         second_flagged=1002,  # two among the passed, of which no label and few draws have any
-        estimand="window",
-        rng=rng(),
     )
 
     assert astuple(found.only_second) == pytest.approx((2, 2, 2))
@@ -185,7 +187,7 @@ def test_a_census_of_the_window_leaves_nothing_open():
     items = LabeledSample([0, 0, 1, 1, 1], [1, 0, 1, 0, 0], size=[2, 3], flagged=1)
     other = np.array([True, False, True, False, False])
 
-    found: Any = compare(items, items.is_flagged, other, estimand="window", rng=rng(), draws=64)
+    found = of_window(items, other, draws=64)
 
     precision, recall, _ = found.metrics
     assert astuple(precision.second) == astuple(recall.second) == (1, 1, 1)
@@ -198,7 +200,7 @@ def test_a_metric_without_a_value_has_a_reason():
     items = LabeledSample([0, 0, 1, 1], [1, 0, 1, 0], size=[2, 2], flagged=1)
     nothing = np.zeros(4, dtype=bool)
 
-    found: Any = compare(items, items.is_flagged, nothing, estimand="window", rng=rng(), draws=64)
+    found = of_window(items, nothing, draws=64)
 
     precision = found.metrics[0]
     assert (precision.first, precision.second, precision.difference) == (None, None, None)

@@ -1,8 +1,6 @@
 """Estimates from the joint posterior: exact values, invariants, refusals, coverage."""
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +22,9 @@ from monitor.stats.estimation.posterior import (
     estimates,
     metric_quantile,
 )
-from tests.stats.samples import missing_bounds, of_matrix, of_strata
+from tests.stats.samples import known, missing_bounds, of_matrix, of_strata, reference
 
-EXACT = json.loads((Path(__file__).parents[1] / "reference" / "posterior_exact.json").read_text())
-CARRIED = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
+EXACT, CARRIED = reference("posterior_exact"), reference("pooling")
 ALL = tuple(METRICS)
 FEW = 2**8  # enough points where only logic is tested
 
@@ -58,13 +55,6 @@ def of_exact(case):
     return Counts.of_matrix(
         **case["counts"], flagged_size=round(case["k"] * 121 * 10**6), passed_size=121 * 10**6
     )
-
-
-def known(found):
-    """Interval of an estimate or of bounds that must have one."""
-    interval = getattr(found, "interval", found)
-    assert interval is not None
-    return interval
 
 
 # --- independent values ---------------------------------------------------------------------

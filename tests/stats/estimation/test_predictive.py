@@ -13,15 +13,10 @@ from monitor.stats.estimation.predictive import (
     next_estimates,
     stratified_estimate,
 )
-from tests.stats.samples import of_matrix, of_strata
+from tests.stats.samples import known, of_matrix, of_strata
 
 TABLE_1 = of_matrix(138, 22, 108, 4732, 1600, 48_400)
 FEW = 2**10
-
-
-def known(interval: Interval | None) -> Interval:
-    assert interval is not None
-    return interval
 
 
 def ends(interval):
@@ -156,6 +151,3 @@ def test_what_does_not_fit_is_refused():
     for level in (0, 1):
         with pytest.raises(ValueError, match=f"strictly between 0 and 1, got {level}"):
             NextEstimate("recall", np.ones(2)).interval(level=level)
-
-
-# --- coverage -------------------------------------------------------------------------------

@@ -1,8 +1,6 @@
 """Precision at other prevalences, F1 and its swaps, the P3 curve, and why precision changed."""
 
-import json
 from dataclasses import astuple
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,9 @@ from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import Working, precision_change
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import precision_at, prevalence_curve
-from tests.stats.samples import of_matrix
+from tests.stats.samples import of_matrix, reference
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "prevalence.json").read_text())
+REFERENCE = reference("prevalence")
 COUNTS = of_matrix(138, 22, 108, 4732, 320, 96_800)
 shares = st.floats(1e-4, 1 - 1e-4)
 

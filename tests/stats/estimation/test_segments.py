@@ -13,7 +13,7 @@ from monitor.stats.core.reasons import Unlabeled
 from monitor.stats.design.cell_sizes import systematic_sizes
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
 from monitor.stats.estimation.segments import segment_estimates, segment_posterior
-from tests.stats.samples import of_matrix, of_strata
+from tests.stats.samples import known, of_matrix, of_strata
 
 WHOLE = of_matrix(80, 20, 10, 290, 900, 9000)
 PART = of_matrix(2, 8, 1, 29, 90, 900)
@@ -22,12 +22,6 @@ Z = 1.959963984540054
 
 def bands(size, labeled, positive):
     return of_strata(size, labeled, positive, [True, True, False])
-
-
-def surely(found):
-    """The same, and surely with a value."""
-    assert None not in (found.low, found.point, found.high)
-    return found
 
 
 def mixture_by_hand(rest_positive, rest_labeled, positive, labeled, *, prior=0.5, own_weight=0.25):
@@ -63,7 +57,7 @@ def test_a_segment_unlike_the_rest_follows_its_own_labels():
     unlike = of_matrix(8, 32, 1, 29, 300, 900)
     whole = of_matrix(180, 60, 10, 290, 900, 9000)
 
-    found = [surely(segment_estimates(part, whole)[0]) for part in (alike, unlike)]
+    found = [known(segment_estimates(part, whole)[0]) for part in (alike, unlike)]
 
     assert found[0].point == pytest.approx(0.787, abs=0.002)
     assert found[1].point == pytest.approx(0.21, abs=0.01)
@@ -98,7 +92,7 @@ def test_ends_are_ordered_and_stay_inside_zero_one(tp, fp, fn, tn):
 
     for estimate in segment_estimates(part, whole, points=2**7):
         if estimate.point is not None:
-            told = surely(estimate)
+            told = known(estimate)
             assert 0 <= told.low <= told.point <= told.high <= 1
 
 

@@ -4,18 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation import small_counts
 from monitor.stats.estimation.posterior import estimate, estimates
 from monitor.stats.estimation.small_counts import FEW_LABELS, small_count_caution
-from tests.stats.samples import of_strata
-
-
-def of_matrix(tp, fp, fn, tn, flagged_size=10_000, passed_size=100_000):
-    return Counts.of_matrix(
-        tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size
-    )
+from tests.stats.samples import of_matrix, of_strata
 
 
 def banded(positive, labeled=(50, 50, 200, 100), size=(100, 100, 9000, 500)):

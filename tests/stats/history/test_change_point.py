@@ -1,8 +1,6 @@
 """The run-length mixture: stated numbers, invariants, refusals."""
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -23,8 +21,9 @@ from monitor.stats.history.change_point import (
     pooling_steps,
 )
 from monitor.stats.history.run_length import SHIFTS, RunLength, advance, begin, restarted
+from tests.stats.samples import reference
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
+REFERENCE = reference("pooling")
 UNSHIFTED = ((0.0, 1.0),)
 OLD_SETTINGS = RunLength(hazard=0.2, restart=5.0, shifts=UNSHIFTED)
 PLAIN = RunLength(hazard=0.35, shifts=UNSHIFTED)

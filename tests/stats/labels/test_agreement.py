@@ -17,7 +17,7 @@ from monitor.stats.labels.agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
-from tests.stats.samples import of_strata
+from tests.stats.samples import known, of_strata
 
 NAN = float("nan")
 PAIRS = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
@@ -38,12 +38,6 @@ KRIPPENDORFF: list[
     [NAN, NAN, 1, 1],
     [NAN, NAN, 3, NAN],
 ]
-
-
-def known(found):
-    """The same, and surely there."""
-    assert found is not None
-    return found
 
 
 def test_cohens_kappa_of_three_categories_is_that_of_statsmodels():

@@ -27,6 +27,7 @@ from monitor.storage.pages.page_store import PageRound
 from monitor.storage.pages.page_tables import page_sessions
 from monitor.storage.tables import store
 from tests.rounds.scene import Scene, settings
+from tests.rounds.sinks import Sink
 
 STORE_ID = "00000000-0000-4000-8000-000000000000"
 
@@ -39,7 +40,7 @@ def play(database):
     asked = settings(sample=sample, limits=limits, hooks=("ops",), audit=audit)
     scene = Scene(database, asked)
     scene.play(1, precision=0.05)
-    deliver(database, {"mlflow": Taken()}, lambda: scene.now)
+    deliver(database, {"mlflow": Sink()}, lambda: scene.now)
     scene.play(2, precision=0.05)
     scene.week(3)
     scene.run(3)
@@ -73,13 +74,6 @@ def label(database, annotator, now):
         page_store.open_round(connection, PageRound("page-1", "Is it about travel?", None), now)
         page_store.add_tasks(connection, "page-1", tasks)
         page_store.record_answer(connection, "t0", annotator, Answer.POSITIVE, before=None, now=now)
-
-
-class Taken:
-    """An MLflow that takes everything."""
-
-    def deliver(self, effect):
-        return f"took {effect.key}"
 
 
 def rows(database):
