@@ -40,18 +40,15 @@ KINDS = {
 }
 
 
-class InSql:
-    """What a place does by its statements."""
-
-    def make(self, table, kinds, rows):
-        """Make a table anew, with columns of these types and these rows."""
-        listed = ", ".join(f"{self.quoted(name)} {kind}" for name, kind in kinds.items())
-        self.run(f"drop table if exists {table}", f"create table {table} ({listed})")
-        self.add(table, rows)
+def make_by_sql(place, table, kinds, rows):
+    """Make a table of a place anew, with columns of these types and these rows."""
+    listed = ", ".join(f"{place.quoted(name)} {kind}" for name, kind in kinds.items())
+    place.run(f"drop table if exists {table}", f"create table {table} ({listed})")
+    place.add(table, rows)
 
 
 @dataclass
-class Place(InSql):
+class Place:
     """A database of a test: its name, its address, and statements by a connection of its own."""
 
     name: str
@@ -61,6 +58,8 @@ class Place(InSql):
     def __post_init__(self):
         self.kinds = KINDS[self.name]
         self._engine = create_engine(self.url)
+
+    make = make_by_sql
 
     def run(self, *statements):
         with self._engine.begin() as connection:
@@ -104,10 +103,11 @@ class Place(InSql):
         self._engine.dispose()
 
 
-class DuckdbPlace(InSql):
+class DuckdbPlace:
     """A DuckDB file of a test, as `Place` is a database."""
 
     name, kinds = "duckdb", KINDS["duckdb"]
+    make = make_by_sql
 
     def __init__(self, path):
         self.path = path
