@@ -3,7 +3,7 @@
 import pytest
 
 from monitor.plugins.spark.session import session_for
-from tests.plugins.spark.places import settings_with
+from tests.plugins.spark.places import SparkPlace, settings_with
 from tests.spark import need_spark
 
 
@@ -11,3 +11,8 @@ from tests.spark import need_spark
 def spark():
     need_spark()
     return session_for(settings_with())
+
+
+@pytest.fixture
+def place(spark, tmp_path):
+    return SparkPlace(tmp_path)

@@ -1,48 +1,26 @@
-"""What every source keeps, on Spark."""
+"""What every source keeps, and what databases are tested for, on Spark."""
 
-import pyarrow as pa
-import pytest
+# ruff: noqa: F401  tests, which the fixture `place` of this folder runs here
 
-from monitor.testing import ChallengerContract, JudgeContract, SourceContract
-from tests.plugins.spark.places import source_of, write
-from tests.sources.prediction_files import InFolder
-from tests.sources.sql.databases import BY_COUNTRY
-
-pytestmark = pytest.mark.usefixtures("spark")
-
-
-class TestByThreshold(InFolder, SourceContract):
-    def source(self, rows):
-        write(self.folder, rows)
-        return source_of(self.folder, columns=BY_COUNTRY)
-
-
-class TestByPredictedClass(TestByThreshold):
-    def source(self, rows):
-        write(self.folder, rows)
-        columns = {**BY_COUNTRY, "predicted": "predicted"}
-        return source_of(self.folder, columns=columns, threshold=None)
-
-
-class TestChallengerByClass(InFolder, ChallengerContract):
-    def challenged_source(self, rows):
-        write(self.folder, rows, other=pa.bool_())
-        return source_of(self.folder, columns=BY_COUNTRY, challenger={"predicted": "other"})
-
-
-class TestChallengerByScore(TestChallengerByClass):
-    def challenged_source(self, rows):
-        decisions = {True: 80.0, False: 20.0, None: None}
-        scored = [{**row, "other": decisions[row["other"]]} for row in rows]
-        write(self.folder, scored, other=pa.float64())
-        challenger = {"score": "other", "threshold": 70}
-        return source_of(self.folder, columns=BY_COUNTRY, challenger=challenger)
-
-
-class TestJudge(InFolder, JudgeContract):
-    def judged_source(self, rows):
-        words = {True: 4.0, False: 2.0, None: None}
-        judged = [{**row, "verdict": words[row["verdict"]]} for row in rows]
-        write(self.folder, judged, verdict=pa.float64())
-        judge = {"column": "verdict", "threshold": 3}
-        return source_of(self.folder, judge, columns=BY_COUNTRY)
+from tests.sources.sql.test_columns import (
+    test_a_predicted_class_of_each_type_is_read,
+    test_scores_of_each_type_are_cut_alike,
+)
+from tests.sources.sql.test_contract import (
+    TestByPredictedClass,
+    TestByThreshold,
+    TestChallengerByClass,
+    TestChallengerByScore,
+    TestJudge,
+)
+from tests.sources.sql.test_ids import (
+    test_a_row_without_an_id_is_counted_and_spaces_are_one,
+    test_an_id_of_each_type_has_one_text_form,
+    test_an_id_that_is_written_otherwise_is_no_row_of_it,
+    test_ids_that_a_database_takes_for_equal_are_different_items,
+    test_people_see_the_row_of_exactly_the_id_that_was_drawn,
+)
+from tests.sources.sql.test_times import (
+    test_times_may_be_numbers_since_1970,
+    test_times_without_a_zone_are_refused_unless_the_config_names_one,
+)

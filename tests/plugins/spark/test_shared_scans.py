@@ -1,15 +1,10 @@
 """Monitors of one table of Spark count and draw together what each would have alone."""
 
-import pyarrow as pa
 import pytest
 
-from monitor.domain.ports import PlannedScan
 from monitor.plugins.spark.source import SparkStatements
-from tests.plugins.spark.places import source_of, write
 from tests.sources.prediction_files import WEEK
-from tests.sources.sql.test_shared_scans import KINDS, SCORES, odd_rows
-
-TYPES = dict.fromkeys((*SCORES, "rare"), pa.float64()) | {"version": pa.string()}
+from tests.sources.sql.test_shared_scans import KINDS, planned, scanned, table_of
 
 
 @pytest.fixture
@@ -26,19 +21,11 @@ def jobs(monkeypatch):
     return found
 
 
-def planned(folder, kinds):
-    return [PlannedScan(source_of(folder, **kind), *asked) for kind, *asked in kinds]
-
-
-def scanned(scans):
-    return [scan.source.scan(WEEK, scan.strata, scan.at_most, "s33d") for scan in scans]
-
-
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
-def test_each_monitor_gets_the_frame_of_its_own_scan(spark, tmp_path, jobs, kinds):
-    write(tmp_path, odd_rows(5, has_nan=True), **TYPES, topic=pa.string())
-    expected = scanned(planned(tmp_path, kinds))
-    together = planned(tmp_path, kinds)
+def test_each_monitor_gets_the_frame_of_its_own_scan(place, jobs, kinds):
+    table_of(5, place)
+    expected = scanned(planned(place, kinds))
+    together = planned(place, kinds)
     jobs.clear()
 
     together[0].source.read_for(together, WEEK, "s33d")

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.domain.model import BandEdges, Window
 from tests.plugins.spark.places import source_of, write
-from tests.sources.prediction_files import TWO, WEEK, refused
+from tests.sources.prediction_files import TWO, WEEK
 from tests.sources.sql.databases import BY_COUNTRY, drawn
 from tests.sources.sql.test_times import CLOCK_CHANGES
 
@@ -46,30 +46,6 @@ def test_local_times_around_a_change_of_clocks_become_utc(tmp_path, spark):
 
     assert span == (min(instants), max(instants))
     assert found == [[str(number)] for number in range(len(instants))]
-
-
-def test_times_without_a_zone_are_refused_unless_the_config_names_one(tmp_path):
-    with_times(tmp_path, NAIVE, datetime.fromisoformat("2026-03-03 06:00:00"))
-
-    said = refused(source_of(tmp_path))
-
-    assert "holds times without a time zone, the first is '2026-03-03 06:00:00'" in said
-    assert source_of(tmp_path, time_zone="UTC").scan(WEEK, TWO, 5, "s").size == 1
-
-
-@pytest.mark.parametrize("unit", ["seconds", "microseconds"])
-def test_times_may_be_numbers_since_1970(tmp_path, unit):
-    at = datetime(2026, 3, 3, 6, tzinfo=UTC)
-    size = {"seconds": 1, "milliseconds": 1_000, "microseconds": 1_000_000}[unit]
-    edges = [int(each.timestamp()) * size for each in (WEEK.start, at, WEEK.end)]
-    with_times(tmp_path, pa.int64(), *edges)
-    source = source_of(tmp_path, time_unit=unit)
-
-    frame = source.scan(WEEK, TWO, 5, "s")
-
-    assert sorted(drawn(frame)) == ["0", "1"]
-    assert frame.newest == at
-    assert source.span() == (WEEK.start, WEEK.end)
 
 
 def test_what_the_session_is_set_to_changes_nothing(tmp_path, spark):

@@ -50,7 +50,17 @@ def mariadb_place(mariadb_server):
     place.close()
 
 
-@pytest.fixture(params=DATABASES)
+def pytest_generate_tests(metafunc):
+    is_given = any(
+        "place" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")
+    )
+    if "place" in metafunc.fixturenames and not is_given:
+        in_files = any(getattr(one, "in_files", False) for one in (metafunc.function, metafunc.cls))
+        places = [*DATABASES, "duckdb"] if in_files else DATABASES
+        metafunc.parametrize("place", places, indirect=True)
+
+
+@pytest.fixture
 def place(request):
     named = {"postgresql": "postgres"}.get(request.param, request.param)
     return request.getfixturevalue(f"{named}_place")

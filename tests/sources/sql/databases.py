@@ -24,7 +24,13 @@ DATABASES = [
     pytest.param("postgresql", marks=pytest.mark.postgresql),
     pytest.param("mariadb", marks=pytest.mark.mariadb),
 ]
-also_in_files = pytest.mark.parametrize("place", [*DATABASES, "duckdb"], indirect=True)
+
+
+def also_in_files(test):
+    """Let a test, or a class of them, run on a file of DuckDB beside the databases."""
+    test.in_files = True
+    return test
+
 
 KINDS = {
     "sqlite": {"aware": "text", "double": "real", "text": "text"},
@@ -32,6 +38,13 @@ KINDS = {
     "duckdb": {"aware": "timestamptz", "double": "double", "text": "varchar"},
     "mariadb": {"aware": "timestamp(6) null", "double": "double", "text": "varchar(200)"},
 }
+
+
+def make_by_sql(place, table, kinds, rows):
+    """Make a table of a place anew, with columns of these types and these rows."""
+    listed = ", ".join(f"{place.quoted(name)} {kind}" for name, kind in kinds.items())
+    place.run(f"drop table if exists {table}", f"create table {table} ({listed})")
+    place.add(table, rows)
 
 
 @dataclass
@@ -45,6 +58,8 @@ class Place:
     def __post_init__(self):
         self.kinds = KINDS[self.name]
         self._engine = create_engine(self.url)
+
+    make = make_by_sql
 
     def run(self, *statements):
         with self._engine.begin() as connection:
@@ -80,6 +95,10 @@ class Place:
             return at.isoformat()
         return at if self.name == "postgresql" else at.astimezone(UTC).replace(tzinfo=None)
 
+    def source(self, **changes):
+        given = {"url": self.url, "table": "scored", "columns": COLUMNS, "threshold": 0.5}
+        return SqlSource(SqlSettings.model_validate({**given, **changes}))
+
     def close(self):
         self._engine.dispose()
 
@@ -88,6 +107,7 @@ class DuckdbPlace:
     """A DuckDB file of a test, as `Place` is a database."""
 
     name, kinds = "duckdb", KINDS["duckdb"]
+    make = make_by_sql
 
     def __init__(self, path):
         self.path = path
@@ -118,6 +138,10 @@ class DuckdbPlace:
     def moment(self, at):
         return at
 
+    def source(self, **changes):
+        given = {"path": self.path.name, "table": "scored", "columns": COLUMNS, "threshold": 0.5}
+        return DuckdbSource(DuckdbSettings.model_validate({**given, **changes}), self.path.parent)
+
 
 class OnPlace:
     """Tests of a class that have a place of their own."""
@@ -138,34 +162,17 @@ def make_table(place, rows, **kinds):
         "country": place.kinds["text"],
         **kinds,
     }
-    listed = ", ".join(f"{place.quoted(name)} {kind}" for name, kind in of.items())
-    place.run("drop table if exists scored", f"create table scored ({listed})")
-    place.add(
-        "scored",
-        [
-            {name: place.moment(row["time"]) if name == "at" else row.get(name) for name in of}
-            for row in rows
-        ],
-    )
-
-
-def settings_with(place, **changes):
-    given = {"url": place.url, "table": "scored", "columns": COLUMNS, "threshold": 0.5}
-    return SqlSettings.model_validate({**given, **changes})
+    named = [
+        {name: place.moment(row["time"]) if name == "at" else row.get(name) for name in of}
+        for row in rows
+    ]
+    place.make("scored", of, named)
 
 
 def source_of(place, judge=None, **changes):
-    source = _source_of(place, **changes)
+    source = place.source(**changes)
     source.settings.judge_by(None if judge is None else Judge.model_validate(judge))
     return source
-
-
-def _source_of(place, **changes):
-    if place.name == "duckdb":
-        given = {"path": place.path.name, "table": "scored", "columns": COLUMNS, "threshold": 0.5}
-        settings = DuckdbSettings.model_validate({**given, **changes})
-        return DuckdbSource(settings, place.path.parent)
-    return SqlSource(settings_with(place, **changes))
 
 
 def rows_with(**columns):

@@ -10,6 +10,7 @@ DECISIONS = {True: 80.0, False: 20.0, None: None}
 IMPOSSIBLE = {
     "postgresql": (),
     "duckdb": (),
+    "spark": (),
     "sqlite": (BadRow.SCORE_NAN,),  # which it stores as null
     "mariadb": (BadRow.SCORE_NAN, BadRow.SCORE_INFINITE),
 }

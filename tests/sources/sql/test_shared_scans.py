@@ -54,7 +54,7 @@ def odd_rows(seed, *, has_nan, number=600):
 def table_of(seed, place):
     double, text = place.kinds["double"], place.kinds["text"]
     kinds = dict.fromkeys((*SCORES, "rare"), double) | {"version": text, "topic": text}
-    make_table(place, odd_rows(seed, has_nan=place.name == "postgresql"), **kinds)
+    make_table(place, odd_rows(seed, has_nan=place.name in {"postgresql", "spark"}), **kinds)
 
 
 def by_score(score, **columns):

@@ -13,13 +13,14 @@ from monitor.domain.model import BadRow, Window
 from monitor.domain.truth import TruthColumns
 from monitor.sources.sql_times import first_local, local_times
 from tests.sources.prediction_files import TWO, WEEK, refused
-from tests.sources.sql.databases import also_in_files, drawn, make_table, source_of
+from tests.sources.sql.databases import also_in_files, drawn, source_of
 
 NAIVE = {
     "postgresql": "timestamp",
     "mariadb": "datetime(6)",
     "sqlite": "text",
     "duckdb": "timestamp",
+    "spark": "timestamp",
 }
 PRAGUE = ZoneInfo("Europe/Prague")
 
@@ -49,15 +50,9 @@ CLOCK_CHANGES = {
 
 
 def with_times(place, kind, *times):
-    make_table(place, [])
-    place.run("drop table scored")
-    text, double = place.kinds["text"], place.kinds["double"]
-    at = place.quoted("at")
-    place.run(f"create table scored (id {text}, {at} {kind}, score {double}, text {text})")
-    place.add(
-        "scored",
-        [{"id": str(n), "at": at, "score": 0.9, "text": ""} for n, at in enumerate(times)],
-    )
+    kinds = {"id": place.kinds["text"], "at": kind, "score": place.kinds["double"]}
+    rows = [{"id": str(n), "at": at, "score": 0.9, "text": ""} for n, at in enumerate(times)]
+    place.make("scored", {**kinds, "text": place.kinds["text"]}, rows)
 
 
 @pytest.mark.parametrize(

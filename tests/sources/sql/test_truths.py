@@ -22,11 +22,12 @@ class TestTruths(TruthContract):
         make_table(place, [])
 
     def write(self, rows, kinds):
-        place = self.place
-        spelled = {**place.kinds, **KINDS}
-        columns = ", ".join(f"{name} {spelled[kind]}" for name, kind in kinds.items())
-        place.run("drop table if exists outcomes", f"create table outcomes ({columns})")
-        place.add("outcomes", [{**row, "known_at": place.moment(row["known_at"])} for row in rows])
+        spelled = {**self.place.kinds, **KINDS}
+        self.place.make(
+            "outcomes",
+            {name: spelled[kind] for name, kind in kinds.items()},
+            [{**row, "known_at": self.place.moment(row["known_at"])} for row in rows],
+        )
 
     def source(self, **changes):
         return source_of(self.place, **changes)
