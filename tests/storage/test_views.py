@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, select
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Answer, EffectKind, Stratum
@@ -12,6 +12,7 @@ from monitor.domain.report import RoundReport, find_row
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds.open_rounds import open_rounds
+from monitor.storage.database import change
 from monitor.storage.labels import label_store
 from monitor.storage.outbox import effect_store
 from monitor.storage.results import estimate_store
@@ -27,9 +28,11 @@ from tests.storage.rows import (
     claimed,
     claimed_effect,
     draw,
+    read,
     rows,
     say_at_random,
     slot_of,
+    write,
 )
 
 SAMPLE = Sample(max_labels=60, bands=Bands(flagged=1, passed=1))
@@ -136,13 +139,9 @@ def test_estimates_are_of_the_last_version_and_of_all_matrices_the_last_is_marke
 
 
 def test_all_rounds_are_there_and_those_without_an_estimate_have_none(filled):
-    with filled.write() as connection:
-        of_first = select(rounds.c.id).where(rounds.c.number == 1).scalar_subquery()
-        connection.execute(
-            update(effects)
-            .where(effects.c.round_id == of_first, effects.c.kind == "round_run")
-            .values(receipt="experiments/3/runs/ab12")
-        )
+    of_first = select(rounds.c.id).where(rounds.c.number == 1).scalar_subquery()
+    run = (effects.c.round_id == of_first, effects.c.kind == "round_run")
+    write(filled, change, effects, *run, receipt="experiments/3/runs/ab12")
     found = results(filled)
 
     assert (found[1]["mlflow_run"], found[2]["mlflow_run"]) == ("experiments/3/runs/ab12", None)
@@ -177,10 +176,8 @@ def test_all_rounds_are_there_and_those_without_an_estimate_have_none(filled):
 
 def test_the_status_is_what_the_newest_report_says(filled):
     before = rows(filled, "select * from monitor_status")
-    with filled.write() as connection:  # nobody labels the sixth round
-        connection.execute(
-            update(rounds).where(rounds.c.number.in_((5, 6))).values(state=RoundState.SKIPPED)
-        )
+    unlabeled = rounds.c.number.in_((5, 6))
+    write(filled, change, rounds, unlabeled, state=RoundState.SKIPPED)
     after = rows(filled, "select * from monitor_status")
 
     [old], [new] = before, after
@@ -194,8 +191,7 @@ def test_the_status_is_what_the_newest_report_says(filled):
 def test_an_open_alert_is_counted_until_a_person_ends_it(filled):
     [before] = rows(filled, "select * from monitor_status")
     [fired] = rows(filled, "select min(fired_at) as at from open_alerts")
-    with filled.write() as connection:
-        connection.execute(update(alerts).values(state="resolved"))
+    write(filled, change, alerts, state="resolved")
     [after] = rows(filled, "select * from monitor_status")
 
     assert before["open_alerts"] > 0
@@ -220,8 +216,8 @@ def test_the_figures_of_a_monitor_are_those_of_its_newest_estimate(corrected):
     ahead = datetime.now(corrected.now.tzinfo) + timedelta(days=1)
     with corrected.database.write() as connection:
         for number in (2, 3):
-            moved = update(rounds).where(rounds.c.number == number)
-            connection.execute(moved.values(slot=ahead + timedelta(days=number)))
+            later = ahead + timedelta(days=number)
+            change(connection, rounds, rounds.c.number == number, slot=later)
         connection.execute(insert(monitors).values(name="new", created_at=corrected.now))
 
     [new] = rows(corrected.database, "select * from monitor_status where monitor = 'new'")
@@ -253,8 +249,7 @@ def test_rounds_that_wait_have_the_answers_that_status_counts(database):
         say_at_random(connection, keys, ("ada", "bob"), 150, scene.now)
 
     [waiting] = rows(database, "select * from waiting_rounds")
-    with database.read() as connection:
-        [told] = open_rounds(connection, "mail")
+    [told] = read(database, open_rounds, "mail")
 
     assert (waiting["wanted"], waiting["answered"]) == (told.wanted, told.answered)
     assert 0 < told.answered < told.wanted
@@ -273,8 +268,7 @@ def test_of_two_waves_those_items_wait_that_are_out(database):
     scene.run(1)
 
     [waiting] = rows(database, "select * from waiting_rounds")
-    with database.read() as connection:
-        [told] = open_rounds(connection, "mail")
+    [told] = read(database, open_rounds, "mail")
 
     assert told.items_to_come > 0
     assert (waiting["wanted"], waiting["answered"]) == (told.wanted, 0)
@@ -288,10 +282,9 @@ def test_a_queue_whose_first_effect_needs_somebody_is_dead(filled):
     with filled.write() as connection:
         head = select(effects.c.id).where(effects.c.sink == "ops", effects.c.status == "waiting")
         first = connection.execute(head.order_by(effects.c.id).limit(1)).scalar_one()
-        connection.execute(update(effects).where(effects.c.id == first).values(status="dead"))
+        change(connection, effects, effects.c.id == first, status="dead")
     after = rows(filled, "select * from waiting_effects")
-    with filled.read() as connection:
-        told = effect_store.find_waiting(connection)
+    told = read(filled, effect_store.find_waiting)
 
     assert before["ops"] is False
     assert {row["sink"]: bool(row["dead"]) for row in after} == {
@@ -379,8 +372,7 @@ def test_waiting_effects_tell_what_waits_since_when_and_for_what(database):
         effect_store.put_off_effect(connection, head, "it does not answer", later)
 
     [found] = rows(database, "select * from waiting_effects")
-    with database.read() as connection:
-        [same] = effect_store.find_waiting(connection)
+    [same] = read(database, effect_store.find_waiting)
 
     assert [found[name] for name in ("monitor", "sink", "waiting", "rounds", "tries")] == [
         *("mail", "mlflow", 3, 2, 1)
