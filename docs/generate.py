@@ -25,11 +25,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from monitor.cli.app import SECTIONS as GROUPS
 from monitor.cli.app import app
-from monitor.config.adapters import UsersSettings
+from monitor.config.adapters import HOOKS, JUDGES, LABELERS, LOGINS, SOURCES, Kinds
 from monitor.config.model import Classes, Config, MonitorConfig, ReferenceFile
 from monitor.config.pages import PagesSettings, TlsSettings, WebSettings
 from monitor.domain.challenger import Challenger
-from monitor.domain.judge import Budget, Judge
+from monitor.domain.judge import Budget
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
 from monitor.domain.settings import (
     JUDGE_METRICS,
@@ -44,33 +44,20 @@ from monitor.domain.settings import (
     Schedule,
     ThresholdTarget,
 )
-from monitor.hooks.log import LogSettings
-from monitor.hooks.webhook import WebhookSettings
-from monitor.labeling.column import ColumnSettings
-from monitor.labeling.files import FilesSettings
-from monitor.labeling.page_settings import PageSettings
-from monitor.plugins.hooks.alertmanager import AlertmanagerSettings
-from monitor.plugins.hooks.apprise import AppriseSettings
-from monitor.plugins.hooks.command import CommandSettings
-from monitor.plugins.judges.command import CommandJudgeSettings
-from monitor.plugins.judges.http import HttpSettings
-from monitor.plugins.judges.mlflow_model import MlflowModelSettings
-from monitor.plugins.label_studio.settings import LabelStudioSettings
-from monitor.plugins.lake.settings import LakeSettings
-from monitor.plugins.mlflow_login.adapter import MlflowLoginSettings
-from monitor.plugins.mlflow_review.settings import ReviewSettings
-from monitor.plugins.spark.settings import SparkSettings
 from monitor.sources.shown_columns import ShownColumn
 from monitor.sources.table_settings import (
     Columns,
-    DuckdbSettings,
     QueriedSettings,
-    SqlSettings,
     TableSettings,
 )
 from monitor.tracking.mlflow import MlflowSettings
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
+
+def of_kinds(title: str, kinds: Kinds[Any, Any, Any]) -> dict[str, type[BaseModel]]:
+    """Return the settings of each kind that is installed, by the title of its section."""
+    return {f"{title} of kind {kind}": kinds.adapter(kind).settings for kind in kinds.names()}
+
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "The file": Config,
@@ -78,22 +65,15 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "false_alarms": FalseAlarms,
     "web": WebSettings,
     "pages": PagesSettings,
-    "pages: login of kind users": UsersSettings,
-    "pages: login of kind mlflow": MlflowLoginSettings,
+    **of_kinds("pages: login", LOGINS),
     "pages: tls": TlsSettings,
     "monitors": MonitorConfig,
     "monitors: classes": Classes,
-    "monitors: source of kind duckdb": DuckdbSettings,
-    "monitors: source of kind lake": LakeSettings,
-    "monitors: source of kind spark": SparkSettings,
-    "monitors: source of kind sql": SqlSettings,
+    **of_kinds("monitors: source", SOURCES),
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: source.challenger": Challenger,
-    "monitors: judge": Judge,
-    "monitors: judge of kind http": HttpSettings,
-    "monitors: judge of kind mlflow_model": MlflowModelSettings,
-    "monitors: judge of kind command": CommandJudgeSettings,
+    **of_kinds("monitors: judge", JUDGES),
     "monitors: judge.budget": Budget,
     "monitors: schedule": Schedule,
     "monitors: sample": Sample,
@@ -101,11 +81,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: sample.bands": Bands,
     "monitors: sample.cells": Cells,
     "monitors: sample.cost": Cost,
-    "monitors: labeling of kind files": FilesSettings,
-    "monitors: labeling of kind column": ColumnSettings,
-    "monitors: labeling of kind page": PageSettings,
-    "monitors: labeling of kind mlflow": ReviewSettings,
-    "monitors: labeling of kind label_studio": LabelStudioSettings,
+    **of_kinds("monitors: labeling", LABELERS),
     "monitors: labeling.audit": ClassAuditCounts,
     "monitors: labeling.audit, counts": AuditCounts,
     "monitors: reference, as a matrix": ReferenceMatrix,
@@ -114,11 +90,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: limits, a metric with sides": Bound,
     "monitors: threshold_target": ThresholdTarget,
     "monitors: pooling": Pooling,
-    "hooks of kind webhook": WebhookSettings,
-    "hooks of kind apprise": AppriseSettings,
-    "hooks of kind alertmanager": AlertmanagerSettings,
-    "hooks of kind command": CommandSettings,
-    "hooks of kind log": LogSettings,
+    **of_kinds("hooks", HOOKS),
 }
 
 NOTES = {

@@ -238,7 +238,7 @@ def _folders(opened_with: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, .
         return (opened_with,)
     if opened_with.settings.own() == today.settings.own():
         return (today,)
-    return (opened_with,) if opened_with.place == today.place else (opened_with, today)
+    return (opened_with,) if opened_with.location == today.location else (opened_with, today)
 
 
 def _asks_equally(stored: Mapping[str, Any], labeling: Labeling) -> bool:
@@ -358,7 +358,7 @@ def check_labels(labeler: Labeler) -> str:
     if isinstance(labeler, PageLabeler):
         labeler.guideline()
         labeler.gold()
-        return f"{labeler.place}: {labeler.settings.question}"
+        return f"{labeler.location}: {labeler.settings.question}"
     if isinstance(labeler, FilesLabeler):
         labeler.make_folder()
         return f"files in {labeler.folder}"

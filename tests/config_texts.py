@@ -2,6 +2,7 @@
 
 import pytest
 
+from monitor.config import adapters
 from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
 
@@ -58,7 +59,7 @@ every: 52 => every: 1
 models:/mail-travel/7 => 7
     5, monitors[mail-travel].model: it should be a valid string, found a number; put it in quotes
 duckdb => duckbd
-    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb? (installed are duckdb, sql, lake, spark)
+    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb? (installed are <sources>)
 id: mail_id,  => <nothing>
     9, monitors[mail-travel].source.columns.id: this setting is missing; add a line `id: ...`
 [subject, body] => subject
@@ -84,13 +85,13 @@ max_labels: 2000 => max_labels: 2.5
 max_labels: 2000 => max_labels: <nothing>
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer or 'all', found nothing; write a value or leave the line out
 kind: files => kind: file
-    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page, label_studio, mlflow)
+    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are <labelers>)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
     15, monitors[mail-travel].labeling.gold: there is no such setting here; kind: page has it; leave it out, or change the kind
 threshold: 0.5 => time_unit: seconds
     12, monitors[mail-travel].source.time_unit: there is no such setting here; kind: sql and spark have it; leave it out, or change the kind
 kind: files,  => <nothing>
-    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column, page, label_studio, mlflow
+    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of <labelers>
 tp: 138 => tp: 0.3
     16, monitors[mail-travel].reference.tp: it should be a valid integer, found 0.3; this is a count, not a share
 tp: 138, fp: 22, fn: 108, tn: 4732 => tp: 0, fp: 0, fn: 0, tn: 0
@@ -172,6 +173,9 @@ predictions/*.parquet => '${a-b}.parquet'
 
 def sentences(told=SENTENCES):
     """Each change of a text, before and after, and the one line that it is refused with."""
+    for kinds in ("sources", "labelers"):
+        names = ", ".join(getattr(adapters, kinds.upper()).names())
+        told = told.replace(f"<{kinds}>", names)
     blocks = told.replace("<nothing>", "").split("\n")
     for change, line in zip(blocks[::2], blocks[1::2], strict=False):
         before, after = change.split(" => ")

@@ -252,19 +252,26 @@ class Labeler(Protocol):
 
 
 @runtime_checkable
+class ShowsPictures(Protocol):
+    """A labeler that shows pictures; others show their paths or a remark."""
+
+    shows_pictures: bool
+
+
+@runtime_checkable
 class Watchable(Protocol):
     """A labeler that detects cheaply whether there may be news, so that it need not be asked.
 
-    Labelers of one ``place`` share their ``state``: it changes whenever `Labeler.collect` may bring
-    something else, but for time going by.
+    Labelers of one ``location`` share their ``state``: it changes whenever `Labeler.collect` may
+    bring something else, but for time going by.
     """
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where the labels come from."""
 
     def state(self) -> str:
-        """Text that differs between states of the place."""
+        """Text that differs between states of the location."""
 
 
 @runtime_checkable

@@ -380,7 +380,7 @@ class ColumnLabeler:
         """Do nothing: nothing was shown."""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where the truth is."""
         return self.truths.whole_location
 

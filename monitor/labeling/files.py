@@ -146,7 +146,7 @@ class FilesLabeler:
             raise LabelsRefused(message)
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The folder that filled files come to."""
         return str(self.filled)
 
@@ -163,7 +163,7 @@ class FilesLabeler:
     def _state(self, stamps: Mapping[Path, FileStamp], tasks: Mapping[str, Task]) -> str:
         """Text that differs between states of the folder and the tasks; no file is read."""
         files = [[path.name, *stamp, stamp.stood()] for path, stamp in stamps.items()]
-        plain = json.dumps([self.place, files, sorted(tasks)])
+        plain = json.dumps([self.location, files, sorted(tasks)])
         return hashlib.sha256(plain.encode()).hexdigest()
 
     def close(self, round_name: str) -> None:

@@ -54,7 +54,8 @@ class PageLabeler:
 
     name = "page"
     asks_people = True
-    place = LOCATION
+    location = LOCATION
+    shows_pictures = True
 
     def __init__(
         self,

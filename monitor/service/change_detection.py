@@ -177,18 +177,18 @@ def _is_quiet(current: MonitorVersion, now: datetime, scan: MonitorScan | _Saved
 def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:
     """Describe the state of where labels come from; empty where one cannot tell it from others.
 
-    Monitors may share a place, which is looked at once.
+    Monitors may share a location, which is looked at once.
     """
     described = []
     for labeler in labelers:
         if not isinstance(labeler, Watchable):
             return ""
-        if labeler.place not in states:
+        if labeler.location not in states:
             try:
-                states[labeler.place] = labeler.state()
+                states[labeler.location] = labeler.state()
             except (MonitorError, OSError):
-                states[labeler.place] = ""
-        described.append(states[labeler.place])
+                states[labeler.location] = ""
+        described.append(states[labeler.location])
     return " ".join(described) if all(described) else ""
 
 

@@ -36,19 +36,19 @@ def test_pictures_that_cannot_be_shown_are_waited_for(place):
 
 
 @pytest.mark.parametrize(
-    ("labeling", "where"),
+    ("labeling", "kind"),
     [
-        (PEOPLE, "label files"),
-        (PAGE.replace("page", "mlflow"), "MLflow"),
-        (PAGE.replace("page", f"label_studio, url: {NOBODY}, token: '${{TOKEN}}'"), "Label Studio"),
+        (PEOPLE, "files"),
+        (PAGE.replace("page", "mlflow"), "mlflow"),
+        (PAGE.replace("page", f"label_studio, url: {NOBODY}, token: '${{TOKEN}}'"), "label_studio"),
     ],
 )
-def test_pictures_are_said_to_be_paths_where_labelers_show_texts_only(place, labeling, where):
+def test_pictures_are_said_to_be_paths_where_labelers_show_texts_only(place, labeling, kind):
     with_photos(place, labeling)
     with mock.patch.dict(os.environ, TOKEN="0123456789" * 4):
         checked = place.run("check")
 
-    checked.line(f"pictures (photo) stand in {where} by their paths or as a remark")
+    checked.line(f"pictures (photo) are only paths or a remark with labeling of kind {kind}")
 
 
 def test_gold_items_with_other_columns_than_tasks_are_pointed_out(place):

@@ -199,12 +199,13 @@ BAD = {
     ),
     "makes no source": (UNMADE, "nothing could be made of its settings (KeyError)"),
 }
+SOURCES, LABELERS = adapters.SOURCES.names(), adapters.LABELERS.names()
 REFUSED = {
     "an unknown kind": (
         {"source": "{kind: parquet}", "labeling": "{kind: file}"},
-        "source.kind: 'parquet' is not known; installed are duckdb, sql, lake, spark, jsonl",
+        f"source.kind: 'parquet' is not known; installed are {', '.join(SOURCES)}, jsonl",
         "labeling.kind: 'file' is not known; did you mean files? "
-        "(installed are files, column, page, label_studio, mlflow)",
+        f"(installed are {', '.join(LABELERS)})",
     ),
     "settings of its own": (
         {"source": "{kind: jsonl, pth: predictions.jsonl, threshold: high}"},

@@ -25,7 +25,7 @@ SMALL = settings(sample=Sample(max_labels=12, bands=Bands(flagged=1, passed=1)))
 class Watched(MemoryLabeler):
     """A labeler whose answers can be told apart without being read."""
 
-    place = "memory"
+    location = "memory"
 
     def state(self):
         return str(sorted(self.answers.items()))
@@ -195,7 +195,7 @@ def test_a_labeler_that_cannot_be_watched_is_always_asked(scene, service):
 
 def test_news_at_the_place_that_a_round_was_opened_with_is_a_reason_to_look(scene, service):
     today = Watched()
-    today.place = "another"
+    today.location = "another"
     service.context["mail"] = replace(
         scene.context,
         labeler=today,
@@ -265,8 +265,8 @@ class BreaksWhenAsked(MemoryLabeler):
         self.where = where
 
     @property
-    def place(self):
-        return self._unless("place") or "memory"
+    def location(self):
+        return self._unless("location") or "memory"
 
     @property
     def reading(self):
@@ -284,7 +284,7 @@ class BreaksWhenAsked(MemoryLabeler):
             raise KeyError(message)
 
 
-@pytest.mark.parametrize("where", ["state", "place", "reading"])
+@pytest.mark.parametrize("where", ["state", "location", "reading"])
 def test_a_labeler_with_a_bug_keeps_no_other_monitor_from_its_look(database, where):
     broken, well = (Scene(database, SMALL, name=name) for name in ("broken", "well"))
     broken.labeler = BreaksWhenAsked(where)

@@ -19,7 +19,7 @@ from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.judge import Judge
 from monitor.domain.judging import JudgeFailed
 from monitor.domain.model import BandEdges, Frame, Verdict, Window
-from monitor.domain.ports import ExcludesRows
+from monitor.domain.ports import ExcludesRows, ShowsPictures
 from monitor.domain.shown import Shown, is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 _COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
 _CHECKED = 50  # items of each class of which pictures are tried
-_TEXTS_ONLY = {"files": "label files", "mlflow": "MLflow", "label_studio": "Label Studio"}
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
 
@@ -161,11 +160,10 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     yield from broken_pictures(shown, settings)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
     for labeler in [one.labeler for one in context.today]:
-        text_only = _TEXTS_ONLY.get(labeler.name)
-        if pictures and text_only is not None:
+        if pictures and labeler.asks_people and not isinstance(labeler, ShowsPictures):
             yield (
-                f"pictures ({', '.join(pictures)}) stand in {text_only} by their paths or as a "
-                "remark; labeling of kind page shows them"
+                f"pictures ({', '.join(pictures)}) are only paths or a remark with labeling of "
+                f"kind {labeler.name}; kind page shows them"
             )
         if isinstance(labeler, PageLabeler):
             yield from _gold_warnings(labeler, shown)

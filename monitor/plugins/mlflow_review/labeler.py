@@ -64,7 +64,7 @@ class MlflowReviewLabeler:
         self._server = MlflowRest(tracking_uri, settings.timeout)
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The experiment, and where it is."""
         return f"{self._server.shown} {self.experiment}"
 
@@ -238,7 +238,7 @@ class MlflowReviewLabeler:
             infos = [info for info in round_infos if info["trace_id"] in ids]
             for part in parts(infos):
                 self._take_away(experiment, round_name, part)
-        return (self.place,) if infos else ()
+        return (self.location,) if infos else ()
 
     def _take_away(
         self, experiment: ReviewExperiment, round_name: str, infos: Sequence[Mapping[str, Any]]

@@ -146,9 +146,9 @@ def _with_obstacle(endpoint: LabelerEndpoint, notes: LabelNotes, why: str | None
 
 
 def endpoint_name(assigned: AssignedLabeler) -> str:
-    """Name the place of a labeler, for what the store keeps of it."""
+    """Name the location of a labeler, for what the store keeps of it."""
     labeler = assigned.labeler
-    described = [labeler.place] if isinstance(labeler, Watchable) else []
+    described = [labeler.location] if isinstance(labeler, Watchable) else []
     described += [assigned.role] if assigned.role != ALL else []
     if not described:
         return labeler.name

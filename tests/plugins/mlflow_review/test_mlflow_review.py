@@ -189,7 +189,7 @@ def test_a_forgotten_task_is_not_sent_again_and_its_answer_stands(labeler, view)
     labeler.send("r", [Task("aa", "item-aa"), TASKS["bb"], TASKS["cc"]])  # of `aa` no text is left
 
     read = labeler.collect(TASKS, cursor)
-    assert places == (labeler.place,)
+    assert places == (labeler.location,)
     assert set(view.traces()) == {"bb", "cc"}
     assert "text of aa" not in view.shown()
     assert [(e.task_key, e.answer) for e in read.events] == [("aa", Answer.POSITIVE)]
