@@ -135,7 +135,7 @@ SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "simulate": forecasts.simulate,
         "estimate": results.estimate,
         "users": _group(
-            "Let people sign in to the pages by a token of their own.",
+            "Manage the people who sign in to the pages with a token.",
             {
                 "add": users.add,
                 "list": users.list_users,

@@ -45,7 +45,7 @@ MonitorArgument = Annotated[str | None, argument("MONITOR", "The monitor, if the
 PrecisionOption = Annotated[float | None, option("SHARE", "Assumed precision.")]
 RecallOption = Annotated[float | None, option("SHARE", "Assumed recall.")]
 FlaggedRateOption = Annotated[float | None, option("SHARE", "Assumed share of items flagged.")]
-SizeOption = Annotated[int | None, option("COUNT", "Assumed items of a window.", min=2)]
+SizeOption = Annotated[int | None, option("COUNT", "Assumed number of items in a window.", min=2)]
 _BELOW_ZERO = re.compile(r"-\d+")
 
 

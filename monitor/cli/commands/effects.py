@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from monitor.domain.ports import EffectHandler
     from monitor.storage.outbox.effect_admin import OpenEffect
 
-IdArgument = Annotated[int | None, argument("ID", "Id of an effect, as the list has it.")]
+IdArgument = Annotated[int | None, argument("ID", "Id of an effect, from the list.")]
 SinkOption = Annotated[
-    str | None, option("NAME", "All that waits for this: mlflow, log or a hook.", "--sink")
+    str | None, option("NAME", "All effects of this sink: mlflow, log or a hook.", "--sink")
 ]
 
 
@@ -51,12 +51,12 @@ def effects(
     monitor: MonitorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List what MLflow and hooks have not accepted, or try it again.
+    """List what MLflow and hooks have not accepted, or retry it.
 
-    waiting: it is tried again by itself. dead: it failed for a day, or for a reason that somebody
-    must fix; it is still tried, more and more rarely. An effect queued behind another of the same
-    monitor and sink waits for that one, so that all arrive in order. A dead one whose fault is its
-    own steps aside; only the same round in MLflow, or the same alert, waits for it.
+    waiting: it is retried automatically. dead: it failed for a day, or for a reason that you must
+    fix; it is still retried, less and less often. An effect behind another one of the same monitor
+    and sink waits for it, so that all arrive in order. A dead effect that fails by itself lets the
+    others pass; only the same round in MLflow, or the same alert, waits for it.
     """
     if context.invoked_subcommand is not None:
         return
@@ -79,13 +79,13 @@ def effects(
 def retry(
     number: IdArgument = None,
     sink: SinkOption = None,
-    everything: Annotated[bool, flag("--all", "All that waits or is dead.")] = False,
+    everything: Annotated[bool, flag("--all", "All effects that are waiting or dead.")] = False,
     config: ConfigOption = CONFIG,
     json: JsonOption = False,
 ) -> None:
-    """Have effects tried at the next run, as if for the first time.
+    """Retry effects at the next run, as if for the first time.
 
-    Name an id, --sink or --all. run-once or the service delivers them.
+    Pass an id, --sink or --all. run-once or the service delivers them.
     """
     from monitor.storage.outbox.effect_admin import revive
 
@@ -104,7 +104,7 @@ def drop(
     config: ConfigOption = CONFIG,
     json: JsonOption = False,
 ) -> None:
-    """Give effects up for good, so that those queued behind them go on.
+    """Drop effects for good, so that those behind them continue.
 
     For what nobody needs any more, such as notices of a hook that was removed, or what its
     receiver will never accept. They stay in the store with the reason.
@@ -187,14 +187,14 @@ def alerts(
 
 
 def resolve(
-    alert: Annotated[str, argument("ALERT", "Id of the alert, or how it begins.")],
-    reason: Annotated[str, option("TEXT", "Why it ends.")],
+    alert: Annotated[str, argument("ALERT", "Id of the alert, or its beginning.")],
+    reason: Annotated[str, option("TEXT", "Reason for ending it.")],
     config: ConfigOption = CONFIG,
     json: JsonOption = False,
 ) -> None:
     """End an open alert by hand.
 
-    Evidence starts again with the next round. Hooks are notified by the next run.
+    Evidence restarts with the next round. The next run notifies hooks.
     """
     from monitor.domain.alerting import AlertState
     from monitor.rounds.reporting.enqueue import enqueue_ended

@@ -40,39 +40,40 @@ def plan(
     recall: RecallOption = None,
     flagged_rate: FlaggedRateOption = None,
     size: SizeOption = None,
-    margin: Annotated[float | None, option("SHARE", "Half-width wanted of both intervals.")] = None,
+    margin: Annotated[float | None, option("SHARE", "Half-width for both intervals.")] = None,
     precision_margin: Annotated[float | None, option("SHARE", "Half-width for precision.")] = None,
     recall_margin: Annotated[float | None, option("SHARE", "Half-width for recall.")] = None,
-    labels: Annotated[int | None, option("COUNT", "Labels that there are.", min=2)] = None,
+    labels: Annotated[int | None, option("COUNT", "Number of labels available.", min=2)] = None,
     flagged_cost: Annotated[
-        float | None, option("COST", "Of a label of a flagged item, else 1.")
+        float | None, option("COST", "Cost of labeling a flagged item. Default: 1.")
     ] = None,
     passed_cost: Annotated[
-        float | None, option("COST", "Of a label of a passed item, else 1.")
+        float | None, option("COST", "Cost of labeling a passed item. Default: 1.")
     ] = None,
     judge_tpr: Annotated[
-        float | None, option("SHARE", "Of the positives, to which an assumed judge says yes.")
+        float | None,
+        option("SHARE", "Share of positives with the verdict yes of an assumed judge."),
     ] = None,
     judge_fpr: Annotated[
-        float | None, option("SHARE", "Of the negatives, to which that judge says yes.")
+        float | None, option("SHARE", "Share of negatives with the verdict yes of that judge.")
     ] = None,
     judge_pilot: Annotated[
         Path | None,
         option(
             "FILE",
-            "In place of these: items with the columns verdict and label, and predicted if known.",
+            "Use a file instead, with the columns verdict, label and, if known, predicted.",
         ),
     ] = None,
     plot: Annotated[
-        Path | None, option("FILE", "Write an SVG picture of the widths there.")
+        Path | None, option("FILE", "Write an SVG chart of the widths to this file.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Print how many labels a round needs, and what they buy.
+    """Print how many labels a round needs, and the margins they give.
 
-    For a monitor of the config, from its predictions and what earlier rounds, a reference or the
-    scores say of them; or, with --precision, --recall and --flagged-rate, from these values alone,
-    without config or data. Asks for the config's margin and labels unless others are given.
+    For a monitor of the config, plans from its predictions and from earlier rounds, a reference or
+    the scores. With --precision, --recall and --flagged-rate, plans from these values alone,
+    without config or data. Margins and labels default to the config.
     """
     import monitor as functions
 
@@ -116,27 +117,27 @@ def simulate(
     drop: Annotated[
         list[str] | None, option("METRIC=CHANGE", "A metric and its change: precision=-0.10.")
     ] = None,
-    prevalence: Annotated[
-        str | None, option("TIMES", "Positives that many times as common: x2.")
-    ] = None,
+    prevalence: Annotated[str | None, option("TIMES", "Factor on the prevalence: x2.")] = None,
     limit: Annotated[
-        list[str] | None, option("METRIC=LIMIT", "In place of the config's: precision=0.80.")
+        list[str] | None, option("METRIC=LIMIT", "Replace a limit of the config: precision=0.80.")
     ] = None,
-    rounds: Annotated[int, option("COUNT", "Rounds to look at.", min=1, max=520)] = 52,
+    rounds: Annotated[int, option("COUNT", "Number of rounds.", min=1, max=520)] = 52,
     precision: PrecisionOption = None,
     recall: RecallOption = None,
     flagged_rate: FlaggedRateOption = None,
     size: SizeOption = None,
-    paths: Annotated[int, option("COUNT", "Simulated histories.", min=100, max=100_000)] = 2000,
-    seed: Annotated[int, option("NUMBER", "Fixes the simulated labels.", min=0)] = 0,
+    paths: Annotated[
+        int, option("COUNT", "Number of simulated histories.", min=100, max=100_000)
+    ] = 2000,
+    seed: Annotated[int, option("NUMBER", "Seed of the simulated labels.", min=0)] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Try a drift: how soon it is found, and false alarms without it.
+    """Simulate a drift: time to detection, and false alarms.
 
-    Limits, promise and labels are the config's. The classifier is the one that closed
-    rounds, else the reference, have shown, in the newest window; --precision, --recall,
-    --flagged-rate and --size stand in for both. A drop makes the wrong answers of a class more
-    common by one factor; a change of prevalence leaves recall as it is and moves precision.
+    Uses the limits, promise and labels of the config. The classifier is as in closed rounds, or
+    else in the reference, on the newest window; --precision, --recall, --flagged-rate and --size
+    replace both. A drop multiplies the wrong answers of a class by one factor; a change of
+    prevalence keeps recall and changes precision.
     """
     from monitor.cli.views.simulate_page import echo_forecast, forecast_json
     from monitor.rounds.forecast.simulate import expected_round, simulate_alerts
@@ -243,33 +244,41 @@ def _parsed_limits(options: Sequence[str]) -> Limits:
 def threshold(
     monitor: MonitorArgument = None,
     config: ConfigOption = CONFIG,
-    precision: Annotated[float | None, option("SHARE", "Propose the lowest that keeps it.")] = None,
-    recall: Annotated[float | None, option("SHARE", "Propose the highest that keeps it.")] = None,
+    precision: Annotated[
+        float | None, option("SHARE", "Propose the lowest threshold that keeps it.")
+    ] = None,
+    recall: Annotated[
+        float | None, option("SHARE", "Propose the highest threshold that keeps it.")
+    ] = None,
     cost_fp: Annotated[float | None, option("COST", "Cost of a false positive.")] = None,
     cost_fn: Annotated[float | None, option("COST", "Cost of a false negative.")] = None,
-    capacity: Annotated[float | None, option("COUNT", "Flag at most so many a day.")] = None,
-    confidence: Annotated[float, option("SHARE", "Probability that the guarantee is kept.")] = 0.95,
+    capacity: Annotated[
+        float | None, option("COUNT", "Flag at most this many items a day.")
+    ] = None,
+    confidence: Annotated[float, option("SHARE", "Probability that the guarantee holds.")] = 0.95,
     number: Annotated[
-        int | None, option("ROUND", "A closed round, else the newest.", "--round")
+        int | None, option("ROUND", "A closed round. Default: the newest.", "--round")
     ] = None,
     rounds: Annotated[
-        int | None, option("COUNT", "Closed rounds to pool, up to that one [1].", min=1)
+        int | None, option("COUNT", "Number of closed rounds to pool, up to that one [1].", min=1)
     ] = None,
     labels: Annotated[
-        Path | None, option("FILE", "In place of rounds: a file with score and label, 1 or 0.")
+        Path | None, option("FILE", "Use a file with score and label (1 or 0) instead of rounds.")
     ] = None,
     in_use: Annotated[
-        float | None, option("SCORE", "In use now: lowest flagged score.", "--threshold")
+        float | None, option("SCORE", "Threshold in use: lowest flagged score.", "--threshold")
     ] = None,
     flagged_size: Annotated[
-        int | None, option("COUNT", "All flagged items, labeled or not.")
+        int | None, option("COUNT", "Number of flagged items, labeled or not.")
     ] = None,
-    passed_size: Annotated[int | None, option("COUNT", "All passed items, labeled or not.")] = None,
+    passed_size: Annotated[
+        int | None, option("COUNT", "Number of passed items, labeled or not.")
+    ] = None,
     weight: Annotated[
-        str | None, option("COLUMN", "Column of items that a label counts for.")
+        str | None, option("COLUMN", "Column with the number of items that a label represents.")
     ] = None,
     prevalence: Annotated[
-        float | None, option("SHARE", "Positives, if drawn by actual class.")
+        float | None, option("SHARE", "Share of positives, if labels were drawn by actual class.")
     ] = None,
     random: Annotated[bool, flag("--random", "The labels are a plain random sample.")] = False,
     json: JsonOption = False,
@@ -277,9 +286,10 @@ def threshold(
     """Propose a threshold with a guarantee for precision or recall.
 
     Give one goal: --precision, --recall, both costs, or --capacity. The command tests the edges of
-    the score strata, in an order that no label decides; it may propose to keep the present one.
-    Rounds are pooled within one history: one model version, one threshold. With --labels, give a
-    file and how its labels were drawn, as for monitor.evaluate; quantiles of its scores are tested.
+    the score strata, in an order that does not depend on labels, and may propose to keep the
+    current threshold. It pools rounds within one history: one model version, one threshold. With
+    --labels, pass a file and how its labels were drawn, as for monitor.evaluate; the command then
+    tests quantiles of the scores.
     """
     from monitor.results.threshold_proposal import goal_of, proposal_document, proposal_json
 

@@ -44,15 +44,15 @@ OUT_OF_REACH = (
 def backup(
     path: Annotated[Path, argument("PATH", "The file to write.")],
     config: ConfigOption = CONFIG,
-    replace: Annotated[bool, flag("--replace", "Replace the file if it is there.")] = False,
+    replace: Annotated[bool, flag("--replace", "Replace an existing file.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Copy a SQLite store while it is in use.
 
-    The copy holds the store as it was at one moment, is checked, and appears whole or not at all.
-    To restore it, stop the service and the job that calls run-once, move the store away with its
-    -wal and -shm files, put the copy in its place, and run: pr-monitor db upgrade, then: pr-monitor
-    db restored, which does again what came after the copy.
+    The copy is consistent and verified, and appears complete or not at all. To restore it, stop the
+    service and the job that calls run-once, move the store away with its -wal and -shm files, and
+    put the copy in its place. Then run pr-monitor db upgrade and pr-monitor db restored, which
+    repeats what came after the copy.
     """
     from monitor.storage import sqlite_file
 
@@ -70,10 +70,9 @@ def forget(
 ) -> None:
     """Delete what people were shown of one item, for good.
 
-    In every round: from the store, from the files with its tasks and from filled copies, with
-    notes written there, and from MLflow's review view. Its labels stay, and so do all counts and
-    estimates; each round keeps that it was done, without the text. Runs in MLflow and hooks never
-    had the text.
+    Deletes it in every round: from the store, from task files and completed copies, with their
+    notes, and from MLflow's review view. Labels, counts and estimates stay, and each round records
+    the deletion, without the text. Runs in MLflow and hooks never had the text.
     """
     from monitor.storage import sqlite_file
 
@@ -157,14 +156,13 @@ class Done:
 
 
 def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Do again what is missing from a store restored from a backup.
+    """Repeat what is missing from a store restored from a backup.
 
-    Run it once the backup is in its place and up to date (db upgrade), before anything else is
-    started. It asks MLflow for the runs of this store's rounds. Lost slots are opened again, not
-    skipped, and done again from the labels where they are. New versions start above those that
-    MLflow shows, whose runs are deleted there. Alerts that the store no longer knows are reported
-    as ended; they fire again if the labels still call for it. Safe to repeat; where nothing was
-    lost it changes nothing.
+    Run it after db upgrade, before you start anything else. It reads the runs of this store's
+    rounds from MLflow. Lost slots are opened again, not skipped, and repeated from the existing
+    labels. New versions start above those in MLflow, whose runs are deleted there. Alerts that the
+    store no longer has are reported as ended; they fire again if the labels still support it. It is
+    safe to repeat, and changes nothing if nothing was lost.
     """
     with opened(config, make_store=False) as application:
         done = [_restored(context) for context in application.monitors]

@@ -36,24 +36,22 @@ _POLL_SECONDS = 0.5
 PortOption = Annotated[
     int, option("PORT", "Where it listens, on 127.0.0.1.", "--port", min=1, max=65_535)
 ]
-NoBrowserOption = Annotated[bool, flag("--no-browser", "Print the link and open nothing.")]
+NoBrowserOption = Annotated[bool, flag("--no-browser", "Print the link without opening a browser.")]
 
 
 def label(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     port: PortOption = PORT,
-    name: Annotated[
-        str | None, option("NAME", "Your name, else that of your account.", "--as")
-    ] = None,
+    name: Annotated[str | None, option("NAME", "Your name. Default: your account.", "--as")] = None,
     no_browser: NoBrowserOption = False,
     json: JsonOption = False,
 ) -> None:
     """Label in a browser on this machine, until Ctrl-C.
 
-    For monitors with labeling: {kind: page}. The link works once; when somebody has used it, one
-    for the next person is printed. run-once or serve hands out the items and takes the answers
-    into the estimates, also while this runs. The same pages show how the monitors stand.
+    For monitors with labeling: {kind: page}. The link works once; after each use a new one is
+    printed. run-once or serve adds the items and reads the answers, also while this runs. The same
+    pages show the state of the monitors.
     """
     from monitor.service import signals
 

@@ -53,19 +53,19 @@ def export(
         str | None,
         option("TOOL", f"Labeling tool that reads the .jsonl: {', '.join(TOOLS)}.", "--for"),
     ] = None,
-    second: Annotated[bool, flag("--second", "Second copies, for another person.")] = False,
+    second: Annotated[bool, flag("--second", "Write second copies, for another person.")] = False,
     disputed: Annotated[
-        bool, flag("--disputed", "Items that people label differently, to decide.")
+        bool, flag("--disputed", "Write items that people labeled differently, to decide.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Write the items that wait for an answer, blind and shuffled.
+    """Write the unanswered items, blind and shuffled.
 
-    They go to standard output as CSV unless --out names a file. Fill the column label with 1, 0
-    or cannot tell, and give the file to pr-monitor labels import; what a tool of --for writes is
-    taken as it is. With labeling.overlap some items
-    are labeled by a second person too, from --second; nobody may label both copies. --disputed
-    has the items on which they differ: the answer of labeling.adjudicator decides.
+    Writes CSV to standard output unless --out names a file. Fill the column label with 1, 0 or
+    cannot tell, and pass the file to pr-monitor labels import; exports of a tool of --for work
+    unchanged. With labeling.overlap a second person labels some items, from --second; nobody may
+    label both copies. --disputed writes the items on which people differ; the answer of
+    labeling.adjudicator decides.
     """
     from monitor.domain.shown import plain_texts
     from monitor.labeling.label_files import write_tasks
@@ -147,16 +147,16 @@ def _echo_written(out: Path, tasks: int, tool: str | None) -> None:
 
 
 def import_(
-    file: Annotated[Path, argument("FILE", "The filled file: .csv, .xlsx or .jsonl.")],
+    file: Annotated[Path, argument("FILE", "The completed file: .csv, .xlsx or .jsonl.")],
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Import a filled file, row by row.
+    """Import a completed file, row by row.
 
-    Every row is accepted, or refused with its number and the reason. Another answer of the same
-    annotator for an item counts as changed; importing the same file again changes nothing. Exit
-    code 65 if a row was refused; the others are imported all the same.
+    Accepts each row, or refuses it with its number and the reason. A new answer of the same
+    annotator for an item replaces the old one; importing the same file again changes nothing. Exit
+    code 65 if a row was refused; the other rows are imported.
     """
     from monitor.labeling.label_files import read_labels
     from monitor.rounds.labels.collect import accepting
@@ -268,27 +268,25 @@ def _echo_result(taken: _Taken) -> None:
 
 
 def restate(
-    reason: Annotated[str, option("TEXT", "Why, for all who read the numbers.")],
+    reason: Annotated[str, option("TEXT", "Reason, shown to all who read the numbers.")],
     numbers: Annotated[list[int] | None, argument("ROUND", "Numbers of the rounds.")] = None,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     since: Annotated[int | None, option("ROUND", "This round and all after it.", "--from")] = None,
     labels: Annotated[Path | None, option("FILE", "A file with corrected answers.")] = None,
-    truth: Annotated[bool, flag("--truth", "Read the column of the truth again.")] = False,
-    without: Annotated[str | None, option("NAME", "Take out what this annotator said.")] = None,
-    by: Annotated[str | None, option("NAME", "Who asks; the user's name unless given.")] = None,
-    dry_run: Annotated[
-        bool, flag("--dry-run", "Show what would change, and change nothing.")
-    ] = False,
+    truth: Annotated[bool, flag("--truth", "Read the truth column again.")] = False,
+    without: Annotated[str | None, option("NAME", "Exclude the answers of this annotator.")] = None,
+    by: Annotated[str | None, option("NAME", "Your name. Default: the user name.")] = None,
+    dry_run: Annotated[bool, flag("--dry-run", "Show the changes without storing them.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Give old rounds new numbers after labels or the method changed.
 
-    For closed rounds that take no late labels any more. They get a new version, and so do those
-    that pool one; earlier versions stay readable, and all show who restated what, when and why.
-    Alerts stay as they are: a restatement never fires, ends or revises one. Without a round and
-    with --labels, --truth or --without it is for the rounds in which that changes an answer.
-    Repeating it changes nothing. Exit code 65 if a row of FILE was refused.
+    For closed rounds that accept no late labels any more. They get a new version, and so do rounds
+    that pool them; earlier versions stay readable, and all show who restated what, when and why. A
+    restatement never fires, ends or revises an alert. With --labels, --truth or --without, the
+    default is the rounds in which an answer changes. Repeating the command changes nothing. Exit
+    code 65 if a row of FILE was refused.
     """
     from monitor.rounds.restating import RestateRequest
     from monitor.rounds.restating import restate as restated

@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 RoundArgument = Annotated[int, argument("ROUND", "Number of the round.")]
 VersionOption = Annotated[
-    int | None, option("NUMBER", "An earlier version of it.", "--version", min=1)
+    int | None, option("NUMBER", "Show an earlier version.", "--version", min=1)
 ]
 
 
 def status(
     config: ConfigOption = CONFIG, monitor: MonitorOption = None, json: JsonOption = False
 ) -> None:
-    """Show how each monitor stands and what it waits for.
+    """Show the state of each monitor and what it waits for.
 
-    alert: a metric passed its limit. stale: something keeps estimates from coming. attention:
-    something about the newest round needs a look, though rounds go on. learning: no limits are
-    set yet. ok: none of these.
+    alert: a metric passed its limit. stale: something prevents estimates. attention: rounds
+    continue, but you should check the newest one. learning: no limits are set yet. ok: none of
+    these.
     """
     from monitor.cli.views.status_page import echo_status, status_json, with_links
     from monitor.rounds.opening.removed_monitors import removed_monitors
@@ -77,14 +77,15 @@ def status(
 def rounds(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
-    last: Annotated[int, option("NUMBER", "So many of each monitor, the newest.", min=1)] = 100,
-    skipped: Annotated[bool, flag("--skipped", "Also those that were skipped.")] = False,
+    last: Annotated[int, option("NUMBER", "Number of newest rounds per monitor.", min=1)] = 100,
+    skipped: Annotated[bool, flag("--skipped", "Include skipped rounds.")] = False,
     json: JsonOption = False,
 ) -> None:
     """List rounds with their precision and recall.
 
-    Each from this round alone (round) and with the earlier rounds of its history (pooled). Says
-    where a new history or another schedule began; has_older in JSON says that there are more.
+    Each metric has two values: from the round alone (round), and with the earlier rounds of its
+    history (pooled). Marks where a new history or another schedule began. In JSON, has_older is
+    true if there are more rounds.
     """
     from monitor.cli.views.rounds_page import echo_rounds, round_json
     from monitor.rounds.round_page import listed
@@ -112,7 +113,7 @@ def show(
 ) -> None:
     """Show one round: counts, estimates, evidence, history.
 
-    Late or changed labels give a round a new version; the earlier ones can be shown as they were.
+    Late or changed labels give a round a new version; earlier versions stay available.
     """
     from monitor.cli.views.rounds_page import echo_round, page_json
     from monitor.rounds.round_page import read_page
@@ -129,7 +130,7 @@ def show(
 
 def report(
     number: Annotated[
-        int | None, argument("ROUND", "Number of the round; the newest otherwise.")
+        int | None, argument("ROUND", "Number of the round. Default: the newest.")
     ] = None,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
@@ -137,15 +138,17 @@ def report(
     out: Annotated[
         Path | None,
         option(
-            "FILE", "Where to; otherwise MONITOR-round-NUMBER.html in this folder.", dir_okay=False
+            "FILE",
+            "Output file. Default: MONITOR-round-NUMBER.html in this folder.",
+            dir_okay=False,
         ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Write a round as one HTML file, to read or send.
 
-    It begins with a verdict and what to do; figures, tables and the method follow. It needs no
-    network and runs no script. MLflow has the same file with each round, as report.html.
+    The report begins with a verdict and what to do; figures, tables and the method follow. It needs
+    no network and runs no script. MLflow has the same file in each round's run, as report.html.
     """
     from monitor.files.atomic_write import write_whole
     from monitor.report.html import report_html
@@ -173,27 +176,26 @@ def compare(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     threshold: Annotated[
-        float | None, option("SCORE", "Flag scores from here on.", "--threshold", "-t")
+        float | None, option("SCORE", "Flag scores from this value on.", "--threshold", "-t")
     ] = None,
     predictions: Annotated[
         Path | None, option("FILE", "Predictions of another classifier.", "--predictions", "-p")
     ] = None,
-    id_column: Annotated[str | None, option("COLUMN", "Its column of ids.", "--id")] = None,
+    id_column: Annotated[str | None, option("COLUMN", "Id column of that file.", "--id")] = None,
     score: Annotated[
-        str | None, option("COLUMN", "Its column of scores; score if not given.")
+        str | None, option("COLUMN", "Score column of that file. Default: score.")
     ] = None,
     predicted: Annotated[
-        str | None, option("COLUMN", "Its column of predicted classes, 1 or 0.")
+        str | None, option("COLUMN", "Column of predicted classes, 1 or 0.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Ask what another threshold or classifier would do.
+    """Compare another threshold or classifier on a round's labels.
 
-    The labels that are there decide: precision, recall and F1 of the round's window for both, and
-    the difference between them, which is known better than either. With --threshold alone the
-    classifier's own scores are used; with --predictions the scores of a Parquet or
-    CSV file that has every labeled item, flagged by --predicted, or from --threshold on (the
-    monitor's own if not given).
+    Estimates precision, recall and F1 of the round's window for both, and their difference, which
+    is more precise than either. With --threshold alone it uses the classifier's own scores. With
+    --predictions it uses the scores of a Parquet or CSV file with every labeled item, flagged by
+    --predicted, or from --threshold on (by default the monitor's threshold).
     """
     import monitor as functions
 
@@ -218,15 +220,15 @@ def estimate(
     fp: Annotated[int, option("COUNT", "Labeled negative among the flagged.")],
     fn: Annotated[int, option("COUNT", "Labeled positive among the passed.")],
     tn: Annotated[int, option("COUNT", "Labeled negative among the passed.")],
-    flagged_size: Annotated[int, option("COUNT", "All predicted positives, labeled or not.")],
-    passed_size: Annotated[int, option("COUNT", "All predicted negatives, labeled or not.")],
-    level: Annotated[float, option("SHARE", "Probability inside each interval.")] = 0.95,
+    flagged_size: Annotated[int, option("COUNT", "Number of predicted positives, labeled or not.")],
+    passed_size: Annotated[int, option("COUNT", "Number of predicted negatives, labeled or not.")],
+    level: Annotated[float, option("SHARE", "Probability of each interval.")] = 0.95,
     json: JsonOption = False,
 ) -> None:
     """Estimate from one labeled matrix; needs no config.
 
-    Flagged are the predicted positives, passed the predicted negatives, and each class is sampled
-    on its own. The rate is the classifier's; the window's value describes these very items.
+    Flagged items are predicted positives, passed items predicted negatives, and each class is
+    sampled separately. The rate describes the classifier; the window's value describes these items.
     """
     import monitor as functions
 

@@ -48,10 +48,10 @@ def run_once(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Do all that is due now, then exit: made for cron.
+    """Do everything that is due, then exit; use it from cron.
 
-    Draws samples, reads labels, estimates, alerts and records it in MLflow. Running it again, or
-    at the same time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input
+    Draws samples, reads labels, estimates, alerts, and logs to MLflow. It is safe to run it again,
+    or at the same time elsewhere. Exit code 0 all well (a firing alert too), 65 input
     refused (a round that waits for better predictions too; with --slot only the round of it), 75
     something waits for a later run, 78 fix the config.
     """
@@ -90,17 +90,17 @@ def run_once(
 
 
 def backfill(
-    start: Annotated[str, option("DATE", "Where the first window may begin.", "--from")],
-    end: Annotated[str | None, option("DATE", "The last slot, else the present.", "--to")] = None,
+    start: Annotated[str, option("DATE", "Start of the first window.", "--from")],
+    end: Annotated[str | None, option("DATE", "The last slot. Default: now.", "--to")] = None,
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Run past windows, oldest first: a timeline on day one.
+    """Run past windows, oldest first, for a timeline on day one.
 
-    For labels that are there already; where people are asked, rounds open and wait for them, as
-    they do for labels that have not matured. Slots that have a round are left as they are. Alerts
-    go to the log and to MLflow, not to hooks: nobody is woken for the past.
+    Use it when labels exist already. If people label, rounds open and wait for them, as they do for
+    labels that have not matured. Slots with a round stay as they are. Alerts go to the log and to
+    MLflow, but not to hooks.
     """
     from monitor.cli.views.passes import echo_failures, pass_json
     from monitor.rounds.run import backfill as backfill_rounds
@@ -137,12 +137,12 @@ def serve(
     config: ConfigOption = CONFIG,
     json: Annotated[bool, flag("--json", "Write log lines as JSON.")] = False,
 ) -> None:
-    """Do all that is due every minute, until SIGTERM.
+    """Do everything that is due, every minute, until SIGTERM.
 
-    What run-once does, for every monitor, as one long-running process; its log goes to standard
-    error. SIGHUP reads the config again. With `web` in the config it answers /health, /ready and
-    /metrics. With `pages` people label in a browser, and see how the monitors stand; the log has
-    the link for it.
+    Does what run-once does, for every monitor, as one long-running process, and logs to standard
+    error. SIGHUP reloads the config. With `web` in the config it serves /health, /ready and
+    /metrics. With `pages` people can label in a browser and see the state of the monitors; the log
+    has the link.
     """
     from monitor.cli.logs import set_up_logs
     from monitor.service.loop import serve as run

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def demo(
-    folder: Annotated[Path, argument("FOLDER", "Where the demo may write.")] = Path("demo"),
+    folder: Annotated[Path, argument("FOLDER", "Folder for the demo's files.")] = Path("demo"),
     label: Annotated[
-        bool, flag("--label", "Label 30 pictures in the browser, and see what moves.")
+        bool, flag("--label", "Label 30 pictures in the browser, and see the effect.")
     ] = False,
     port: PortOption = PORT,
     no_browser: NoBrowserOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Watch a real classifier for half a made-up year.
+    """Watch a real classifier for half a simulated year.
 
-    Its camera gets noisy: see in which round the alert fires, and open the rounds in MLflow. With
-    --label eight weeks pass, and the pictures of the ninth are yours: one key each, a minute in
-    all; then see the estimates before and after.
+    The camera gets noisy: see which round fires the alert, and open the rounds in MLflow. With
+    --label you label pictures of the ninth week yourself, one key each, about a minute in all, and
+    see the estimates before and after.
     """
     from monitor.demo.play import play
 
@@ -61,21 +61,21 @@ def init(
     predicted: Annotated[str | None, option("COLUMN", "Column of the predicted class.")] = None,
     positive: Annotated[str | None, option("VALUE", "Predicted value that means flagged.")] = None,
     threshold: Annotated[
-        float | None, option("SCORE", "Score from which on items are flagged.")
+        float | None, option("SCORE", "Items with this score or more are flagged.")
     ] = None,
     label: Annotated[
-        str | None, option("COLUMN", "Column of the true class, if it is there.")
+        str | None, option("COLUMN", "Column of the true class, if there is one.")
     ] = None,
     classes: Annotated[
-        str | None, option("COLUMN", "Column of several classes, each to be a monitor.")
+        str | None, option("COLUMN", "Column of several classes; each becomes a monitor.")
     ] = None,
     table: Annotated[str | None, option("NAME", "Table or view of a database.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Write a commented config for a file or a table of predictions.
 
-    Columns are recognized by their names and types, else by their values; where these do not
-    decide, the command stops and prints one that names them.
+    Recognizes columns by their names and types, then by their values. If these do not decide, it
+    stops and prints a command with the missing options.
     """
     from monitor.config.column_guess import Chosen
     from monitor.config.template import first_config
@@ -102,12 +102,12 @@ def init(
 
 
 def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Try everything that the config names, and report what is wrong.
+    """Check everything in the config, and report problems.
 
-    Source, labels, store, MLflow and its permissions: each is reachable, or a sentence says why
-    not and what to do. LOOK marks what would stop no round and still needs a look, such as a
-    window without a flagged item; the exit code is then still 0. Creates the store's tables and
-    the MLflow experiments where there are none.
+    Checks the source, labels, store, MLflow and its permissions, and says what is wrong and what to
+    do. LOOK marks a finding that stops no round but needs your attention, such as a window without
+    flagged items; the exit code is still 0. Creates the store's tables and the MLflow experiments
+    if they do not exist.
     """
     from monitor.cli.commands.checks import checks
     from monitor.config.load import load_config
@@ -129,7 +129,7 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
 def upgrade(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     """Create the tables of the store, or upgrade them.
 
-    All in one transaction; rounds and labels stay.
+    Runs in one transaction; rounds and labels stay.
     """
     from monitor.config.load import load_config
     from monitor.storage import schema

@@ -20,7 +20,7 @@ from monitor.presentation.numbers import plural
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-NameArgument = Annotated[str, argument("NAME", "Their name; answers are kept under it.")]
+NameArgument = Annotated[str, argument("NAME", "Name of the user; answers are stored under it.")]
 
 
 def add(
@@ -29,10 +29,10 @@ def add(
     config: ConfigOption = CONFIG,
     json: JsonOption = False,
 ) -> None:
-    """Let somebody in, and print the token that they sign in with.
+    """Add a user, and print the token to sign in with.
 
-    It is shown this once, since the store has its hash only; anyone who lost one is removed and
-    added again. A labeler answers, a viewer sees how the monitors fare, an admin does both.
+    The token is shown only once, because the store has only its hash. To replace a lost token,
+    remove and add the user. A labeler answers, a viewer sees the status pages, an admin does both.
     """
     from monitor.storage.pages import accounts, people_store
 
@@ -55,7 +55,7 @@ def add(
 
 
 def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """List who was added, with their roles."""
+    """List users and their roles."""
     from monitor.storage.pages import people_store
 
     with opened(config) as application, application.database.read() as connection:
@@ -75,7 +75,7 @@ def give_role(
     config: ConfigOption = CONFIG,
     json: JsonOption = False,
 ) -> None:
-    """Give somebody another role, from their next request on."""
+    """Change a user's role, from their next request on."""
     from monitor.storage.pages import people_store
 
     with _writing(name, config) as work:
@@ -85,7 +85,7 @@ def give_role(
 
 
 def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Remove a user; what they answered is kept.
+    """Remove a user; their answers are kept.
 
     Who is signed in is out from the next request on.
     """
@@ -100,7 +100,7 @@ def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption =
 
 
 def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Sign somebody out, in every browser.
+    """Sign a user out in every browser.
 
     Also who signed in with an account of MLflow: where that is removed, a session that began with
     it goes on for up to 12 hours otherwise.
