@@ -184,7 +184,7 @@ def allocate(
         of them grow by one factor until it suffices.
     assurance
         Probability, in (0, 1), with which each half-width is to come out within its margin
-        (``assurance``). None plans by the expected variance, which misses about as often as not.
+        (``assurance``). None plans for the expected half-width, which misses about as often as not.
 
     A ValueError if neither margins nor a budget is given, nothing is known and there is no budget,
     or a value is out of range.
