@@ -88,7 +88,7 @@ def reading(
     types = {
         key: _type(key, folders.values()) for key in sorted(shared) if key.lower() not in names
     }
-    if len(types) == len(shared):
+    if not any(key.lower() in names for of in folders.values() for key in of):
         written = ", ".join(f"{quoted(key)}: {kind}" for key, kind in types.items())
         hive = f"true, hive_types = {{{written}}}" if types else "false"
         return f"{function}({listed(paths)}, {options}, hive_partitioning = {hive})"

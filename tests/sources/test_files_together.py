@@ -72,13 +72,22 @@ def test_the_name_of_a_folder_is_a_text_or_a_day(tmp_path):
     assert source.columns()["of"] == "DATE"
 
 
-def test_csv_files_keep_a_column_that_a_folder_is_named_by(tmp_path):
-    folder = tmp_path / "score=0"
-    folder.mkdir()
-    (folder / "p.csv").write_text("mail_id,scored_at,score\na,2026-03-03T12:00:00Z,0.9\n")
-    source = DuckdbSource(settings_with(path="*/p.csv", columns=BY), tmp_path)
+@pytest.mark.parametrize("other", ["score=0", "all"])
+def test_csv_files_keep_a_column_that_a_folder_is_named_by(tmp_path, other):
+    header, row = "mail_id,scored_at,score", "2026-03-03T12:00:00Z,0.9"
+    texts = {
+        f"day=2026-03-03/{other}/p.csv": f"{header},more\na,{row},x\n",
+        "day=2026-03-04/score=0/p.csv": f"{header}\nb,{row}\n",
+    }
+    for path, text in texts.items():
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(text)
+    source = DuckdbSource(settings_with(path="**/p.csv", columns=BY), tmp_path)
 
-    assert scan(source).strata[0].candidates[0].score == 0.9
+    candidates = scan(source).strata[0].candidates
+
+    assert {each.id: each.score for each in candidates} == {"a": 0.9, "b": 0.9}
+    assert "day" in source.columns()
 
 
 NAIVE = "'b' as mail_id, timestamp '2026-03-03 23:30:00' as scored_at, 0.9 as score"

@@ -221,11 +221,11 @@ class FutureWidths:
         unseen = (n == 0) & (size > 0)
         noise = rate * (1 - rate) * unlabeled / np.maximum(n, 1)
         positive = size * rate
-        tp, all_positive = positive[:, up].sum(axis=1), positive.sum(axis=1)
-        recall = (tp / np.maximum(all_positive, 1e-9))[:, np.newaxis]
+        every = np.maximum(positive.sum(axis=1, keepdims=True), 1e-9)
+        recall = positive[:, up].sum(axis=1, keepdims=True) / every
         moved = {
             "precision": np.where(up, size / max(float(size[up].sum()), 1.0), 0.0),
-            "recall": size * np.where(up, 1 - recall, recall) / all_positive[:, np.newaxis],
+            "recall": size * np.where(up, 1 - recall, recall) / every,
         }
         widths = {}
         for name in self.problem.coefficients:

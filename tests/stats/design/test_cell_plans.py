@@ -115,6 +115,33 @@ def test_margins_are_kept_as_often_as_asked():
     assert plan.assured == pytest.approx(kept, abs=0.08)
 
 
+@pytest.mark.parametrize("assurance", [None, 0.8])
+@pytest.mark.parametrize("uniform", [0.1, 0.37])
+def test_margins_that_only_all_items_keep_take_all_items(uniform, assurance):
+    known = PriorRates(np.array([8.5, 1.5]), np.array([2.5, 9.5]), "rounds")
+    window = Prospect.of([10, 10], [True, False], known, uniform=uniform)
+
+    plan = allocate(window, margins={"precision": 0.05, "recall": 0.05}, assurance=assurance)
+
+    assert plan.labels.tolist() == [10, 10]
+    assert plan.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "scores", "uniform"),
+    [([30, 10, 40], [0.68, 0.31, 0.05], 0.2), ([10, 390, 180], [0.82, 0.31, 0.22], 0.8)],
+)
+def test_a_search_that_leaps_over_a_margin_ends_with_a_plan_that_keeps_it(size, scores, uniform):
+    up = np.array([True, False, False])
+    window = Prospect.of(size, up, PriorRates.of_scores(scores, up), uniform=uniform)
+
+    plan = allocate(window, margins={"precision": 0.1, "recall": 0.05})
+
+    assert plan.margins["precision"] <= 0.1
+    assert plan.margins["recall"] <= 0.05
+    assert plan.total < sum(size)
+
+
 def widths_that_come(plan, seed):
     """Half-widths of each metric in a hundred rounds labeled by a plan."""
     answers = np.random.default_rng(seed).binomial(plan.labels, RATES, size=(100, len(SIZE)))

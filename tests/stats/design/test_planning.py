@@ -190,6 +190,16 @@ def test_only_scores_that_no_label_has_tested_make_a_range():
     assert plan_options(banded(), margins=BOTH).plausible is None
 
 
+def test_an_empty_window_with_untested_scores_needs_no_labels():
+    scores = PriorRates.of_scores([0.7, 0.1], [True, False])
+
+    found = plan_options(Prospect.of([0, 0], [True, False], scores), margins=BOTH)
+
+    assert (found.plan.total, found.plan.margins) == (0, {})
+    assert found.plausible is not None
+    assert found.plausible.needed == (0, 0)
+
+
 def test_a_verdict_moves_the_log_odds_of_rates_that_vary_together_as_bayes_says():
     rates = np.array([0.8, 0.02, 0.3])
     joint = JointLogits(special.logit(rates), np.eye(3)[:, :2])
