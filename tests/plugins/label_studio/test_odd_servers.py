@@ -239,6 +239,7 @@ def test_an_annotation_of_nobody_is_refused_and_one_of_somebody_who_left_counts(
         "labels.example.org",
         "https://ada:secret@labels.example.org",
         "https://labels.example.org/?token=1",
+        "https://labels.example org",
     ],
 )
 def test_an_address_must_be_one_of_a_web_server_and_hold_no_secret(url):
