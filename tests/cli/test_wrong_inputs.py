@@ -208,7 +208,7 @@ INPUTS = {
     ),
     "labels that are not known yet say unknown": truth(
         ID,
-        is_travel="case when i % 5 = 3 then 'unknown' when i % 5 = 0 then 'travel' else 'no' end",
+        is_travel="case when i % 5 > 2 then 'unknown' when i % 5 = 0 then 'travel' else 'no' end",
         positive=("value: is_travel", "value: is_travel, positive: travel"),
     ),
     "labels changed, and the time of the first lies in the future": changed_labels(
