@@ -54,6 +54,7 @@ from monitor.tracking.mlflow import MlflowSettings
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 
+
 def of_kinds(title: str, kinds: Kinds[Any, Any, Any]) -> dict[str, type[BaseModel]]:
     """Return the settings of each kind that is installed, by the title of its section."""
     return {f"{title} of kind {kind}": kinds.adapter(kind).settings for kind in kinds.names()}

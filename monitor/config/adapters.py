@@ -174,7 +174,7 @@ class Kinds(Generic[SettingsT, SiteT, MadeT]):
     def _misfit(self, adapter: Any, kind: str) -> str:
         """Describe what an entry point leads to if that is no adapter of this kind."""
         if not isinstance(adapter, Adapter):
-            return f"it is of type {type(adapter).__name__}, wanted is Adapter"
+            return f"it is of type {type(adapter).__name__}, expected an Adapter"
         settings = adapter.settings
         if not (isinstance(settings, type) and issubclass(settings, self.base)):
             return f"its settings do not derive from {self.base.__name__}"

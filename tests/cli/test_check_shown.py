@@ -51,6 +51,12 @@ def test_pictures_are_said_to_be_paths_where_labelers_show_texts_only(place, lab
     checked.line(f"pictures (photo) are only paths or a remark with labeling of kind {kind}")
 
 
+def test_the_page_shows_pictures_so_check_says_nothing_of_them(place):
+    with_photos(place, PAGE)
+
+    assert "pictures (photo)" not in place.run("check").out
+
+
 def test_gold_items_with_other_columns_than_tasks_are_pointed_out(place):
     with_gold(place, "truth,subjct")
 

@@ -171,7 +171,7 @@ ADAPTER = Adapter(Settings, make)
 BAD = {
     "ends the import": ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
     "ends the process": ("raise SystemExit('usage: acme')", "SystemExit: usage: acme"),
-    "no adapter": ("ADAPTER = dict", "it is of type type, wanted is Adapter"),
+    "no adapter": ("ADAPTER = dict", "it is of type type, expected an Adapter"),
     "an adapter of the other port": (
         "from monitor.plugins.label_studio.settings import ADAPTER",
         "its settings do not derive from SourceSettings",

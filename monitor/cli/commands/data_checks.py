@@ -160,7 +160,8 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     yield from broken_pictures(shown, settings)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
     for labeler in [one.labeler for one in context.today]:
-        if pictures and labeler.asks_people and not isinstance(labeler, ShowsPictures):
+        shows = isinstance(labeler, ShowsPictures) and labeler.shows_pictures
+        if pictures and labeler.asks_people and not shows:
             yield (
                 f"pictures ({', '.join(pictures)}) are only paths or a remark with labeling of "
                 f"kind {labeler.name}; kind page shows them"

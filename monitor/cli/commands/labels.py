@@ -105,7 +105,7 @@ def _format(out: Path | None, tool: str | None) -> Format:
     if tool is None:
         return cast("Format", ending.removeprefix("."))
     if tool not in TOOLS:
-        message = f"{tool!r} is not known; wanted is one of {', '.join(TOOLS)}"
+        message = f"{tool!r} is not known; expected one of {', '.join(TOOLS)}"
         raise typer.BadParameter(message, param_hint="--for")
     if out is not None and ending != ".jsonl":
         message = f"{tool} reads .jsonl, and {str(out)!r} does not end in it"

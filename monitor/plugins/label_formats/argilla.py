@@ -65,7 +65,7 @@ def _listed(row: Mapping[str, Any], name: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        message = f"{name} is {str(value)[:40]!r}, wanted is a list; do not edit what Argilla wrote"
+        message = f"{name} is {str(value)[:40]!r}, expected a list; do not edit what Argilla wrote"
         raise LabelsRefused(message)
     return value
 

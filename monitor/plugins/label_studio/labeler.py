@@ -65,7 +65,7 @@ def answer_of(annotation: StudioAnnotation) -> Answer:
     choices = [choice for region in result for choice in _choices(region)]
     if len(choices) != 1 or choices[0] not in CHOICES:
         shown = ", ".join(ascii(choice)[:40] for choice in choices[:3]) or "something else"
-        message = f"it answers {shown}; wanted is one of {', '.join(CHOICES)}"
+        message = f"it answers {shown}; expected one of {', '.join(CHOICES)}"
         raise ValueError(message)
     return CHOICES[choices[0]]
 

@@ -392,17 +392,17 @@ def _least_by_draws(
     ``widths`` are a plan's: the means of the draws, or the quantiles of an assurance. The plan aims
     at narrower margins, each by its own factor: a half-width is about in proportion to what is
     aimed at, so a few steps find it. A step that turns back is halved, since widths of few labels
-    fall by leaps. A factor above 1 belongs to a margin that the labels for the other one keep
+    drop in jumps. A factor above 1 belongs to a margin that the labels for the other one keep
     anyway.
     """
-    wanted = np.array(list(margins.values()))
-    factors, damping, last = np.ones_like(wanted), np.ones_like(wanted), np.zeros_like(wanted)
+    targets = np.array(list(margins.values()))
+    factors, damping, last = np.ones_like(targets), np.ones_like(targets), np.zeros_like(targets)
     least = None
     for _ in range(_STEPS):
-        aims = dict(zip(margins, (factors * wanted).tolist(), strict=True))
+        aims = dict(zip(margins, (factors * targets).tolist(), strict=True))
         labels = design.problem.whole(design.plan(aims, 1.0))
         reached = widths(labels)
-        excess = np.array([reached[name] for name in margins]) / wanted
+        excess = np.array([reached[name] for name in margins]) / targets
         if np.all(excess <= 1) and (least is None or labels.sum() < least.labels.sum()):
             least = _WithinMargins(labels, aims)
         # Aimed at a hair inside, so that the margin is kept wherever the steps end.
@@ -419,7 +419,7 @@ def _tightened(
     design: BlendedDesign,
     margins: Mapping[str, float],
     widths: Callable[[Ints], Mapping[str, float]],
-    found: _WithinMargins,
+    fallback: _WithinMargins,
 ) -> _WithinMargins:
     """Narrow all aims at once until the margins are kept, by all items at last, if those do."""
 
@@ -429,12 +429,12 @@ def _tightened(
 
     every = design.problem.most.astype(np.int64)
     if not keeps(every):
-        return found
+        return fallback
     for factor in _TIGHTER:
-        labels = design.problem.whole(design.plan(found.aims, factor))
+        labels = design.problem.whole(design.plan(fallback.aims, factor))
         if keeps(labels):
-            return _WithinMargins(labels, found.aims)
-    return _WithinMargins(every, found.aims)
+            return _WithinMargins(labels, fallback.aims)
+    return _WithinMargins(every, fallback.aims)
 
 
 def _out_of_reach(

@@ -131,7 +131,7 @@ def test_what_was_deleted_is_missing_of_a_task_that_is_told_whole(labeler, label
     ("body", "reason"),
     [
         ({"result": []}, "holds no answer"),
-        ({"result": result("maybe")}, "answers 'maybe'; wanted is one of yes, no, cannot tell"),
+        ({"result": result("maybe")}, "answers 'maybe'; expected one of yes, no, cannot tell"),
         ({"result": result("yes") + result("no")}, "answers 'yes', 'no'"),
         ({"result": [{"from_name": "other", "value": {"choices": ["yes"]}}]}, "does not ask for"),
         ({"result": [{"from_name": "answer", "value": {"text": ["yes"]}}]}, "does not ask for"),
