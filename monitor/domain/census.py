@@ -59,6 +59,11 @@ class Census:
         return [cell for cell in self.cells if not cell.segment]
 
     @property
+    def segments(self) -> set[str]:
+        """The segment columns by which items are counted."""
+        return {cell.segment for cell in self.cells if cell.segment}
+
+    @property
     def answered(self) -> int:
         """Items that are labeled, or that nobody can tell."""
         tallies = (self.tally(cell) for cell in self.strata)
@@ -74,10 +79,16 @@ class Census:
         return sum(abs(self.size(cell) - sizes[cell.stratum]) for cell in self.strata)
 
     def fitted(self, before: Census) -> Census:
-        """Bring the cells to the sizes and values of a census before; new values are ``OTHER``."""
+        """Bring the cells to the sizes and values of a census before; new values are ``OTHER``.
+
+        Segment columns that the census before did not have are left out.
+        """
+        columns = before.segments
         sums: dict[Cell, Counter[str]] = {cell: Counter() for cell in before.cells}
         for cell, of in self.cells.items():
-            sums[cell if cell in sums else cell._replace(value=OTHER)].update(of)
+            if not cell.segment or cell.segment in columns:
+                named = cell if cell in sums else cell._replace(value=OTHER)
+                sums.setdefault(named, Counter()).update(of)
         cells = {
             cell: scaled(dict(sorted(of.items())) or {OPEN: 1}, before.size(cell))
             for cell, of in sums.items()

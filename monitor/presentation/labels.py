@@ -104,9 +104,31 @@ def counted_before_sentence(labeler: str) -> str:
 
 
 def scaled_sentence(number: int, changed: int, items: int) -> str:
-    """State that predictions of a window changed after the draw of its round."""
+    """State that few predictions of a window changed after the draw of its round."""
     return (
         f"{changed:,} of the {items:,} predictions of round {number} that are counted whole came "
         "or went since it was drawn; its new labels are scaled to those drawn, and not taken where "
         "more than bad_rows_max changed"
+    )
+
+
+def changed_since_draw_sentence(changed: int, items: int) -> str:
+    """State that too many predictions of a window changed after the draw of its round."""
+    return (
+        f"{changed:,} of its {items:,} predictions came or went since the draw, more than "
+        "bad_rows_max allows; were they deleted or written again?"
+    )
+
+
+def without_segment_sentence(column: str) -> str:
+    """State that predictions are read without a segment column of a round."""
+    return f"its predictions are counted by the segment column {column!r}, which is not read now"
+
+
+def stale_count_sentence(answered: int, why: str | None) -> str:
+    """State that labels of a round are not counted again, and what holds instead."""
+    reason = "" if why is None else f" ({why})"
+    return (
+        f"changed labels are not counted: the predictions cannot be read again as they were drawn"
+        f"{reason}. The round keeps its last count of {answered:,} labels"
     )

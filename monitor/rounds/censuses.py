@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import structlog
 
 from monitor.domain.census import Census, in_frame
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import LabelsRefused, SourceUnavailable
+from monitor.domain.errors import (
+    LabelsRefused,
+    MonitorError,
+    SnapshotMissing,
+    SourceRefused,
+    SourceUnavailable,
+    StoppedByBug,
+)
 from monitor.domain.model import Frame, Refusal
 from monitor.domain.ports import Labeler, ReadsTruth, as_counted
-from monitor.presentation.labels import counted_before_sentence, scaled_sentence
+from monitor.presentation.labels import (
+    changed_since_draw_sentence,
+    counted_before_sentence,
+    scaled_sentence,
+    stale_count_sentence,
+    without_segment_sentence,
+)
 from monitor.presentation.windows import changed_sentence
 from monitor.rounds.context import MonitorContext
 from monitor.storage.labels import census_store
@@ -22,6 +37,27 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     Counted = dict[tuple[int, int], Census]
     """Censuses by round and part."""
+
+log = structlog.get_logger("monitor.labels")
+
+
+@dataclass(frozen=True, slots=True)
+class Recounts:
+    """What came of counting the labels of some rounds again.
+
+    ``stale`` are rounds that keep their last count, with the reason: their predictions cannot be
+    read again as they were drawn. ``obstacles`` are what keeps a round waiting.
+    """
+
+    counted: Counted = field(default_factory=dict)
+    stale: dict[int, Refusal] = field(default_factory=dict)
+    obstacles: dict[int, MonitorError] = field(default_factory=dict)
+
+    @property
+    def refused(self) -> list[Refusal]:
+        """What people should know of these counts."""
+        of_counted = [each for census in self.counted.values() for each in census.refused]
+        return [*of_counted, *self.stale.values()]
 
 
 def first_censuses(
@@ -50,28 +86,53 @@ def first_censuses(
     return frame, result
 
 
-def recounted(context: MonitorContext, labeler: Labeler, part_of: Mapping[int, int]) -> Counted:
-    """Count the labels of rounds whose truth has changed since; ``part_of`` is the labeler's."""
+def recounted(context: MonitorContext, labeler: Labeler, part_of: Mapping[int, int]) -> Recounts:
+    """Count the labels of rounds whose truth has changed since; ``part_of`` is the labeler's.
+
+    What keeps one round from being counted does not keep the others.
+    """
+    result = Recounts()
     if not isinstance(labeler, ReadsTruth):
-        return {}
+        return result
     with context.database.read() as connection:
         before = census_store.read_censuses(connection, list(part_of))
         rounds = round_store.read_rounds(connection, list(before)) if before else []
-    result: Counted = {}
     for round_ in rounds:
-        part = part_of[round_.id]
-        earlier = before[round_.id].get(part)
-        with outside("collect"):
-            if earlier is None or labeler.census_state(round_.window) == earlier.state:
-                continue
-            result[round_.id, part] = _recount(context, round_, labeler, earlier)
+        earlier = before[round_.id].get(part_of[round_.id])
+        if earlier is not None:
+            _count_again(context, round_, labeler, (part_of[round_.id], earlier), result)
     return result
+
+
+def _count_again(
+    context: MonitorContext,
+    round_: Round,
+    labeler: ReadsTruth,
+    earlier: tuple[int, Census],
+    result: Recounts,
+) -> None:
+    part, before = earlier
+    try:
+        with outside("collect"):
+            if labeler.census_state(round_.window) != before.state:
+                result.counted[round_.id, part] = _recount(context, round_, labeler, before)
+    except (SourceRefused, SnapshotMissing) as error:
+        # Hooks and MLflow get the sentence, so it repeats nothing that may be in a row.
+        is_public = isinstance(error, SnapshotMissing) or error.is_public
+        sentence = stale_count_sentence(before.answered, str(error) if is_public else None)
+        result.stale[round_.id] = Refusal(round_.name, sentence)
+    except MonitorError as error:
+        result.obstacles[round_.id] = error
+    except Exception as error:
+        log.exception("labels not counted because of a bug", monitor=round_.monitor)
+        result.obstacles[round_.id] = StoppedByBug.of(error)
 
 
 def _recount(context: MonitorContext, round_: Round, labeler: ReadsTruth, before: Census) -> Census:
     """Count a round's labels again, by the sizes that it was drawn with.
 
-    Raises `LabelsRefused` if too many of its predictions are others by now.
+    Raises `SourceRefused` if too many of its predictions are others by now, or the source does not
+    have their segments.
     """
     with context.database.read() as connection:
         tallies = frame_store.read_strata(connection, round_.id)
@@ -81,11 +142,13 @@ def _recount(context: MonitorContext, round_: Round, labeler: ReadsTruth, before
     source = as_counted(context.source, round_.snapshot)
     census = labeler.census(source, round_.window, strata, flags)
     sizes: Mapping[str, int] = {cell.stratum: before.size(cell) for cell in before.strata}
-    drift = census.drift(sizes)
+    drift, items = census.drift(sizes), sum(sizes.values())
+    if drift > round_.settings.bad_rows_max * items:
+        raise SourceRefused(changed_since_draw_sentence(drift, items), is_public=True)
+    if lost := before.segments - census.segments:
+        raise SourceRefused(without_segment_sentence(min(lost)), is_public=True)
     if not drift:
         return census.fitted(before)
-    sentence = scaled_sentence(round_.number, drift, sum(sizes.values()))
-    if drift > round_.settings.bad_rows_max * sum(sizes.values()):
-        raise LabelsRefused(sentence)
+    sentence = scaled_sentence(round_.number, drift, items)
     refused = (*census.refused, Refusal(round_.name, sentence, rows=drift))
     return replace(census.fitted(before), refused=refused)

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
+from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable, gravest_of
 from monitor.domain.label_parts import ALL, AssignedLabeler
 from monitor.domain.model import Collected, Refusal, Task
 from monitor.domain.ports import Labeler, Watchable
 from monitor.presentation.labels import refused_line, same_person_reason
-from monitor.rounds.censuses import recounted
+from monitor.rounds.censuses import Recounts, recounted
 from monitor.rounds.context import MonitorContext
+from monitor.rounds.reporting.concerns import note_stale_count
 from monitor.storage.labels import census_store, label_store, overlap_store
 from monitor.storage.labels.label_notes import (
     LabelNotes,
@@ -30,6 +31,7 @@ from monitor.storage.labels.label_notes import (
     write_cursor,
     write_label_notes,
 )
+from monitor.storage.results import concern_store
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.rounds.censuses import Counted
 
 log = structlog.get_logger("monitor.labels")
 
@@ -63,6 +64,14 @@ class CollectResult:
         """Note a place that could not be read."""
         self.unread[endpoint.name] = obstacle
         self.read.difference_update(endpoint.rounds)
+
+    def give_up_round(
+        self, endpoint: LabelerEndpoint, round_id: int, obstacle: MonitorError
+    ) -> None:
+        """Note a round whose labels could not be counted at a place; the others go on."""
+        before = self.unread.get(endpoint.name, obstacle)
+        self.unread[endpoint.name] = gravest_of([before, obstacle]) or obstacle
+        self.read.discard(round_id)
 
 
 @dataclass(slots=True)
@@ -173,19 +182,17 @@ def _read(
         tasks = _own_tasks(connection, endpoint)
         noted = read_endpoint(connection, monitor_id, endpoint.name)
     endpoint.notes = noted.notes
-    censuses = recounted(context, endpoint.labeler, endpoint.rounds)
-    if not tasks and not censuses:
+    recounts = _recounted(context, endpoint, result)
+    has_recounts = bool(recounts.counted) or _is_new(context, recounts.stale)
+    if not tasks and not has_recounts:
         return None
     answer = Collected(cursor=noted.cursor, anew=False)
     if tasks:
         with outside("collect"):
             answer = endpoint.labeler.collect(tasks, noted.cursor)
-    refused = [refusal for census in censuses.values() for refusal in census.refused]
-    answer = replace(
-        answer, refused=(*answer.refused, *refused), anew=answer.anew or bool(censuses)
-    )
-    if not answer.anew:
+    if not (answer.anew or has_recounts):
         return answer
+    answer = replace(answer, refused=(*answer.refused, *recounts.refused), anew=True)
     has_copies = any(task.slot > 1 for task in tasks.values())
     collected = without_same_person(context, answer) if has_copies else answer
     after = _noted(noted.notes, collected, endpoint.rounds)
@@ -199,7 +206,7 @@ def _read(
             read_endpoint(connection, monitor_id, endpoint.name).cursor != noted.cursor
         )
         if not is_overtaken:
-            changes = _store(connection, endpoint, collected, censuses, now)
+            changes = _store(connection, endpoint, collected, recounts, now)
             if collected.cursor is not None:
                 write_cursor(connection, monitor_id, endpoint.name, collected.cursor)
             if after != noted.notes:
@@ -211,20 +218,42 @@ def _read(
     return collected
 
 
+def _recounted(
+    context: MonitorContext, endpoint: LabelerEndpoint, result: CollectResult
+) -> Recounts:
+    recounts = recounted(context, endpoint.labeler, endpoint.rounds)
+    for round_id, obstacle in recounts.obstacles.items():
+        result.give_up_round(endpoint, round_id, obstacle)
+    return recounts
+
+
 def _store(
     connection: Connection,
     endpoint: LabelerEndpoint,
     collected: Collected,
-    censuses: Counted,
+    recounts: Recounts,
     now: datetime,
 ) -> Counter[int]:
     changes = label_store.add_events(
         connection, endpoint.labeler.name, collected.events, now, complete=collected.complete
     )
-    for (round_id, part), census in censuses.items():
+    for (round_id, part), census in recounts.counted.items():
+        concern_store.drop_concern(connection, round_id, concern_store.STALE_COUNT)
         if census_store.change_census(connection, round_id, part, census, now):
             changes[round_id] += 1
+    for round_ in round_store.read_rounds(connection, list(recounts.stale)):
+        note_stale_count(connection, round_, recounts.stale[round_.id].reason, now)
     return changes
+
+
+def _is_new(context: MonitorContext, stale: Mapping[int, Refusal]) -> bool:
+    """Whether a round keeps its last count of labels for a reason that is not noted yet."""
+    with context.database.read() as connection:
+        return any(
+            concern_store.read_concerns(connection, round_id).get(concern_store.STALE_COUNT)
+            != refusal.reason
+            for round_id, refusal in stale.items()
+        )
 
 
 def _own_tasks(connection: Connection, endpoint: LabelerEndpoint) -> dict[str, Task]:

@@ -76,6 +76,12 @@ def note_missing(connection: Connection, round_: Round, tally: Tally, now: datet
         concern_store.reword_concern(connection, round_.id, MISSING, too_few_text(answers))
 
 
+def note_stale_count(connection: Connection, round_: Round, sentence: str, now: datetime) -> None:
+    """Note that a round keeps its last count of labels; it is notified once."""
+    if not note(connection, round_, concern_store.STALE_COUNT, sentence, now):
+        concern_store.reword_concern(connection, round_.id, concern_store.STALE_COUNT, sentence)
+
+
 def note_correction(
     connection: Connection, due: Member, stored: Tally | None, now: datetime
 ) -> None:

@@ -15,6 +15,8 @@ UNLABELED = "unlabeled"
 """No passed item had a label at the closing; that recall is not estimable says it, too."""
 UNCHECKED = "unchecked"
 """No item of a column that people were to check had an answer at the closing."""
+STALE_COUNT = "stale count"
+"""Changed labels of a round are not counted: its predictions cannot be read again as drawn."""
 DOUBT = "restored"
 """The store looks older than what MLflow shows."""
 
